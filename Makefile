@@ -1,0 +1,83 @@
+# make decide   measure the built-in ops and write the decision report      make test   run the tests
+# make lint     check style and types                                       make lock   recompile requirements/*.txt
+# make clean    remove .venv, caches and builds; results/ stays
+#
+# Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
+
+PYTHON ?= python3
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SUFFIXES:
+.PHONY: help decide test lint lock clean
+
+VENV_PYTHON := .venv/bin/python
+UV := .venv/bin/uv
+
+# Without a writable home the caches of pip and uv go into .venv.
+ifneq ($(shell test -d "$$HOME" && test -w "$$HOME" && echo usable),usable)
+export XDG_CACHE_HOME ?= $(CURDIR)/.venv/cache
+endif
+
+# quietly LABEL COMMAND...: one line when it works, the whole log when it does not.
+QUIETLY = quietly() { printf '%s ... ' "$$1"; shift; if "$$@" > .venv/setup.log 2>&1; then echo done; \
+	else status=$$?; echo failed; cat .venv/setup.log; return $$status; fi; }; quietly
+
+help:
+	@sed -n 's/^# \{0,1\}//; /^$$/q; p' Makefile
+
+decide: .venv/.run
+	@.venv/bin/pyopbench run --quick
+
+test: .venv/.dev
+	@$(VENV_PYTHON) -m pytest
+
+lint: .venv/.dev
+	@$(VENV_PYTHON) -m ruff check .
+	@$(VENV_PYTHON) -m ruff format --check .
+	@$(VENV_PYTHON) -m mypy
+
+# A lock holds for Python 3.10 to 3.13 and every platform, and names no index: each machine uses its own.
+COMPILE = env -u UV_DEFAULT_INDEX -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \
+	$(UV) --no-config pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
+PROJECT := pyproject.toml requirements/build.in
+
+lock: .venv/.uv
+	$(COMPILE) requirements/uv.in -o requirements/uv.txt
+	$(COMPILE) $(PROJECT) --extra cpu -o requirements/run.txt
+	$(COMPILE) $(PROJECT) --extra cpu --extra dev --constraints requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) $(PROJECT) --extra gpu --constraints requirements/run.txt -o requirements/gpu.txt
+
+clean:
+	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find pyopbench tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# What is set up, each stamp newer than what it was made from.
+
+.venv/.uv: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { \
+	echo "pyopbench needs Python 3.10 to 3.13; $(PYTHON) is: $$($(PYTHON) --version 2>&1)." >&2; \
+	echo "Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { \
+	echo "$(PYTHON) cannot make virtual environments: its venv or ensurepip module is missing." >&2; \
+	echo "On Debian and Ubuntu: apt-get install $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')" >&2; \
+	exit 1; }
+	@mkdir -p .venv
+	@$(QUIETLY) "Making .venv" $(PYTHON) -m venv .venv
+	@$(QUIETLY) "Installing uv" $(VENV_PYTHON) -m pip install --require-hashes --requirement requirements/uv.txt
+	@touch $@
+
+.venv/.run: .venv/.uv requirements/run.txt pyproject.toml
+	@$(QUIETLY) "Installing TensorFlow and the report's libraries (about 2 GB on disk)" \
+	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/run.txt
+	@$(QUIETLY) "Installing pyopbench" \
+	$(UV) pip install --python $(VENV_PYTHON) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: .venv/.run requirements/dev.txt
+	@$(QUIETLY) "Installing the tools for tests and checks" \
+	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/dev.txt
+	@touch $@

@@ -1,0 +1,85 @@
+"""Reads what people type on a command line: lists, sizes, durations and axes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pyopbench.errors import BadInput
+from pyopbench.model import Axes
+
+AXIS_FIELDS = {
+    "size": "sizes",
+    "dtype": "dtypes",
+    "mode": "modes",
+    "direction": "directions",
+    "variant": "variants",
+    "gradient": "gradients",
+    "device": "placements",
+}
+"""The name of each axis on the command line, and the field of `Axes` that it sets."""
+
+UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def split(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of comma-separated values, in order, each once.
+
+    >>> split(["a,b", "b, c"])
+    ('a', 'b', 'c')
+    """
+    parts = (part.strip() for value in values for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def parse_size(text: str) -> int:
+    """Return a size, which may be written `1000`, `1e3`, `1_000` or `1k`, `1M`.
+
+    Raises:
+        BadInput: not a whole number of at least 1.
+    """
+    match = re.fullmatch(r"([0-9_.]+(?:e[0-9]+)?)([kMG]?)", text.strip())
+    try:
+        number = float(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]] if match else 0.0
+    except ValueError:
+        number = 0.0
+    if number < 1 or number != int(number):
+        raise BadInput(
+            "not a size", received=repr(text), legal="a whole number from 1", next_step="for example size=1e3,1e6"
+        )
+    return int(number)
+
+
+def parse_duration(text: str) -> float:
+    """Return seconds from `90`, `90s`, `5m` or `2h`.
+
+    Raises:
+        BadInput: not a duration above zero.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text.strip())
+    seconds = float(match[1]) * UNIT_SECONDS[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise BadInput("not a duration", received=repr(text), legal="seconds, or a number with s, m or h, above zero")
+    return seconds
+
+
+def apply_axes(axes: Axes, texts: Sequence[str]) -> Axes:
+    """Return `axes` with what `NAME=VALUE,VALUE` texts set.
+
+    Raises:
+        BadInput: no such axis, no value, or a bad size.
+    """
+    for text in texts:
+        name, _, values = text.partition("=")
+        found = split([values])
+        if name.strip() not in AXIS_FIELDS or not found:
+            raise BadInput(
+                "not an axis",
+                received=repr(text),
+                legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
+                next_step="for example --axis size=1e3,1e6",
+            )
+        value = tuple(parse_size(part) for part in found) if name.strip() == "size" else found
+        axes = replace(axes, **{AXIS_FIELDS[name.strip()]: value})  # type: ignore[arg-type]
+    return axes

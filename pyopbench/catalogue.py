@@ -1,0 +1,79 @@
+"""Finds the ops and variants: every file of a folder is one of them, named like the file."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from pyopbench.files import OPS_FOLDER, VARIANTS_FOLDER, names_in
+from pyopbench.gradients import GRADIENTS
+from pyopbench.model import Op, Variant
+
+
+def load_op(name: str) -> Op:
+    """Return the op of `ops/<name>.py`."""
+    op: Op = importlib.import_module(f"pyopbench.ops.{name}").OP
+    return op
+
+
+def load_variant(name: str) -> Variant:
+    """Return the variant of `variants/<name>.py`."""
+    variant: Variant = importlib.import_module(f"pyopbench.variants.{name}").VARIANT
+    return variant
+
+
+def load_ops() -> dict[str, Op]:
+    """Return every op by name, in alphabetical order."""
+    return {name: load_op(name) for name in names_in(OPS_FOLDER)}
+
+
+def load_variants() -> dict[str, Variant]:
+    """Return every variant by name, in alphabetical order."""
+    return {name: load_variant(name) for name in names_in(VARIANTS_FOLDER)}
+
+
+def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarray[Any, Any], ...]:
+    """Return the op's inputs for a size and dtype: the same arrays for the same arguments, in every process."""
+    # The name goes into the seed letter by letter, because hash() differs from process to process.
+    rng = np.random.default_rng([seed, size, *op.name.encode()])
+    return tuple(np.asarray(array) for array in op.make_inputs(size, dtype, rng))
+
+
+def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+    """Return what the judging half has to know about ops, variants and gradients, as plain data."""
+    return {
+        "ops": {name: _describe_op(op, sizes.get(name, op.sizes)) for name, op in ops.items()},
+        "variants": {name: _describe_variant(variant) for name, variant in variants.items()},
+        "gradients": {
+            name: {"summary": gradient.summary, "source": gradient.source, "works_in": list(gradient.works_in)}
+            for name, gradient in GRADIENTS.items()
+        },
+    }
+
+
+def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "summary": op.summary,
+        "source": op.source,
+        "sizes": list(op.sizes),
+        "quick_sizes": list(op.quick_sizes),
+        "size_unit": op.size_unit,
+        "dtypes": list(op.dtypes),
+        "outputs": list(op.outputs),
+        "differentiable": bool(op.differentiable),
+        "bytes_moved": {dtype: {str(size): int(op.bytes_moved(size, dtype)) for size in sizes} for dtype in op.dtypes},
+        "flops": {str(size): int(op.flops(size)) for size in sizes},
+    }
+
+
+def _describe_variant(variant: Variant) -> dict[str, Any]:
+    return {
+        "summary": variant.summary,
+        "body": variant.body,
+        "kind": variant.kind,
+        "effort": variant.effort,
+        "gradients": list(variant.gradients),
+        "modes": list(variant.modes),
+    }

@@ -1,0 +1,321 @@
+"""The command line. Handlers parse, call one function and print; results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+import pyopbench
+from pyopbench import runs, text
+from pyopbench.arguments import apply_axes, parse_duration, split
+from pyopbench.errors import BadInput, PyopbenchError
+from pyopbench.measure import Progress as Step
+from pyopbench.measure import measure
+from pyopbench.model import Axes
+from pyopbench.verify import Finding, verify_cases
+
+EXIT_WRONG = 1
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="pyopbench",
+    help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?\n\n"
+    "Exit codes: 0 done, 1 a wrong variant or a regression was found, 2 bad usage or bad input, "
+    "3 nothing was measured, 130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+Ops = Annotated[Optional[list[str]], typer.Argument(metavar="[OP]...", help="Ops to cover; all if none is named.")]
+Variants = Annotated[Optional[list[str]], typer.Option("--variant", help="Variants, comma-separated or repeated.")]
+Gradients = Annotated[
+    Optional[list[str]], typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant.")
+]
+Directions = Annotated[Optional[list[str]], typer.Option("--direction", help="forward, backward, forward_backward.")]
+Modes = Annotated[Optional[list[str]], typer.Option("--mode", help="call (of a tf.function), eager.")]
+Devices = Annotated[Optional[list[str]], typer.Option("--device", help="Placements: cpu.")]
+AxisTexts = Annotated[
+    Optional[list[str]], typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64.")
+]
+Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
+MixFile = Annotated[
+    Optional[Path], typer.Option("--mix", help="CSV with size,weight: how often each size is called.")
+]
+MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+
+DEFAULT_BASELINE = "py_function_numpy"
+DEFAULT_MINIMUM_EFFECT = 0.03
+
+
+def main() -> None:
+    """Run the command line; errors that a user can act on end it with their message and exit code."""
+    try:
+        app()
+    except PyopbenchError as error:
+        err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(BadInput.exit_code)
+
+
+@app.command()
+def run(
+    ops: Ops = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Three sizes, few launches: an answer in minutes.")] = False,
+    variant: Variants = None,
+    gradient: Gradients = None,
+    direction: Directions = None,
+    mode: Modes = None,
+    device: Devices = None,
+    axis: AxisTexts = None,
+    baseline: Baseline = DEFAULT_BASELINE,
+    mix: MixFile = None,
+    min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
+    launches: Annotated[Optional[int], typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
+    rounds: Annotated[Optional[int], typer.Option(min=1, help="Timed blocks of each case in a launch.")] = None,
+    budget: Annotated[Optional[str], typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
+    case_timeout: Annotated[Optional[str], typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
+    seed: Annotated[int, typer.Option(help="Makes the order of everything repeatable.")] = 0,
+    resume: Annotated[Optional[Path], typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
+    out_dir: Annotated[Optional[Path], typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+) -> None:
+    """Measure ops in every variant, store the samples and write the decision report."""
+    options = _read_judging(baseline, mix, min_effect)
+    if resume is None:
+        axes = _read_axes(ops, variant, gradient, direction, mode, device, axis, quick)
+        settings = runs.QUICK if quick else runs.FULL
+        changes = {
+            "seed": seed,
+            "launches": launches or settings.launches,
+            "rounds": rounds or settings.rounds,
+            "budget_seconds": parse_duration(budget) if budget else settings.budget_seconds,
+            "case_timeout_seconds": parse_duration(case_timeout) if case_timeout else settings.case_timeout_seconds,
+        }
+        command = ["pyopbench", *sys.argv[1:]]
+        with err.status("planning"):
+            begun = runs.begin(out_dir, axes, replace(settings, **changes), baseline, command)  # type: ignore[arg-type]
+        err.print(f"{begun.cases} cases, {begun.skips} combinations that cannot be; results in {begun.folder}")
+        folder = begun.folder
+    else:
+        _refuse_with_resume(ops or [], out_dir)
+        folder = resume
+        options = replace(options, baseline=runs.baseline_of(folder))
+    _measure(folder)
+    runs.require_measured(folder)
+    raise typer.Exit(_report([folder], folder, options, as_json=False))
+
+
+def _refuse_with_resume(ops: list[str], out_dir: Path | None) -> None:
+    if ops or out_dir is not None:
+        raise BadInput(
+            "--resume continues a run as it was planned",
+            received=" ".join([*ops, *(["--out"] if out_dir else [])]),
+            legal="--resume DIR with nothing that changes the plan",
+            next_step="start a new run for other ops or another folder",
+        )
+
+
+def _measure(folder: Path) -> None:
+    settings = runs.settings_of(folder)
+    try:
+        with _progress() as show:
+            done = measure(folder, settings, show)
+    except KeyboardInterrupt:
+        err.print(f"interrupted; what was finished is in {folder}")
+        err.print(f"  continue: pyopbench run --resume {folder}")
+        err.print(f"  report:   pyopbench report {folder}")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if done < settings.launches:
+        err.print(f"the budget of {settings.budget_seconds:g} s was spent after {done} of {settings.launches} launches")
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[left]}"))
+    # Two redraws a second: the parent shares the cores with what is measured.
+    with Progress(*columns, console=err, refresh_per_second=2, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0, left="")
+
+        def show(step: Step) -> None:
+            share = (step.launch + step.done / step.total) / step.launches
+            left = "" if step.seconds_left is None else f"about {text.duration(step.seconds_left)} left"
+            group = step.group if len(step.group) <= 40 else step.group[:39] + "…"
+            description = f"launch {step.launch + 1}/{step.launches} {group}"
+            bar.update(task, description=escape(description), completed=share, left=left)
+            if not err.is_terminal and step.done == 0:
+                err.print(f"launch {step.launch + 1} of {step.launches} {left}")
+
+        yield show
+
+
+@app.command()
+def report(
+    results: Annotated[list[Path], typer.Argument(help="Folders of results; several of one environment are pooled.")],
+    baseline: Annotated[Optional[str], typer.Option("--baseline", help="Default: the run's.")] = None,
+    mix: MixFile = None,
+    min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
+    out_dir: Annotated[Optional[Path], typer.Option("--out", metavar="DIR", help="Default: the first folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the decision report of stored results."""
+    options = _read_judging(baseline or runs.baseline_of(results[0]), mix, min_effect)
+    for folder in results:
+        runs.require_measured(folder)
+    raise typer.Exit(_report(results, out_dir or results[0], options, as_json=as_json))
+
+
+def _report(folders: list[Path], folder: Path, options: runs.Judging, *, as_json: bool) -> int:
+    from pyopbench.report import terminal_tables
+
+    with err.status("judging"):
+        judgement = runs.report(folders, folder, options)
+    for warning in judgement.run.warnings:
+        err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+    if as_json:
+        out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
+    else:
+        for table in terminal_tables(judgement):
+            _print_table(table.title, table.columns, table.rows)
+        out.print(f"report: {folder / 'report.html'}", soft_wrap=True)
+    return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
+
+
+@app.command("list")
+def list_(
+    ops: Ops = None,
+    quick: Annotated[bool, typer.Option("--quick", help="As `run --quick` would measure.")] = False,
+    variant: Variants = None,
+    gradient: Gradients = None,
+    direction: Directions = None,
+    mode: Modes = None,
+    axis: AxisTexts = None,
+    cases: Annotated[bool, typer.Option("--cases", help="Every case, and every one that cannot be.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show ops, variants and cases, and why a case cannot be."""
+    axes = _read_axes(ops, variant, gradient, direction, mode, None, axis, quick)
+    with err.status("asking TensorFlow"):
+        plan = runs.ask_for_plan(axes)
+    if as_json:
+        out.print_json(json.dumps(plan))
+        return
+    catalogue = plan["catalogue"]
+    if cases:
+        for case in plan["cases"]:
+            out.print(case, soft_wrap=True)
+        for skip in plan["skips"]:
+            out.print(f"{skip['case']}  cannot be: {escape(skip['reason'])}", soft_wrap=True)
+        return
+    _print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
+    _print_table(
+        "Variants",
+        ("variant", "kind", "what it is"),
+        [(name, one["kind"], one["summary"]) for name, one in catalogue["variants"].items()],
+    )
+    reasons = [(reason, str(count)) for reason, count in runs.count_reasons(plan["skips"])]
+    _print_table(f"{len(plan['cases'])} cases; {len(plan['skips'])} that cannot be", ("why not", "cases"), reasons)
+
+
+def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
+    sizes = op["sizes"]
+    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    return name, op["summary"], f"{span} {op['size_unit']}"
+
+
+@app.command()
+def verify(
+    ops: Ops = None,
+    variant: Variants = None,
+    gradient: Gradients = None,
+    mode: Modes = None,
+    axis: AxisTexts = None,
+    case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "120s",
+    as_json: AsJson = False,
+) -> None:
+    """Check values against NumPy, and gradients against the reference gradient and finite differences."""
+    axes = _read_axes(ops, variant, gradient, None, mode, None, axis, quick=False)
+    timeout_seconds = parse_duration(case_timeout)
+    with err.status("verifying") as status:
+        findings = verify_cases(axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"))
+    wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
+    if as_json:
+        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+    else:
+        _print_findings(findings, wrong)
+    raise typer.Exit(EXIT_WRONG if wrong else 0)
+
+
+def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
+    right = sum(finding.failure is None for finding in findings)
+    unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
+    if unsupported:
+        skips = [{"reason": finding.failure.reason} for finding in unsupported if finding.failure]
+        rows = [(reason, str(count)) for reason, count in runs.count_reasons(skips)]
+        _print_table("Does not exist here", ("why", "cases"), rows)
+    for finding in wrong:
+        assert finding.failure is not None
+        out.print(f"[red]{finding.failure.status}[/]  {escape(finding.case)}", soft_wrap=True)
+        out.print(f"  {escape(finding.failure.reason)}", soft_wrap=True)
+    out.print(f"{right} right, {len(wrong)} wrong, {len(unsupported)} do not exist here")
+
+
+@app.command()
+def version() -> None:
+    """Print the version of pyopbench."""
+    out.print(pyopbench.__version__)
+
+
+def _read_axes(
+    ops: list[str] | None,
+    variant: list[str] | None,
+    gradient: list[str] | None,
+    direction: list[str] | None,
+    mode: list[str] | None,
+    device: list[str] | None,
+    axis: list[str] | None,
+    quick: bool,
+) -> Axes:
+    given = {
+        "ops": split(ops or ()),
+        "variants": split(variant or ()),
+        "gradients": split(gradient or ()),
+        "directions": split(direction or ()),
+        "modes": split(mode or ()),
+        "placements": split(device or ()),
+    }
+    axes = replace(Axes(quick=quick), **{name: value for name, value in given.items() if value})  # type: ignore[arg-type]
+    axes = apply_axes(axes, axis or ())
+    runs.check_axes(axes)
+    return axes
+
+
+def _read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> runs.Judging:
+    if not 0 < minimum_effect < 1:
+        raise BadInput("not a minimum effect", received=minimum_effect, legal="a share between 0 and 1, such as 0.03")
+    return runs.Judging(baseline, minimum_effect, mix)
+
+
+def _print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    out.print(table)
+    out.print()

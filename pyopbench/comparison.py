@@ -1,0 +1,157 @@
+"""The callback of today and everything that could take its place, in one setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from pyopbench import text
+from pyopbench.choice import Candidate
+from pyopbench.latencies import label_of, standing, usual_gradients
+from pyopbench.model import Case, Failure
+from pyopbench.stats import UNIT
+
+if TYPE_CHECKING:
+    from pyopbench.readers import Run
+
+USES = {"forward": "inference", "forward_backward": "training"}
+"""The direction that is run in each use; backward alone is run in none."""
+KEYS = ["op", "direction", "mode", "dtype", "placement"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one decision is about; `direction` is `forward` for inference, `forward_backward` for training."""
+
+    op: str
+    direction: str
+    mode: str
+    dtype: str
+    placement: str
+
+    @classmethod
+    def of(cls, case: Case) -> Setting:
+        """Return the setting of a case."""
+        return cls(case.op, case.direction, case.mode, case.dtype, case.placement)
+
+    @property
+    def use(self) -> Literal["inference", "training"]:
+        """What this direction is run for."""
+        return "inference" if self.direction == "forward" else "training"
+
+    def holds(self, case: Case) -> bool:
+        """Is the case of this setting?"""
+        return Setting.of(case) == self
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The baseline of one setting, its candidates, and what is missing.
+
+    Attributes:
+        setting: what it is about.
+        baseline: label of the callback of today; the variant's name if it has no number.
+        seconds: size -> seconds per call of the baseline, ascending; empty if it has no number.
+        candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
+        curves: seconds per call, one row per size, one column per label; nan is no number.
+        planned: sizes that were planned or measured for any label, ascending.
+        failures: (label, size) -> the first failure.
+    """
+
+    setting: Setting
+    baseline: str
+    seconds: Mapping[int, float]
+    candidates: tuple[Candidate, ...]
+    curves: pd.DataFrame
+    planned: tuple[int, ...]
+    failures: Mapping[tuple[str, int], Failure]
+
+    def missing(self, label: str, sizes: Iterable[int]) -> str:
+        """Say in a short phrase that a label has no number at some sizes, and how it failed there."""
+        sizes = list(sizes)
+        failed = [self.failures[label, size].status for size in sizes if (label, size) in self.failures]
+        how = f" ({text.listing(list(dict.fromkeys(failed)))})" if failed else ""
+        return f"{label} has no number at {text.listing([text.size(size) for size in sizes])}{how}"
+
+    def baseline_failure(self) -> str:
+        """Say why the baseline has no number at all."""
+        for (label, size), failure in sorted(self.failures.items()):
+            if label.partition("+")[0] == self.baseline:
+                return f"{label} has no number: {failure.status} at {text.size(size)}: {failure.reason}"
+        return f"{self.baseline} was not measured here, so there is nothing to compare with"
+
+
+def settings_of(run: Run) -> list[Setting]:
+    """Return what there is to decide: ops in the order of the catalogue, inference before training.
+
+    A setting counts if anything in it was planned or measured. An op with nothing but skips, or with nothing but
+    backward passes, gets the settings that these belong to, so that no op is left without an answer.
+    """
+    busy = [Case.from_id(key) for key in dict.fromkeys([*run.cases, *run.frame["case"].unique()])]
+    idle = [Case.from_id(failure.case) for failure in run.failures]
+    found = {Setting.of(case) for case in busy if case.direction in USES}
+    for rest in (idle, [_forward(case) for case in (*busy, *idle)]):
+        answered = {setting.op for setting in found}
+        found |= {Setting.of(case) for case in rest if case.direction in USES and case.op not in answered}
+    names = [*run.catalogue["ops"], *sorted({setting.op for setting in found} - set(run.catalogue["ops"]))]
+    return sorted(found, key=lambda one: (names.index(one.op), one.direction, one.mode, one.dtype, one.placement))
+
+
+def _forward(case: Case) -> Case:
+    return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
+
+
+def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.DataFrame, baseline: str) -> Comparison:
+    """Return the comparison of one setting.
+
+    The callback of today has the first of its gradients that was measured at any size.
+
+    Args:
+        run: for its catalogue, planned cases and failures.
+        setting: what it is about.
+        latencies: `latencies.latency_table`.
+        paired: `stats.paired_logs` of these cases against the baselines of their groups.
+        baseline: the baseline variant.
+    """
+    rows = latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
+    order = usual_gradients(run.catalogue, baseline)
+    today = rows[rows["variant"] == baseline]
+    usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
+    today = today[today["gradient"].isin(usual)]
+    others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
+    planned = [case for case in map(Case.from_id, run.cases) if setting.holds(case)]
+    return Comparison(
+        setting,
+        baseline if today.empty else str(today["label"].iloc[0]),
+        dict(zip(today["size"].tolist(), today["seconds"].tolist(), strict=True)),
+        _candidates(others, paired, run.catalogue),
+        rows.pivot(index="size", columns="label", values="seconds").sort_index(axis=0).sort_index(axis=1),
+        tuple(sorted({case.size for case in planned} | set(rows["size"].tolist()))),
+        _failures(run, setting),
+    )
+
+
+def _candidates(rows: pd.DataFrame, paired: pd.DataFrame, catalogue: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    joined = paired.merge(rows[["case", "label", "variant", "size"]], on="case")
+    return tuple(
+        Candidate(
+            str(label),
+            catalogue["variants"].get(variant, {}).get("kind", "port"),
+            catalogue["variants"].get(variant, {}).get("effort", math.inf),
+            ratios.pivot(index=UNIT, columns="size", values="value"),
+        )
+        for (label, variant), ratios in joined.groupby(["label", "variant"])
+    )
+
+
+def _failures(run: Run, setting: Setting) -> dict[tuple[str, int], Failure]:
+    found: dict[tuple[str, int], Failure] = {}
+    for failure in run.failures:
+        case = Case.from_id(failure.case)
+        if setting.holds(case):
+            found.setdefault((label_of(run.catalogue, case.variant, case.gradient), case.size), failure)
+    return found

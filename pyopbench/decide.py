@@ -1,0 +1,176 @@
+"""From samples to verdicts to one decision per op and use: keep the callback, switch, port, or undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pyopbench import stats
+from pyopbench.choice import Choice, choose
+from pyopbench.comparison import Comparison, compare, settings_of
+from pyopbench.crossovers import crossovers
+from pyopbench.errors import BadInput
+from pyopbench.flips import flips
+from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
+from pyopbench.mix import Mix, calls_mix, even_mix
+from pyopbench.model import Decision, SizeRange, Verdict
+from pyopbench.reasons import reason_of
+from pyopbench.verdicts import verdicts_of
+
+if TYPE_CHECKING:
+    from pyopbench.readers import Run
+
+BASELINE = "py_function_numpy"
+MINIMUM_EFFECT = 0.03
+"""Differences below 3% come and go with the layout of code and memory; nobody ports an op for them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """All that a report is made of.
+
+    Attributes:
+        run: what was judged.
+        baseline: the callback of today, a variant.
+        minimum_effect: a relative difference that is worth acting on.
+        mix: size -> how often it is called; None for shares that are even over the log of the size.
+        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
+        verdicts: in the order of `latencies`.
+        decisions: ops in the order of the catalogue, inference before training.
+    """
+
+    run: Run
+    baseline: str
+    minimum_effect: float
+    mix: Mapping[int, float] | None
+    latencies: pd.DataFrame
+    verdicts: tuple[Verdict, ...]
+    decisions: tuple[Decision, ...]
+
+
+def judge(
+    run: Run,
+    baseline: str = BASELINE,
+    minimum_effect: float = MINIMUM_EFFECT,
+    mix: Mapping[int, float] | None = None,
+) -> Judgement:
+    """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
+
+    Args:
+        run: what was measured.
+        baseline: the callback of today, a variant.
+        minimum_effect: a relative difference that is worth acting on (0.03 is 3%), at least 0 and below 1.
+        mix: size -> how often it is called, as from `mix.read_mix`; None spreads today's time evenly over the log of
+            the size.
+
+    Raises:
+        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix holds a size
+            that was not asked for in the run.
+    """
+    _check(run, baseline, minimum_effect)
+    frame = checked_frame(run)
+    latencies = latency_table(frame, run.catalogue)
+    baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
+    paired = stats.paired_logs(frame, baselines)
+    verdicts = verdicts_of(paired, baselines, minimum_effect)
+    decisions = tuple(
+        decide(compare(run, setting, latencies, paired, baseline), minimum_effect, mix) for setting in settings_of(run)
+    )
+    return Judgement(run, baseline, minimum_effect, mix, latencies, verdicts, decisions)
+
+
+def _check(run: Run, baseline: str, minimum_effect: float) -> None:
+    known = sorted({*run.catalogue["variants"], run.settings.get("baseline", BASELINE)})
+    if baseline not in known:
+        raise BadInput(
+            "the baseline is not a variant of this run",
+            received=baseline,
+            legal=", ".join(known),
+            next_step="name the variant that stands for the callback of today",
+        )
+    if not 0 <= minimum_effect < 1:
+        raise BadInput("the minimum effect is out of range", received=minimum_effect, legal="0 to below 1; 0.03 is 3%")
+
+
+def decide(comparison: Comparison, minimum_effect: float, calls: Mapping[int, float] | None) -> Decision:
+    """Decide in one setting, over the mix and at every measured size."""
+    if not comparison.seconds:
+        return _undecided(comparison, comparison.baseline_failure())
+    unreachable = _unreachable(comparison, calls or {})
+    if unreachable:
+        missing = comparison.missing(comparison.baseline, unreachable)
+        undecided = _undecided(comparison, f"{missing}, which the mix asks for")
+        return replace(undecided, ranges=_ranges(comparison, minimum_effect))
+    mix = _mix(comparison, calls)
+    choice = choose(comparison.candidates, mix, minimum_effect)
+    return replace(
+        _undecided(comparison, reason_of(choice, comparison, mix)),
+        action=choice.action,
+        choice=choice.label,
+        gain=_finite(choice.gain.value if choice.gain else None),
+        gain_low=_finite(choice.gain.low if choice.gain else None),
+        gain_high=_finite(choice.gain.high if choice.gain else None),
+        ranges=_ranges(comparison, minimum_effect),
+        crossovers=crossovers(comparison.curves, minimum_effect),
+        flips=flips(choice, mix, comparison.baseline),
+    )
+
+
+def _undecided(comparison: Comparison, reason: str) -> Decision:
+    setting = comparison.setting
+    return Decision(
+        op=setting.op,
+        use=setting.use,
+        mode=setting.mode,
+        dtype=setting.dtype,
+        placement=setting.placement,
+        baseline=comparison.baseline,
+        action="undecided",
+        choice=None,
+        gain=None,
+        gain_low=None,
+        gain_high=None,
+        reason=reason,
+        flips=(f"a measurement of {comparison.baseline} there",),
+    )
+
+
+def _mix(comparison: Comparison, calls: Mapping[int, float] | None) -> Mix:
+    if calls is None:
+        return even_mix(tuple(comparison.seconds))
+    return calls_mix(calls, comparison.seconds, f"{comparison.baseline} for {comparison.setting.op}")
+
+
+def _unreachable(comparison: Comparison, calls: Iterable[int]) -> list[int]:
+    """Return the sizes of a mix that were asked for in the run, but lie beyond what the baseline got to.
+
+    They leave the op undecided. A size that nobody asked for is a mistake in the mix instead, for `calls_mix` to tell.
+    """
+    beyond = [size for size in sorted(calls) if not min(comparison.seconds) <= size <= max(comparison.seconds)]
+    asked = all(comparison.planned[0] <= size <= comparison.planned[-1] for size in beyond)
+    return beyond if asked else []
+
+
+def _ranges(comparison: Comparison, minimum_effect: float) -> tuple[SizeRange, ...]:
+    """Return the answer at each measured size, neighbours with the same answer in one range.
+
+    The gain of a range is that of its size with the least lower bound, so the range holds no worse one.
+    """
+    at = [(size, choose(comparison.candidates, even_mix((size,)), minimum_effect)) for size in comparison.seconds]
+    return tuple(_range(answer, list(same)) for answer, same in groupby(at, key=lambda pair: pair[1].answer))
+
+
+def _range(answer: str, same: Sequence[tuple[int, Choice]]) -> SizeRange:
+    gains = [(choice.gain.low, choice.gain.value) for _, choice in same if choice.gain is not None]
+    known = [pair for pair in gains if not math.isnan(pair[0])]
+    low, gain = min(known or gains, default=(math.nan, math.nan))
+    return SizeRange(same[0][0], same[-1][0], answer, gain, low)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

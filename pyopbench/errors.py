@@ -1,0 +1,52 @@
+"""Errors that a user can act on: what was wrong, the value received, the legal values, the next step."""
+
+from __future__ import annotations
+
+
+class PyopbenchError(Exception):
+    """Base of every error that pyopbench raises on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, received: object = None, legal: object = None, next_step: str = "") -> None:
+        self.what = what
+        self.received = received
+        self.legal = legal
+        self.next_step = next_step
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.received is not None:
+            lines.append(f"  received: {self.received}")
+        if self.legal is not None:
+            lines.append(f"  legal:    {self.legal}")
+        if self.next_step:
+            lines.append(f"  next:     {self.next_step}")
+        return "\n".join(lines)
+
+
+class BadInput(PyopbenchError):
+    """The command line, an op file or a file of results is not what it should be (exit code 2)."""
+
+
+class NothingMeasured(PyopbenchError):
+    """The run or the results hold no measurement at all (exit code 3)."""
+
+    exit_code = 3
+
+
+class WorkerLost(PyopbenchError):
+    """A worker process ended or went silent; the message says how (exit code 3 when it leaves nothing measured)."""
+
+    exit_code = 3
+
+
+class WrongResult(PyopbenchError):
+    """A variant's values or gradients are not the reference's (exit code 1)."""
+
+    exit_code = 1
+
+
+class Unsupported(PyopbenchError):
+    """A variant cannot exist here, found out only by building it; the case is recorded with the reason."""

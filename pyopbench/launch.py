@@ -1,0 +1,154 @@
+"""Starts worker processes, asks them, and survives them: a worker that hangs or dies costs one case."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pyopbench.errors import WorkerLost
+
+START_TIMEOUT_SECONDS = 180.0
+"""Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
+
+SILENT_TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1"}
+
+LOG_TAIL_BYTES = 4000
+
+
+class CaseLost(WorkerLost):
+    """The worker hung or died in the middle of a request.
+
+    Attributes:
+        case: id of the case it was at, or None if it had not come to one.
+        status: `timeout` or `crashed`.
+        reason: in words.
+    """
+
+    def __init__(self, case: str | None, status: Literal["timeout", "crashed"], reason: str) -> None:
+        super().__init__(reason)
+        self.case = case
+        self.status = status
+        self.reason = reason
+
+
+class Worker:
+    """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        """Start the process and wait until it has imported TensorFlow.
+
+        Args:
+            timeout_seconds: longest silence within a request, in seconds.
+
+        Raises:
+            WorkerLost: it did not come up; with the end of its log.
+        """
+        self.timeout_seconds = timeout_seconds
+        self._log = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "pyopbench.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env={**os.environ, **SILENT_TENSORFLOW},
+            # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
+            start_new_session=True,
+        )
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        try:
+            self.environment: Mapping[str, Any] = self._next(START_TIMEOUT_SECONDS, None)["environment"]
+        except CaseLost as lost:
+            self.close()
+            raise WorkerLost(
+                f"the worker process did not start: {lost.reason}",
+                next_step="see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
+            ) from lost
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return the answer.
+
+        Raises:
+            CaseLost: the worker was silent for too long and has been killed, or it ended.
+        """
+        assert self._process.stdin is not None
+        case: str | None = None
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise CaseLost(None, "crashed", self._how_it_ended()) from error
+        while True:
+            event = self._next(self.timeout_seconds, case)
+            if event["event"] == "done":
+                return event
+            case = event["case"]
+
+    def close(self) -> None:
+        """End the process and close what belongs to it. May be called twice."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                _close_quietly(stream)
+        self._log.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                self._lines.put(line)
+        except ValueError:  # closed by close() while reading
+            pass
+        self._lines.put(b"")
+
+    def _next(self, timeout_seconds: float, case: str | None) -> dict[str, Any]:
+        try:
+            line = self._lines.get(timeout=timeout_seconds)
+        except queue.Empty:
+            self._process.kill()
+            raise CaseLost(case, "timeout", f"no sign of life for {timeout_seconds:g} s; the worker was killed") from None
+        if not line:
+            raise CaseLost(case, "crashed", self._how_it_ended())
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _how_it_ended(self) -> str:
+        code = self._process.wait()
+        how = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return f"the worker process {how}{self._last_words()}"
+
+    def _last_words(self) -> str:
+        if self._log.closed:
+            return ""
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - LOG_TAIL_BYTES))
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return f": {lines[-1][:200]}" if lines else ""
+
+
+def _close_quietly(stream: Any) -> None:
+    try:
+        stream.close()
+    except BrokenPipeError:
+        pass  # what was still to be written concerns nobody any more
+
+
+def ask_once(request: Mapping[str, Any], timeout_seconds: float = START_TIMEOUT_SECONDS) -> dict[str, Any]:
+    """Answer one request by a worker of its own."""
+    with Worker(timeout_seconds) as worker:
+        return worker.ask(request)
+

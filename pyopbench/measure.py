@@ -1,0 +1,184 @@
+"""From a plan to stored samples: launches in order, groups in random order, one worker each, nothing lost."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyopbench import store
+from pyopbench.launch import CaseLost, Worker
+from pyopbench.model import Case, Failure
+
+LEAST_LAUNCHES = 2
+"""With fewer there is no interval, so that many are made whatever the budget."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to measure.
+
+    Attributes:
+        seed: makes the order of groups and rounds repeatable.
+        launches: worker processes, each of which gives one number for each case.
+        rounds: timed blocks of each case in a launch.
+        block_seconds: about how long a block lasts.
+        budget_seconds: no launch is begun that would probably end later than this; None for no limit.
+        case_timeout_seconds: how long one case may be silent.
+    """
+
+    seed: int
+    launches: int
+    rounds: int
+    block_seconds: float
+    budget_seconds: float | None
+    case_timeout_seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands. `seconds_left` is None until there is something to estimate it from."""
+
+    launch: int
+    launches: int
+    group: str
+    done: int
+    total: int
+    seconds_left: float | None
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass
+class _Work:
+    """What is still to be done; shrinks as groups are finished and cases fail."""
+
+    folder: Path
+    settings: Settings
+    groups: dict[str, list[str]]
+    finished: set[tuple[int, str]]
+    failed: set[str]
+    retried: set[str] = field(default_factory=set)
+
+
+def measure(folder: Path, settings: Settings, report: Report) -> int:
+    """Measure what `run.json` in `folder` plans and is not yet in its samples.
+
+    Args:
+        folder: folder of the run.
+        settings: how to measure.
+        report: is told of every group before it is measured.
+
+    Returns:
+        The number of launches that are complete, earlier ones included.
+    """
+    work = _remaining(folder, settings)
+    began = time.monotonic()
+    longest = 0.0
+    for launch in range(settings.launches):
+        started = time.monotonic()
+        over = settings.budget_seconds is not None and started - began + longest > settings.budget_seconds
+        if over and launch >= LEAST_LAUNCHES:
+            return launch
+        _measure_launch(work, launch, _Clock(began, settings, report))
+        longest = max(longest, time.monotonic() - started)
+    return settings.launches
+
+
+@dataclass
+class _Clock:
+    """Turns what is done into progress with the time left."""
+
+    began: float
+    settings: Settings
+    report: Report
+
+    def tell(self, launch: int, group: str, done: int, total: int) -> None:
+        elapsed = time.monotonic() - self.began
+        share = (launch + done / total) / self.settings.launches
+        left = elapsed * (1 - share) / share if share > 0 else None
+        budget = self.settings.budget_seconds
+        if left is not None and budget is not None and launch >= LEAST_LAUNCHES:
+            left = min(left, max(budget - elapsed, 0.0))
+        self.report(Progress(launch, self.settings.launches, group, done, total, left))
+
+
+def _remaining(folder: Path, settings: Settings) -> _Work:
+    run = store.read_run(folder)
+    store.drop_torn_line(folder)
+    lines, _ = store.read_lines(folder)
+    groups: dict[str, list[str]] = {}
+    for case in run["cases"]:
+        groups.setdefault(Case.from_id(case).group, []).append(case)
+    stored = [line for line in lines if line["kind"] == "group"]
+    finished = {(line["launch"], line["group"]) for line in stored}
+    failed = {failure["case"] for line in stored for failure in line["failures"]}
+    return _Work(folder, settings, groups, finished, failed)
+
+
+def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
+    order = [group for group in work.groups if (launch, group) not in work.finished]
+    random.Random(f"{work.settings.seed}/{launch}").shuffle(order)  # noqa: S311
+    todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
+    place = 0
+    while place < len(todo):
+        with Worker(work.settings.case_timeout_seconds) as worker:
+            store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
+            healthy = True
+            while healthy and place < len(todo):
+                clock.tell(launch, todo[place], len(work.groups) - len(todo) + place, len(work.groups))
+                healthy = _measure_group(work, worker, launch, todo[place])
+                place += healthy
+
+
+def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool:
+    """Measure one group and store it; return False if the worker was lost and the group is to be tried again."""
+    cases = [case for case in work.groups[group] if case not in work.failed]
+    if not cases:
+        return True
+    try:
+        answer = worker.ask(_request(work.settings, launch, cases))
+    except CaseLost as lost:
+        failures = _failures_of(lost, cases, launch, group in work.retried)
+        work.retried.add(group)
+        kind = "lost"
+        content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
+    else:
+        kind = "group"
+        content = {key: answer[key] for key in store.ANSWER_KEYS}
+    store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
+    work.failed.update(failure["case"] for failure in content["failures"])
+    return kind == "group"
+
+
+def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:
+    return {
+        "do": "measure",
+        "cases": list(cases),
+        "launch": launch,
+        "seed": settings.seed,
+        "rounds": settings.rounds,
+        "block_seconds": settings.block_seconds,
+        # Once is enough for a check that does not depend on the launch, and it is the slow one.
+        "finite_differences": launch == 0,
+    }
+
+
+def _failures_of(lost: CaseLost, cases: Sequence[str], launch: int, retried: bool) -> list[Failure]:
+    """Return a failure for every case that is timed in one pass with the one that was lost.
+
+    A worker that is lost before it has come to any case is blamed on the group only if that happens twice.
+    """
+    if lost.case is None:
+        return [Failure(case, lost.status, lost.reason, launch) for case in cases] if retried else []
+    culprit = Case.from_id(lost.case)
+    runners = [(case, Case.from_id(case)) for case in cases]
+    return [
+        Failure(key, lost.status, lost.reason, launch)
+        for key, case in runners
+        if (case.variant, case.gradient) == (culprit.variant, culprit.gradient)
+    ]

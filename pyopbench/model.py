@@ -1,0 +1,352 @@
+"""The nouns of pyopbench. Plain data; nothing here imports TensorFlow, pandas or anything that measures.
+
+`Op`, `Variant` and `Gradient` belong to the measuring half (they hold callables); `Case`, `Sample`, `Failure`,
+`Verdict` and `Decision` are plain data that cross to the judging half, through JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pyopbench.errors import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array: TypeAlias = npt.NDArray[Any]
+
+DIRECTIONS = ("forward", "backward", "forward_backward")
+MODES = ("eager", "call")
+DTYPES = ("float32", "float64")
+PLACEMENTS = ("cpu",)
+NO_GRADIENT = "none"
+"""The gradient of a forward case: the op is built without one, as it would be served."""
+
+CASE_DTYPE = "dtype"
+"""Stands in `Op.outputs` for an output that has the dtype of the case."""
+
+Body: TypeAlias = Callable[..., Any]
+GradientBody: TypeAlias = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
+Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
+Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation, written once in every body that it has.
+
+    Every body takes the arrays or tensors of `make_inputs` as positional arguments and returns one array or a tuple.
+
+    Attributes:
+        name: the name of the file that holds the op, and the key everywhere.
+        summary: one line for people.
+        source: where the op or its formula comes from.
+        make_inputs: `(size, dtype, rng) -> tuple of ndarrays`; `size` counts what `size_unit` says.
+        numpy: the NumPy body; also the reference that every variant is checked against.
+        sizes: the sizes of a full run, ascending.
+        quick_sizes: the sizes of `--quick`; a subset of `sizes`.
+        size_unit: what a size counts, in the plural ("elements", "matrices", "active sites").
+        dtypes: floating dtypes that the op is offered in.
+        outputs: a dtype name for each output, `CASE_DTYPE` for the dtype of the case.
+        differentiable: positions of the inputs that have a gradient; empty if the op has none.
+        numpy_gradient: `(inputs, outputs, output_gradients) -> gradients`; one gradient of an output for each
+            floating output, one result for each differentiable input, in order, NumPy arrays throughout.
+        tensor: the body in TensorFlow ops.
+        tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
+        python: a body with Python control flow on tensors, for AutoGraph; None where there is no control flow.
+        largest: for a body that is slow by nature (a loop over elements), the largest size it is given.
+        tolerance: for each dtype the largest error, relative to the largest magnitude of the reference.
+        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass.
+        flops: `size -> count` of arithmetic operations of a forward pass; a transcendental counts as one.
+    """
+
+    name: str
+    summary: str
+    source: str
+    make_inputs: Callable[[int, str, np.random.Generator], tuple[Array, ...]]
+    numpy: Body
+    sizes: tuple[int, ...]
+    quick_sizes: tuple[int, ...]
+    bytes_moved: Callable[[int, str], int]
+    flops: Callable[[int], int]
+    size_unit: str = "elements"
+    dtypes: tuple[str, ...] = DTYPES
+    outputs: tuple[str, ...] = (CASE_DTYPE,)
+    differentiable: tuple[int, ...] = (0,)
+    numpy_gradient: GradientBody | None = None
+    tensor: Body | None = None
+    tensor_gradient: GradientBody | None = None
+    python: Body | None = None
+    largest: Mapping[str, int] = field(default_factory=dict)
+    tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
+
+    def output_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """Return the dtype of each output for a case of `dtype`."""
+        return tuple(dtype if output == CASE_DTYPE else output for output in self.outputs)
+
+    @property
+    def floating_outputs(self) -> tuple[int, ...]:
+        """The positions of the outputs that a gradient flows back through."""
+        return tuple(i for i, output in enumerate(self.outputs) if output == CASE_DTYPE or output.startswith("float"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure: strings and ints only, so that it means the same in every process and file."""
+
+    op: str
+    variant: str
+    gradient: str
+    direction: str
+    mode: str
+    dtype: str
+    size: int
+    placement: str = "cpu"
+
+    @property
+    def id(self) -> str:
+        """The stable key, for example `sinh/native/none/forward/call/float32/1000/cpu`."""
+        return "/".join(str(part) for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[str | int, ...]:
+        """The fields in the order of `id`."""
+        return (self.op, self.variant, self.gradient, self.direction, self.mode, self.dtype, self.size, self.placement)
+
+    @classmethod
+    def from_id(cls, key: str) -> Case:
+        """Read a case back from its `id`.
+
+        Raises:
+            BadInput: the key does not have eight parts with a whole number in the seventh.
+        """
+        parts = key.split("/")
+        if len(parts) != 8 or not parts[6].isdigit():
+            raise BadInput(
+                "not the id of a case",
+                received=repr(key),
+                legal="op/variant/gradient/direction/mode/dtype/size/placement",
+            )
+        return cls(*parts[:6], int(parts[6]), parts[7])
+
+    @property
+    def group(self) -> str:
+        """The key of the cases that are measured interleaved with this one: all but variant and gradient.
+
+        Backward and forward+backward share a group, because one timed pass with a stamp in between gives both.
+        """
+        family = "forward" if self.direction == "forward" else "gradient"
+        return "/".join((self.op, family, self.mode, self.dtype, str(self.size), self.placement))
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What a run is asked to cover; an empty tuple means the default.
+
+    Attributes:
+        ops: names; empty for all.
+        variants: names; empty for all that are not measured by name only.
+        gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
+        directions, modes, dtypes, placements: as in `Case`.
+        sizes: sizes for every op; empty for the op's own.
+        quick: the op's quick sizes in place of all its own.
+    """
+
+    ops: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
+    directions: tuple[str, ...] = DIRECTIONS
+    modes: tuple[str, ...] = ("call",)
+    dtypes: tuple[str, ...] = ("float32",)
+    placements: tuple[str, ...] = ("cpu",)
+    sizes: tuple[int, ...] = ()
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """One way of giving a callback a gradient.
+
+    Attributes:
+        name: the key, and the name of the mechanism in results.
+        summary: one line for people.
+        source: where TensorFlow documents or implements it.
+        works_in: the modes in which TensorFlow honours it (`eager`, `call`, `v1_graph`).
+        attach: `(Bridged) -> callable over tensors` with the gradient attached; None where the variant
+            brings its own gradient and there is nothing to attach.
+        missing: returns the reason why the running TensorFlow has not got the mechanism, or None.
+    """
+
+    name: str
+    summary: str
+    source: str
+    works_in: tuple[str, ...]
+    attach: Callable[[Bridged], Body] | None = None
+    missing: Callable[[], str | None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Bridged:
+    """A callback and its gradient, already across the bridge: what a `Gradient` attaches.
+
+    Attributes:
+        forward: `(*inputs) -> tuple of output tensors`.
+        backward: `(inputs, outputs, output_gradients) -> tuple of gradients` through the same bridge as `forward`.
+        backward_ops: the same in TensorFlow ops, or None where the op has no `tensor_gradient`.
+        differentiable: positions of the inputs that have a gradient.
+        floating_outputs: positions of the outputs that a gradient flows back through.
+    """
+
+    forward: Body
+    backward: GradientBody
+    backward_ops: GradientBody | None
+    differentiable: tuple[int, ...]
+    floating_outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of writing an op in TensorFlow.
+
+    Attributes:
+        name: the name of the file that holds the variant, and the key everywhere.
+        summary: one line for people.
+        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`).
+        kind: `callback` if Python runs inside the graph, `port` if it no longer does.
+        effort: rank of the work to get there from a callback, 0 least; breaks ties between equally fast variants.
+        build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
+        gradients: names of the mechanisms that it can have, the usual one first.
+        modes: modes that it can run in.
+        placements: placements that it can run on.
+        function_options: keyword arguments of the `tf.function` that wraps it.
+        by_name_only: True leaves it out of runs that do not name it.
+        speculative: True for a port that is tried without anybody having written it for the op (XLA of the TF body,
+            NumPy rebound): where it fails or differs it is `unsupported` with that reason, not an error.
+        unsupported: `(op, case) -> reason` why this combination cannot be, or None.
+    """
+
+    name: str
+    summary: str
+    body: str
+    kind: Literal["callback", "port"]
+    effort: int
+    build: Callable[[Op, Case], Body]
+    gradients: tuple[str, ...]
+    modes: tuple[str, ...] = MODES
+    placements: tuple[str, ...] = PLACEMENTS
+    function_options: Mapping[str, object] = field(default_factory=dict)
+    by_name_only: bool = False
+    speculative: bool = False
+    unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timed block: `seconds` for `calls` calls, in the `order`-th place of round `round`."""
+
+    round: int
+    order: int
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that was planned and has no number, or a hole in the matrix.
+
+    Attributes:
+        case: the id of the case.
+        status: `unsupported` (cannot be), `wrong` (values or gradients differ), `raised`, `timeout`, `crashed`.
+        reason: in words, with TensorFlow's own message where there is one.
+        launch: the launch in which it was seen, or None if it was known before the first.
+    """
+
+    case: str
+    status: Literal["unsupported", "wrong", "raised", "timeout", "crashed"]
+    reason: str
+    launch: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A variant against the baseline in one group and direction.
+
+    `ratio` is seconds of the case over seconds of the baseline (below 1 is faster); `low` and `high` are its 95%
+    interval from launches. `p` is adjusted for all verdicts of the report; `outcome` follows from it and the
+    minimum effect; `reason` says why an `unresolved` one is.
+    """
+
+    case: str
+    baseline: str
+    ratio: float
+    low: float
+    high: float
+    launches: int
+    p: float
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """The answer for sizes from `low` to `high` (both measured sizes, inclusive)."""
+
+    low: int
+    high: int
+    answer: str
+    gain: float
+    gain_low: float
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """`before` is the fastest below `size`, `after` above; interpolated between two measured sizes, log-log."""
+
+    before: str
+    after: str
+    size: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do with one op, for one use.
+
+    Attributes:
+        op: the op.
+        use: `inference` (forward) or `training` (forward and backward).
+        mode, dtype, placement: where it holds.
+        baseline: label of the callback of today (`variant` or `variant+gradient`).
+        action: `keep`, `switch` (to another callback), `port` or `undecided`.
+        choice: label of the variant to go to; None for keep and undecided.
+        gain: seconds today over seconds afterwards, over the mix of sizes; of the best candidate if undecided;
+            None if there is no candidate at all.
+        gain_low, gain_high: its interval at 95%, corrected for the number of candidates.
+        reason: in words.
+        ranges: answers by size, where they differ from one another; else one range.
+        crossovers: where the fastest variant changes.
+        flips: what evidence would change the decision, in words.
+    """
+
+    op: str
+    use: Literal["inference", "training"]
+    mode: str
+    dtype: str
+    placement: str
+    baseline: str
+    action: Action
+    choice: str | None
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    reason: str
+    ranges: tuple[SizeRange, ...] = ()
+    crossovers: tuple[Crossover, ...] = ()
+    flips: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """`keep`, `undecided`, `port to native` or `switch to numpy_function`."""
+        return self.action if self.choice is None else f"{self.action} to {self.choice}"

@@ -1,0 +1,116 @@
+"""From ops, variants and axes to the cases that can be, and for each that cannot be the reason."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyopbench.gradients import GRADIENTS
+from pyopbench.model import NO_GRADIENT, Axes, Case, Failure, Op, Variant
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases to measure, and the ones that cannot be, with the reason of each."""
+
+    cases: tuple[Case, ...] = ()
+    skips: tuple[Failure, ...] = field(default=())
+
+
+def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Plan:
+    """Cross ops, variants and axes.
+
+    Returns:
+        Every combination, either as a case or as a skip with its reason.
+    """
+    cases, skips = [], []
+    for case in _combinations(axes, ops, variants):
+        reason = why_not(ops[case.op], variants[case.variant], case)
+        if reason is None:
+            cases.append(case)
+        else:
+            skips.append(Failure(case.id, "unsupported", reason))
+    return Plan(tuple(cases), tuple(skips))
+
+
+def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
+    """Return the sizes at which `op` is to be measured."""
+    if axes.sizes:
+        return axes.sizes
+    return op.quick_sizes if axes.quick else op.sizes
+
+
+def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Iterator[Case]:
+    chosen_ops = axes.ops or tuple(ops)
+    chosen_variants = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
+    for op_name, mode, dtype, placement in itertools.product(chosen_ops, axes.modes, axes.dtypes, axes.placements):
+        op = ops[op_name]
+        for size, direction, variant_name in itertools.product(sizes_of(op, axes), axes.directions, chosen_variants):
+            for gradient in _gradients(axes, variants[variant_name], direction, mode):
+                yield Case(op_name, variant_name, gradient, direction, mode, dtype, size, placement)
+
+
+def _gradients(axes: Axes, variant: Variant, direction: str, mode: str) -> tuple[str, ...]:
+    if direction == "forward":
+        return (NO_GRADIENT,)
+    if axes.gradients == ("all",):
+        return variant.gradients
+    if axes.gradients:
+        return axes.gradients
+    working = [name for name in variant.gradients if mode in GRADIENTS[name].works_in]
+    return tuple(working[:1]) or variant.gradients[:1]
+
+
+def why_not(op: Op, variant: Variant, case: Case) -> str | None:
+    """Return the reason why a case cannot be, or None if it can."""
+    return (
+        _why_not_here(op, variant, case)
+        or _why_no_gradient(op, variant, case)
+        or _why_not_this_size(op, variant, case)
+        or variant.unsupported(op, case)
+    )
+
+
+def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
+    if getattr(op, variant.body) is None:
+        return f"{op.name} has no {variant.body} body, which {variant.name} needs"
+    if case.dtype not in op.dtypes:
+        return f"{op.name} is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
+    if case.mode not in variant.modes:
+        return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
+    if case.placement not in variant.placements:
+        return f"{variant.name} cannot be placed on {case.placement}"
+    return None
+
+
+def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
+    if case.gradient == NO_GRADIENT:
+        return None
+    gradient = GRADIENTS[case.gradient]
+    if not op.differentiable:
+        return f"{op.name} has no gradient"
+    if case.gradient not in variant.gradients:
+        return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
+    if case.mode not in gradient.works_in:
+        return f"{case.gradient} has no effect in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
+    return gradient.missing() or _why_no_gradient_body(op, variant, case)
+
+
+def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
+    if GRADIENTS[case.gradient].attach is None:
+        return None
+    needed = "numpy_gradient" if variant.body == "numpy" else "tensor_gradient"
+    for body in {needed, "tensor_gradient"} if case.gradient == "override_map_ops" else {needed}:
+        if getattr(op, body) is None:
+            return f"{op.name} has no {body}, which {case.gradient} of {variant.name} needs"
+    return None
+
+
+def _why_not_this_size(op: Op, variant: Variant, case: Case) -> str | None:
+    largest = op.largest.get(variant.body)
+    if largest is not None and case.size > largest:
+        return f"the {variant.body} body of {op.name} is given at most {largest:,} {op.size_unit}: it is slow by nature"
+    if len(op.sizes) == 1 and case.size not in op.sizes:
+        return f"{op.name} has one size only: {op.sizes[0]}"
+    return None

@@ -1,0 +1,142 @@
+"""From stored results to one tidy frame: a row for each timed block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pyopbench import store
+from pyopbench.errors import BadInput
+from pyopbench.model import Case, Failure
+
+CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
+COLUMNS = (
+    "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
+    "round", "order", "calls", "seconds", "timer_seconds", "timer_error_seconds",
+)  # fmt: skip
+
+POOLED_ENVIRONMENT = ("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty")
+"""What has to be equal for launches of several runs to count as launches of one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was measured, as the judging half sees it.
+
+    Attributes:
+        name: of the run; names joined by " + " where several are pooled.
+        command: the command line that made it.
+        created: date and time, ISO 8601.
+        settings, environment, catalogue: as in `run.json`.
+        cases: ids of the planned cases.
+        failures: skips of the plan and failures of launches, in the order of the files.
+        launches: the launch lines, in order.
+        frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block.
+        warnings: what a reader should know about the files.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    created: str
+    settings: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    catalogue: Mapping[str, Any]
+    cases: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    launches: tuple[Mapping[str, Any], ...]
+    frame: pd.DataFrame
+    warnings: tuple[str, ...] = ()
+
+
+def read_runs(folders: Sequence[Path]) -> Run:
+    """Read one run, or several of one environment as one with more launches.
+
+    Args:
+        folders: folders written by `pyopbench run`.
+
+    Raises:
+        BadInput: a file is missing or corrupt, or the environments differ.
+    """
+    runs = [_read_run(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)]
+    first, *others = runs
+    for other in others:
+        _require_same_environment(first, other)
+    return _pool(runs) if others else first
+
+
+def _read_run(folder: Path) -> Run:
+    content = store.read_run(folder)
+    lines, warnings = store.read_lines(folder)
+    groups = [line for line in lines if line["kind"] == "group"]
+    rows = list(_rows(content, groups))
+    failures = [Failure(**skip) for skip in content["skips"]]
+    failures += [Failure(**failure) for line in lines for failure in line.get("failures", ())]
+    return Run(
+        name=content["run"],
+        command=tuple(content["command"]),
+        created=content["created"],
+        settings=content["settings"],
+        environment=content["environment"],
+        catalogue=content["catalogue"],
+        cases=tuple(content["cases"]),
+        failures=tuple(failures),
+        launches=tuple(line for line in lines if line["kind"] == "launch"),
+        frame=pd.DataFrame(rows, columns=list(COLUMNS)),
+        warnings=tuple(warnings),
+    )
+
+
+def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    version = content["environment"].get("tensorflow")
+    for line in groups:
+        for key, samples in line["samples"].items():
+            case = Case.from_id(key)
+            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
+            tail = (line["timer_seconds"], line["timer_error_seconds"])
+            for sample in samples:
+                yield (*head, *sample, *tail)
+
+
+def _require_same_environment(first: Run, other: Run) -> None:
+    for key in POOLED_ENVIRONMENT:
+        ours, theirs = first.environment.get(key), other.environment.get(key)
+        if ours != theirs:
+            raise BadInput(
+                f"runs of different environments cannot be pooled: {key} differs",
+                received=f"{first.name}: {ours!r}, {other.name}: {theirs!r}",
+                legal=f"equal {', '.join(POOLED_ENVIRONMENT)}",
+                next_step="report each of them on its own",
+            )
+
+
+def _pool(runs: Sequence[Run]) -> Run:
+    frames, launches, offset = [], [], 0
+    for run in runs:
+        frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
+        launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
+        offset += 1 + max((line["launch"] for line in run.launches), default=-1)
+    first = runs[0]
+    return Run(
+        name=" + ".join(run.name for run in runs),
+        command=first.command,
+        created=first.created,
+        settings=first.settings,
+        environment=first.environment,
+        catalogue=_merge_catalogues([run.catalogue for run in runs]),
+        cases=tuple(dict.fromkeys(case for run in runs for case in run.cases)),
+        failures=tuple(dict.fromkeys(failure for run in runs for failure in run.failures)),
+        launches=tuple(launches),
+        frame=pd.concat(frames, ignore_index=True),
+        warnings=tuple(warning for run in runs for warning in run.warnings),
+    )
+
+
+def _merge_catalogues(catalogues: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        part: {name: value for catalogue in catalogues for name, value in catalogue[part].items()}
+        for part in ("ops", "variants", "gradients")
+    }

@@ -1,0 +1,56 @@
+"""Why a decision is what it is, in a sentence or two."""
+
+from __future__ import annotations
+
+import math
+
+from pyopbench import text
+from pyopbench.choice import Choice, Gain
+from pyopbench.comparison import Comparison
+from pyopbench.flips import settling
+from pyopbench.mix import Mix
+
+
+def reason_of(choice: Choice, comparison: Comparison, mix: Mix) -> str:
+    """Say what speaks for `choice`, and which numbers were missing when it was made."""
+    return "; ".join([_evidence(choice, comparison.baseline), *_missing(comparison, mix)])
+
+
+def _evidence(choice: Choice, baseline: str) -> str:
+    if choice.gain is None:
+        return f"nothing was measured beside {baseline} at all sizes of the mix"
+    border = text.ratio(choice.threshold)
+    if choice.action == "keep":
+        best = _measured(choice.gain)
+        return f"every measured variant stays below {border} the speed of {baseline}: the best is {best}"
+    if choice.action == "undecided":
+        still_open = text.listing([_measured(gain) for gain in choice.open])
+        return f"{still_open} may lie on either side of {border} the speed of {baseline}; {settling(choice)}"
+    return f"{_measured(choice.gain)} against {baseline}{_passed_over(choice, choice.gain)}"
+
+
+def _measured(gain: Gain) -> str:
+    launches = text.count(gain.log.n, "launch", "launches")
+    if math.isnan(gain.low):
+        return f"{gain.label} at {text.ratio(gain.value)} ({launches})"
+    return f"{gain.label} at {text.ratio(gain.value)} ({text.interval(gain.low, gain.high)}, {launches})"
+
+
+def _passed_over(choice: Choice, chosen: Gain) -> str:
+    """Name the fastest of the clear ones, where it lost to one that takes less work."""
+    fastest = max((gain for gain in choice.gains if gain.low > choice.threshold), key=lambda gain: gain.value)
+    if fastest is chosen or fastest.candidate.effort <= chosen.candidate.effort:
+        return ""
+    return f"; {_measured(fastest)} takes more work for too small a difference"
+
+
+def _missing(comparison: Comparison, mix: Mix) -> list[str]:
+    gone = [size for size in comparison.planned if size not in comparison.seconds]
+    notes = [f"{comparison.missing(comparison.baseline, gone)}, so this says nothing about it"] if gone else []
+    for candidate in comparison.candidates:
+        lacks = candidate.lacks(mix)
+        if lacks:
+            notes.append(f"{comparison.missing(candidate.label, lacks)} and is a candidate only at the other sizes")
+        elif not len(candidate.over(mix)):
+            notes.append(f"{candidate.label} has no launch with all sizes of the mix and is a candidate only by size")
+    return notes

@@ -1,0 +1,183 @@
+"""The report of a judgement as HTML, Markdown and JSON, and as tables for a terminal.
+
+`report.html` and `report.md` hold the same sections; the same judgement gives the same bytes. `decisions.json` is for
+programs. Its keys:
+
+    schema          number of this format; it grows when a key changes its meaning or goes
+    run, created    name of the run and when it was made (ISO 8601)
+    baseline        variant that stands for the callback of today
+    minimum_effect  relative difference that is worth acting on
+    mix             size -> how often it is called; null if none was given
+    decisions       fields of `model.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
+    verdicts        fields of `model.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
+    failures        fields of `model.Failure`
+    warnings        what a reader should know about the files
+
+A number that does not exist (an interval from one launch) is null.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pyopbench import text
+from pyopbench.markdown import escape, fence
+from pyopbench.sections import Block, Section, Table, discover
+from pyopbench.sections._places import places_of
+from pyopbench.sections.decisions import place_of
+from pyopbench.store import write_atomically
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+SCHEMA = 1
+TEMPLATES = Path(__file__).parent / "templates"
+TICKET_CHARACTERS = 65_536
+"""The longest text that a GitHub issue takes; a longer Markdown report goes without its folded tables."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TerminalTable:
+    """A table for a terminal of 80 columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def render(judgement: Judgement) -> dict[str, str]:
+    """Return the report as texts by file name: `report.html`, `report.md`, `decisions.json`."""
+    parts = [(section, tuple(section.build(judgement))) for section in discover()]
+    return {
+        "report.html": _html(judgement, parts),
+        "report.md": _markdown(judgement, parts),
+        "decisions.json": decisions_json(judgement),
+    }
+
+
+def write(judgement: Judgement, directory: Path) -> tuple[Path, ...]:
+    """Write the files of `render` into a directory, each of them whole or not at all; return their paths."""
+    directory.mkdir(parents=True, exist_ok=True)
+    contents = render(judgement)
+    for name, content in contents.items():
+        write_atomically(directory / name, content.encode())
+    return tuple(directory / name for name in contents)
+
+
+def decisions_json(judgement: Judgement) -> str:
+    """Return `decisions.json`; its keys are described at the top of this module."""
+    run = judgement.run
+    document = {
+        "schema": SCHEMA,
+        "run": run.name,
+        "created": run.created,
+        "baseline": judgement.baseline,
+        "minimum_effect": judgement.minimum_effect,
+        "mix": judgement.mix,
+        "decisions": [{**dataclasses.asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
+        "verdicts": [dataclasses.asdict(verdict) for verdict in judgement.verdicts],
+        "failures": [dataclasses.asdict(failure) for failure in run.failures],
+        "warnings": run.warnings,
+    }
+    return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
+    """Return a row for each decision, and how many cases have no number."""
+    places = places_of(judgement)
+    rows = []
+    for decision in judgement.decisions:
+        gain = text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
+        by_size = ("differs by size",) if len(decision.ranges) > 1 else ()
+        why = (decision.reason,) if decision.action == "undecided" else ()
+        note = "; ".join((*place_of(decision, places), *by_size, *why))
+        rows.append((decision.op, decision.use, decision.answer, gain, note))
+    decisions = TerminalTable("What to do", ("op", "use", "answer", "gain", "note"), tuple(rows))
+    cases: dict[str, set[str]] = {}
+    for failure in judgement.run.failures:
+        cases.setdefault(failure.status, set()).add(failure.case)
+    holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()))
+    return (decisions, *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()))
+
+
+Parts = list[tuple[Section, tuple[Block, ...]]]
+
+
+def _html(judgement: Judgement, parts: Parts) -> str:
+    scripts = [Markup(_harmless(script)) for script in (_library(), _read("page.js"))]  # noqa: S704
+    policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    template = _environment(autoescape=True).get_template("report.html.j2")
+    style = Markup(_read("page.css"))  # noqa: S704
+    return template.render(run=judgement.run, parts=parts, scripts=scripts, policy=policy, style=style) + "\n"
+
+
+def _markdown(judgement: Judgement, parts: Parts) -> str:
+    """Return the Markdown, without the folded tables if it is too long for a ticket with them."""
+    template = _environment(autoescape=False).get_template("report.md.j2")
+    whole = template.render(run=judgement.run, parts=parts, whole=True)
+    return whole if len(whole) <= TICKET_CHARACTERS else template.render(run=judgement.run, parts=parts, whole=False)
+
+
+def _environment(*, autoescape: bool) -> Environment:
+    """Return the templates' environment, in which every expression is escaped: for HTML, or else for Markdown."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=autoescape,
+        finalize=(lambda value: value) if autoescape else _finalize_markdown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(embedded=_embedded, fence=fence)
+    return environment
+
+
+def _finalize_markdown(value: object) -> str:
+    return value if isinstance(value, Markup) else escape(str(value))
+
+
+def _embedded(data: Mapping[str, Any]) -> Markup:
+    """Return JSON that nothing inside a script element of HTML can end: no `<`, `>` or `&` is left in it."""
+    encoded = json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    for sign in "<>&":
+        encoded = encoded.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(encoded)  # noqa: S704
+
+
+@cache
+def _library() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only their own names behind."""
+    return f"(() => {{\n{vl_convert.javascript_bundle()}\n}})();"
+
+
+def _harmless(script: str) -> str:
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON knows it: text for keys, and None for numbers that do not exist."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,211 @@
+"""Begins, continues and judges a run: the path from a request to a folder with samples and a report."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyopbench
+from pyopbench import store
+from pyopbench.errors import BadInput, NothingMeasured
+from pyopbench.files import OPS_FOLDER, PACKAGE, VARIANTS_FOLDER, names_in, require_known
+from pyopbench.launch import ask_once
+from pyopbench.measure import Settings
+from pyopbench.model import DIRECTIONS, DTYPES, MODES, PLACEMENTS, Axes
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+QUICK = Settings(
+    seed=0, launches=6, rounds=4, block_seconds=0.004, budget_seconds=150.0, case_timeout_seconds=60.0
+)
+FULL = Settings(
+    seed=0, launches=10, rounds=8, block_seconds=0.01, budget_seconds=None, case_timeout_seconds=120.0
+)
+
+RESULTS_FOLDER = Path("results")
+
+GRADIENT_NAMES = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun", "all")
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that has been planned and has its folder."""
+
+    folder: Path
+    cases: int
+    skips: int
+
+
+def check_axes(axes: Axes) -> None:
+    """Check every name and size before a worker is started.
+
+    Raises:
+        BadInput: an unknown op (with the nearest names), variant, direction, mode, dtype or placement, or a bad size.
+    """
+    require_known("op", axes.ops, names_in(OPS_FOLDER))
+    require_known("variant", axes.variants, names_in(VARIANTS_FOLDER))
+    require_known("direction", axes.directions, DIRECTIONS)
+    require_known("mode", axes.modes, MODES)
+    require_known("dtype", axes.dtypes, DTYPES)
+    require_known("device", axes.placements, PLACEMENTS)
+    require_known("gradient mechanism", axes.gradients, GRADIENT_NAMES)
+    for size in axes.sizes:
+        if size < 1:
+            raise BadInput("a size has to be at least 1", received=size, legal="whole numbers from 1")
+
+
+def ask_for_plan(axes: Axes) -> dict[str, Any]:
+    """Return cases, skips, catalogue and environment for `axes`, from a worker."""
+    check_axes(axes)
+    return ask_once({"do": "plan", "axes": asdict(axes)})
+
+
+def begin(folder: Path | None, axes: Axes, settings: Settings, baseline: str, command: Sequence[str]) -> Begun:
+    """Plan a run and make its folder.
+
+    Args:
+        folder: where; None for a new folder under `results/`.
+        axes: what to cover.
+        settings: how to measure.
+        baseline: the variant that ratios are taken to.
+        command: the command line, for the record.
+
+    Raises:
+        BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
+    """
+    require_known("baseline", [baseline], names_in(VARIANTS_FOLDER))
+    if axes.variants and baseline not in axes.variants:
+        raise BadInput(
+            "the baseline is not among the variants to measure, so there would be nothing to compare with",
+            received=f"--baseline {baseline} with --variant {','.join(axes.variants)}",
+            legal=f"one of {', '.join(axes.variants)}",
+            next_step=f"add --variant {baseline}, or choose another --baseline",
+        )
+    created = datetime.now(timezone.utc)
+    folder = folder or RESULTS_FOLDER / created.strftime("%Y%m%d-%H%M%S")
+    if (folder / store.RUN_FILE).exists():
+        store.create(folder, {})  # raises with what to do, before any work is done
+    plan = ask_for_plan(axes)
+    if not plan["cases"]:
+        raise BadInput(
+            "these axes leave no case to measure",
+            received=_shown(axes),
+            legal="a combination that `pyopbench list` shows as a case",
+            next_step=f"the first of {len(plan['skips'])} reasons: {plan['skips'][0]['reason']}" if plan["skips"] else "",
+        )
+    store.create(folder, _content(folder, created, plan, settings, baseline, axes, command))
+    return Begun(folder, len(plan["cases"]), len(plan["skips"]))
+
+
+def settings_of(folder: Path) -> Settings:
+    """Return how the run in a folder is measured, to continue it."""
+    stored = store.read_run(folder)["settings"]
+    return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
+
+
+def _content(
+    folder: Path,
+    created: datetime,
+    plan: Mapping[str, Any],
+    settings: Settings,
+    baseline: str,
+    axes: Axes,
+    command: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "run": folder.resolve().name,
+        "created": created.isoformat(timespec="seconds"),
+        "command": list(command),
+        "settings": {**asdict(settings), "quick": axes.quick, "baseline": baseline},
+        "environment": {**plan["environment"], **_commit(), "pyopbench": pyopbench.__version__},
+        "catalogue": plan["catalogue"],
+        "cases": plan["cases"],
+        "skips": plan["skips"],
+    }
+
+
+def _commit() -> dict[str, Any]:
+    """Return the commit of the checkout that pyopbench runs from; None where it runs from an installed package."""
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if commit is None else bool(changes)}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, timeout=10, check=False  # noqa: S607
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _shown(axes: Axes) -> str:
+    chosen = {name: value for name, value in asdict(axes).items() if value and name != "quick"}
+    return ", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items())
+
+
+def require_measured(folder: Path) -> None:
+    """Check that a folder holds at least one sample.
+
+    Raises:
+        NothingMeasured: it does not; with the first reasons.
+    """
+    lines, _ = store.read_lines(folder)
+    if any(line.get("samples") for line in lines):
+        return
+    reasons = [failure["reason"] for line in lines for failure in line.get("failures", ())]
+    raise NothingMeasured(
+        "nothing was measured",
+        received=f"{len(reasons)} failures; the first: {reasons[0]}" if reasons else f"no sample in {folder}",
+        next_step="pyopbench verify shows what is wrong with each variant",
+    )
+
+
+def baseline_of(folder: Path) -> str:
+    """Return the baseline that a run was made for."""
+    return str(store.read_run(folder)["settings"]["baseline"])
+
+
+def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return each reason with the number of cases that it stands for, the most frequent first."""
+    return Counter(str(skip["reason"]) for skip in skips).most_common()
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How to judge: the baseline, the smallest difference that counts, and a file with the mix of sizes."""
+
+    baseline: str
+    minimum_effect: float
+    mix: Path | None
+
+
+def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
+    """Judge stored results and write the report.
+
+    Args:
+        folders: the results.
+        folder: where the report goes.
+        judging: how to judge.
+
+    Raises:
+        BadInput: results or mix are not what they should be.
+    """
+    # pandas, SciPy and Altair cost a second and 150 MB, which a parent that measures does not need.
+    from pyopbench.decide import judge
+    from pyopbench.mix import read_mix
+    from pyopbench.readers import read_runs
+    from pyopbench.report import write
+
+    mix = read_mix(judging.mix) if judging.mix else None
+    judgement = judge(read_runs(folders), judging.baseline, judging.minimum_effect, mix)
+    write(judgement, folder)
+    return judgement

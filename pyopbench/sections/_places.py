@@ -1,0 +1,88 @@
+"""Where a number holds: panels of charts and rows of tables, with mode, dtype and placement only where they vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import text
+from pyopbench.errors import BadInput
+from pyopbench.model import DIRECTIONS, Case
+from pyopbench.sections import Cell, Table
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+FIELDS = ("mode", "dtype", "placement")
+
+
+@dataclass(frozen=True)
+class Places:
+    """The fields of `FIELDS` that have more than one value in a judgement; the others go without saying."""
+
+    varying: tuple[str, ...]
+
+    def of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the values of the varying fields."""
+        return tuple(str(row[field]) for field in self.varying)
+
+    def panel(self, row: Mapping[str, Any]) -> str:
+        """Return the title of the panel: the direction, and where it holds."""
+        return " · ".join((text.direction(row["direction"]), *self.of(row)))
+
+
+def places_of(judgement: Judgement) -> Places:
+    """Return which of mode, dtype and placement vary over measured cases and decisions."""
+    seen: dict[str, set[str]] = {field: set(judgement.latencies[field]) for field in FIELDS}
+    for decision in judgement.decisions:
+        for field in FIELDS:
+            seen[field].add(getattr(decision, field))
+    return Places(tuple(field for field in FIELDS if len(seen[field]) > 1))
+
+
+def records(judgement: Judgement, op: str) -> list[dict[str, Any]]:
+    """Return the rows of `judgement.latencies` for an op, as dictionaries with text for keys."""
+    table = judgement.latencies
+    return [{str(key): value for key, value in row.items()} for row in table[table["op"] == op].to_dict("records")]
+
+
+def ops_of(judgement: Judgement) -> list[str]:
+    """Return the measured ops in the order of the latencies."""
+    return [str(op) for op in dict.fromkeys(judgement.latencies["op"])]
+
+
+def unit_of(judgement: Judgement, op: str) -> str:
+    """Return what a size of the op counts."""
+    return str(judgement.run.catalogue["ops"].get(op, {}).get("size_unit", "elements"))
+
+
+def parsed(case: str) -> Case | None:
+    """Return the case of an id, or None for what is not one, so that it can still be shown."""
+    try:
+        return Case.from_id(case)
+    except BadInput:
+        return None
+
+
+def by_size(
+    rows: Iterable[Mapping[str, Any]], places: Places, show: Callable[[Mapping[str, Any]], Cell | str], caption: str
+) -> Table:
+    """Return a folded table with a row per direction, place and label, and a column per size."""
+    rows = sorted(rows, key=lambda row: (_rank(row["direction"]), places.of(row), row["label"], row["size"]))
+    sizes = sorted({row["size"] for row in rows})
+    lines: dict[tuple[str, ...], dict[int, Cell | str]] = {}
+    for row in rows:
+        head = (text.direction(row["direction"]), *places.of(row), str(row["label"]))
+        lines.setdefault(head, {})[row["size"]] = show(row)
+    columns = ("direction", *places.varying, "variant", *(text.size(size) for size in sizes))
+    cells = tuple((*head, *_filled(line, sizes)) for head, line in lines.items())
+    return Table(columns, cells, caption, folded=True, headings=2 + len(places.varying))
+
+
+def _filled(line: Mapping[int, Cell | str], sizes: Sequence[int]) -> tuple[Cell | str, ...]:
+    return tuple(line.get(size, Cell(text.MISSING, "muted")) for size in sizes)
+
+
+def _rank(direction: str) -> int:
+    return DIRECTIONS.index(direction) if direction in DIRECTIONS else len(DIRECTIONS)

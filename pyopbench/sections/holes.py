@@ -1,0 +1,98 @@
+"""What has no number, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyopbench import text
+from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import parsed
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+Pattern: TypeAlias = tuple[frozenset[str], ...]
+
+SEVERITY: dict[str, Tone] = {"wrong": "bad", "crashed": "bad", "raised": "bad", "timeout": "warn", "unsupported": ""}
+"""Every status of a failure, the worst first."""
+NOT_REACHED = ("not measured", "planned, and no launch got to it: the run ended first")
+LONGEST_REASON = 600
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return every case without a number, one row for each reason."""
+    run = judgement.run
+    measured = {str(case) for case in judgement.latencies["case"]}
+    groups = grouped(judgement, measured)
+    if not groups:
+        return (Paragraph(f"None: {_all(len(run.cases))} measured."),)
+    counts = Counter({key: len(cases) for key, cases in groups.items()})
+    statuses = Counter[str]()
+    for (status, _), n in counts.items():
+        statuses[status] += n
+    told = text.listing([f"{n:,} {status}" for status, n in sorted(statuses.items(), key=lambda item: _rank(item[0]))])
+    order = sorted(groups, key=lambda key: (_rank(key[0]), -counts[key], key))
+    rows = tuple(_row(key, groups[key], measured) for key in order)
+    intro = Paragraph(
+        f"Cases without a number, or with a failure in some launch: {told}; {text.count(len(measured), 'case')} measured. "
+        "A name in the form a/{b,c}/d stands for a/b/d and a/c/d; the parts are op/variant/gradient/direction/mode/dtype/"
+        "size/placement."
+    )
+    return (intro, Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", headings=1))
+
+
+def grouped(judgement: Judgement, measured: set[str]) -> dict[tuple[str, str], list[str]]:
+    """Return the cases of each (status, reason), with planned cases that left no trace under `NOT_REACHED`."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for failure in judgement.run.failures:
+        groups.setdefault((failure.status, failure.reason), []).append(failure.case)
+    failed = {failure.case for failure in judgement.run.failures}
+    lost = [case for case in judgement.run.cases if case not in failed and case not in measured]
+    if lost:
+        groups[NOT_REACHED] = lost
+    return {key: list(dict.fromkeys(cases)) for key, cases in groups.items()}
+
+
+def compact(cases: Iterable[str]) -> list[str]:
+    """Return patterns with alternatives in braces that together stand for exactly these cases, each once."""
+    ids = sorted(set(cases))
+    found = [(case, parsed(case)) for case in ids]
+    patterns = [tuple(frozenset((str(part),)) for part in case.parts) for _, case in found if case is not None]
+    for position in range(8):
+        patterns = _merged(patterns, position)
+    return [*(_shown(pattern) for pattern in patterns), *(case for case, read in found if read is None)]
+
+
+def _merged(patterns: Sequence[Pattern], position: int) -> list[Pattern]:
+    """Join patterns that differ in one position only."""
+    joined: dict[Pattern, frozenset[str]] = {}
+    for pattern in patterns:
+        rest = pattern[:position] + pattern[position + 1 :]
+        joined[rest] = joined.get(rest, frozenset()) | pattern[position]
+    return [rest[:position] + (values,) + rest[position:] for rest, values in joined.items()]
+
+
+def _shown(pattern: Pattern) -> str:
+    parts = [sorted(values, key=lambda value: (len(value) if value.isdigit() else 0, value)) for values in pattern]
+    return "/".join(values[0] if len(values) == 1 else "{" + ",".join(values) + "}" for values in parts)
+
+
+def _row(key: tuple[str, str], cases: Sequence[str], measured: set[str]) -> tuple[Cell | str, ...]:
+    status, reason = key
+    kept = sum(case in measured for case in cases)
+    note = f" ({kept:,} of these measured in other launches)" if kept else ""
+    which = "; ".join(compact(cases))
+    return (Cell(status, SEVERITY.get(status, "warn")), f"{len(cases):,}", text.shorten(reason, LONGEST_REASON) + note, which)
+
+
+def _rank(status: str) -> int:
+    return list(SEVERITY).index(status) if status in SEVERITY else len(SEVERITY)
+
+
+def _all(n: int) -> str:
+    return "the one planned case was" if n == 1 else f"all {n:,} planned cases were"
+
+
+SECTION = Section("holes", "What has no number, and why", 40, build)

@@ -1,0 +1,63 @@
+"""How long a call takes, by size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import text
+from pyopbench.charts import latency_chart, looks
+from pyopbench.sections import Block, Chart, Heading, Paragraph, Section
+from pyopbench.sections._places import Places, by_size, ops_of, places_of, records, unit_of
+
+if TYPE_CHECKING:
+    from pyopbench.charts import Look
+    from pyopbench.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return for each op a chart of latency against size and the same numbers as a table."""
+    if judgement.latencies.empty:
+        return (Paragraph("Nothing was measured.", "warn"),)
+    pinned = looks(judgement.run.catalogue["variants"], judgement.latencies["label"])
+    places = places_of(judgement)
+    intro = Paragraph(
+        "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower is "
+        f"faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
+        "singles its line out."
+    )
+    return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
+
+
+def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Look]) -> Sequence[Block]:
+    rows = [{**row, "panel": places.panel(row)} for row in records(judgement, op)]
+    unit = unit_of(judgement, op)
+    spec = latency_chart([_chart_row(row) for row in rows], pinned, judgement.baseline, unit)
+    caption = f"{op}: time per call (95% interval) by {unit}"
+    summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
+    described = (Paragraph(summary),) if summary else ()
+    return (Heading(op), *described, Chart(spec, _alt(op, rows, unit)), by_size(rows, places, _cell, caption))
+
+
+def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in ("panel", "label", "size", "seconds", "low", "high")}
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    return text.seconds_interval(row["seconds"], row["low"], row["high"])
+
+
+def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
+    """Say what the chart shows, and its end points where sizes are largest."""
+    labels = {row["label"] for row in rows}
+    panel, largest = rows[0]["panel"], max(row["size"] for row in rows if row["panel"] == rows[0]["panel"])
+    there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
+    fastest, slowest = (end(there, key=lambda row: row["seconds"]) for end in (min, max))
+    return (
+        f"Time per call of {op} for {text.count(len(labels), 'variant')}. {panel.capitalize()} at {text.size(largest)} "
+        f"{unit}: {fastest['label']} is fastest with {text.seconds(fastest['seconds'])}, {slowest['label']} slowest "
+        f"with {text.seconds(slowest['seconds'])}."
+    )
+
+
+SECTION = Section("latency", "Time per call", 20, build)

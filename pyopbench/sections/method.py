@@ -1,0 +1,103 @@
+"""How it was measured and judged, with the figures of this run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pyopbench import text
+from pyopbench.sections import Block, Paragraph, Section, Table
+from pyopbench.sections._places import places_of, records
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+FLOOR_OP = "identity"
+CLOCK_PAIRS_PER_CALL = {"backward": 1, "forward_backward": 2}
+"""Pairs of clock readings taken off per call; a forward block has one pair for all its calls."""
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return how it was measured, how judged, what the clock costs and what the bridges cost."""
+    return (_measured(judgement), _judged(judgement), _clock(judgement.run.frame), *_floor(judgement))
+
+
+def _measured(judgement: Judgement) -> Paragraph:
+    frame = judgement.run.frame
+    launches = len(frame[["run", "launch"]].drop_duplicates())
+    blocks = frame.groupby(["case", "run", "launch"], sort=True).size()
+    each = text.size_range(blocks.min(), blocks.max()) if len(blocks) else "no"
+    return Paragraph(
+        f"{text.count(frame['case'].nunique(), 'case')} measured in {text.count(launches, 'launch', 'launches')}, each a "
+        f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode are "
+        "timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. Values and "
+        "gradients are checked against the reference before anything is timed; what fails is listed as a hole and has "
+        "no number. Outputs are waited for inside the timed call. Backward is timed on its own, between two readings of "
+        "the clock, not as a difference of totals."
+    )
+
+
+def _judged(judgement: Judgement) -> Paragraph:
+    effect = text.percent(judgement.minimum_effect)
+    mix = "today's time is spread evenly over the logarithm of the size"
+    if judgement.mix is not None:
+        calls = [f"{text.number(weight)} of {text.size(size)}" for size, weight in sorted(judgement.mix.items())]
+        mix = f"calls come in the mix that was given ({', '.join(calls)})"
+    return Paragraph(
+        "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
+        f"launches, on logarithms. {text.count(len(judgement.verdicts), 'verdict')} against {judgement.baseline} are "
+        f"corrected together (Holm). A variant is faster or slower only if the difference exceeds {effect} beyond doubt, "
+        f"equivalent only if it is within {effect} beyond doubt, and unresolved otherwise. In the gain of a decision {mix}."
+    )
+
+
+def _clock(frame: pd.DataFrame) -> Paragraph:
+    """Say what share of the timed blocks is the clock itself, from the frame."""
+    per_call = frame["direction"].map(CLOCK_PAIRS_PER_CALL)
+    pairs = (per_call * frame["calls"]).where(per_call.notna(), 1)
+    shares = (pairs * frame["timer_seconds"] / frame["seconds"]).where(frame["seconds"] > 0)
+    forward, backward = shares[per_call.isna()].max(), shares[per_call.notna()].max()
+    parts = []
+    if pd.notna(forward):
+        parts.append(f"A block of forward calls holds one pair of readings, at most {text.percent(forward)} of the block.")
+    if pd.notna(backward):
+        parts.append(
+            "A block of backward calls holds a pair for every call (two where forward is timed too), which came to at most "
+            f"{text.percent(backward)} of the time recorded."
+        )
+    if not parts:
+        return Paragraph("What the clock costs is not recorded in these results.")
+    cost = text.seconds(frame["timer_seconds"].max())
+    taken_off = "This has been taken off the recorded times."
+    return Paragraph(" ".join((f"A pair of clock readings costs up to {cost}.", *parts, taken_off, *_left(frame, pairs))))
+
+
+def _left(frame: pd.DataFrame, pairs: pd.Series) -> Sequence[str]:
+    """Say what is uncertain after the cost of the clock is taken off, where the results tell."""
+    if "timer_error_seconds" not in frame:
+        return ()
+    left = (pairs * frame["timer_error_seconds"] / frame["seconds"]).where(frame["seconds"] > 0).max()
+    if pd.isna(left):
+        return ()
+    return (f"What it varies by (half the distance between its quartiles) came to at most {text.percent(left)}.",)
+
+
+def _floor(judgement: Judgement) -> Sequence[Block]:
+    """Return what it costs to cross each bridge with an op that does nothing."""
+    rows = [row for row in records(judgement, FLOOR_OP) if row["direction"] == "forward"]
+    if not rows:
+        return (Paragraph(f"The floor was not measured: this run has no op `{FLOOR_OP}`, which only crosses the bridges."),)
+    smallest = min(row["size"] for row in rows)
+    places = places_of(judgement)
+    lines = tuple(
+        (row["label"], *places.of(row), text.seconds_interval(row["seconds"], row["low"], row["high"]))
+        for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
+        if row["size"] == smallest
+    )
+    caption = f"The floor: forward {FLOOR_OP} at {text.size(smallest)} elements, which does nothing but cross the bridge"
+    return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
+
+
+SECTION = Section("method", "How it was measured and judged", 60, build)

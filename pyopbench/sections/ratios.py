@@ -1,0 +1,87 @@
+"""How much faster or slower than the callback of today."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import text
+from pyopbench.charts import OUTCOMES, ratio_chart
+from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import Places, by_size, parsed, places_of, unit_of
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+    from pyopbench.model import Verdict
+
+TONES: dict[str, Tone] = {"faster": "good", "slower": "bad", "equivalent": "", "unresolved": "warn"}
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return for each op a chart of ratios to the baseline and the verdicts as tables."""
+    if not judgement.verdicts:
+        return (Paragraph(f"Nothing could be compared with {judgement.baseline}.", "warn"),)
+    places = places_of(judgement)
+    by_op: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows(judgement, places):
+        by_op.setdefault(row["op"], []).append(row)
+    effect = text.percent(judgement.minimum_effect)
+    intro = Paragraph(
+        f"Time per call relative to {judgement.baseline}, paired within launches, with its 95% interval; left of 1 is "
+        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on."
+    )
+    return (intro, *(block for op, rows in by_op.items() for block in _op(judgement, op, rows, places)))
+
+
+def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
+    unit = unit_of(judgement, op)
+    chart_rows = [{key: row[key] for key in CHART_FIELDS} for row in rows]
+    spec = ratio_chart(chart_rows, judgement.baseline, judgement.minimum_effect, unit)
+    caption = f"{op}: time relative to {judgement.baseline} (95% interval) and verdict, by {unit}"
+    table = by_size(rows, places, _cell, caption)
+    return (Heading(op), Chart(spec, _alt(op, rows, judgement.baseline)), table, *_unresolved(op, rows, places))
+
+
+CHART_FIELDS = ("panel", "label", "size", "ratio", "low", "high", "outcome")
+
+
+def _rows(judgement: Judgement, places: Places) -> list[dict[str, Any]]:
+    labels = dict(zip(judgement.latencies["case"], judgement.latencies["label"], strict=True))
+    found = (_row(verdict, labels, places) for verdict in judgement.verdicts)
+    return [row for row in found if row is not None]
+
+
+def _row(verdict: Verdict, labels: Mapping[str, str], places: Places) -> dict[str, Any] | None:
+    case = parsed(verdict.case)
+    if case is None:
+        return None
+    fields = {name: getattr(case, name) for name in ("op", "direction", "mode", "dtype", "size", "placement")}
+    judged = {name: getattr(verdict, name) for name in ("ratio", "low", "high", "outcome", "reason")}
+    return {**fields, **judged, "label": labels.get(verdict.case, case.variant), "panel": places.panel(fields)}
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    return Cell(f"{text.ratio_interval(row['ratio'], row['low'], row['high'])} {row['outcome']}", TONES[row["outcome"]])
+
+
+def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
+    counts = Counter(row["outcome"] for row in rows)
+    told = text.listing([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]])
+    return f"Ratios of {op} to {baseline}: {text.count(len(rows), 'verdict')}, {told}."
+
+
+def _unresolved(op: str, rows: Sequence[Mapping[str, Any]], places: Places) -> Sequence[Block]:
+    """Return a folded table of the verdicts that are open, each with its reason."""
+    lines = tuple(
+        (str(row["label"]), row["panel"], text.size(row["size"]), row["reason"])
+        for row in rows
+        if row["outcome"] == "unresolved"
+    )
+    if not lines:
+        return ()
+    columns = ("variant", "direction", "size", "why it is unresolved")
+    return (Table(columns, lines, f"{op}: unresolved verdicts", folded=True, headings=3),)
+
+
+SECTION = Section("ratios", "Ratio to the callback of today", 30, build)

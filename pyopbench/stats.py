@@ -1,0 +1,171 @@
+"""Estimates over launches, paired ratios, and the correction for many verdicts.
+
+The process is the unit of analysis: samples inside a launch are reduced to one median, and only these medians, one per
+launch, are treated as independent. Durations are compared on the log scale, where a ratio is a difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import special
+
+LEVEL = 0.95
+"""Level of every interval that is shown for itself."""
+FAMILY_ERROR = 0.05
+"""How often one of the corrected verdicts of a report may be wrong."""
+MOST_LAUNCHES = 1000
+"""Where the search for enough launches ends: nobody waits for more."""
+UNIT = ["tool", "run", "launch"]
+"""What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over launches, usually of logs.
+
+    Attributes:
+        mean: mean over launches; nan if there are none.
+        deviation: standard deviation between launches (n - 1 in the denominator); nan for fewer than two.
+        n: launches.
+    """
+
+    mean: float
+    deviation: float
+    n: int
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> Estimate:
+        """Estimate from one value per launch: `(launches,)` float64."""
+        array = np.asarray(values, dtype=np.float64)
+        mean = float(array.mean()) if array.size else math.nan
+        return cls(mean, float(array.std(ddof=1)) if array.size > 1 else math.nan, int(array.size))
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean; nan for fewer than two launches."""
+        return self.deviation / math.sqrt(self.n) if self.n > 1 else math.nan
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the ends of the t interval with n - 1 degrees of freedom; nan for fewer than two launches."""
+        if self.n < 2:
+            return math.nan, math.nan
+        half = float(special.stdtrit(self.n - 1, (1 + level) / 2)) * self.standard_error
+        return self.mean - half, self.mean + half
+
+    def effect_p(self, delta: float) -> float:
+        """Return the smallest a at which the interval of level 1 - a excludes [-delta, delta] or lies inside it.
+
+        The interval reaches t(1 - a/2, n - 1) standard errors to each side of the mean, and the nearer end of
+        [-delta, delta] is `||mean| - delta|` away. Below 0.05 the interval of 95% has left the border behind: on the
+        outside the mean differs by more than delta, on the inside by less.
+
+        Args:
+            delta: the minimum effect on the log scale, at least 0.
+
+        Returns:
+            A probability; 1 for fewer than two launches.
+        """
+        if self.n < 2:
+            return 1.0
+        distance = abs(abs(self.mean) - delta)
+        if self.standard_error == 0:
+            return 0.0 if distance > 0 else 1.0
+        return float(2 * special.stdtr(self.n - 1, -distance / self.standard_error))
+
+    def launches_to_clear(self, border: float, level: float) -> int | None:
+        """Return about how many launches would take the interval clear of `border`, if mean and spread stay.
+
+        Returns:
+            The smallest number of launches; None if it is above `MOST_LAUNCHES` or there are fewer than two to
+            judge the spread by.
+        """
+        if self.n < 2:
+            return None
+        launches = np.arange(2, MOST_LAUNCHES + 1)
+        half = special.stdtrit(launches - 1, (1 + level) / 2) * self.deviation / np.sqrt(launches)
+        enough = launches[half < abs(self.mean - border)]
+        return int(enough[0]) if enough.size else None
+
+    def more_launches(self, border: float, level: float) -> str:
+        """Return `launches_to_clear` in words."""
+        enough = self.launches_to_clear(border, level)
+        if enough is None:
+            return f"more than {MOST_LAUNCHES:,} launches would be needed instead of {self.n}"
+        return f"about {enough} launches instead of {self.n} would settle it"
+
+
+def block_logs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the log of seconds per call of every block: columns case, tool, run, launch, round, log_seconds.
+
+    Blocks of one case in one round (a group that was measured again) become their median.
+    """
+    blocks = frame[["case", *UNIT, "round"]].assign(log_seconds=np.log(frame["seconds"] / frame["calls"]))
+    return blocks.groupby(["case", *UNIT, "round"], observed=True)["log_seconds"].median().reset_index()
+
+
+def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one number per case and launch, the log of the median over rounds of seconds per call.
+
+    Args:
+        frame: one row per timed block, in any order, as `readers.Run.frame`.
+
+    Returns:
+        Columns case, tool, run, launch, value; sorted by them.
+    """
+    per_call = frame[["case", *UNIT]].assign(value=frame["seconds"] / frame["calls"])
+    medians = per_call.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
+    return medians.assign(value=np.log(medians["value"]))
+
+
+def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataFrame:
+    """Return one number per case and launch, the median over rounds of log(case / baseline), paired by round.
+
+    Blocks of one round lie within moments of each other, so whatever slows both down cancels.
+
+    Args:
+        frame: one row per timed block, in any order, as `readers.Run.frame`.
+        baseline_of: id of a case -> id of the case that it is compared to.
+
+    Returns:
+        Columns case, tool, run, launch, value; sorted by them. Launches without a common round are absent.
+    """
+    blocks = block_logs(frame)
+    cases = blocks[blocks["case"].isin(list(baseline_of))]
+    cases = cases.assign(baseline=cases["case"].map(dict(baseline_of)).astype(blocks["case"].dtype))
+    baselines = blocks[blocks["case"].isin(list(set(baseline_of.values())))]
+    baselines = baselines.rename(columns={"case": "baseline", "log_seconds": "baseline_log"})
+    pairs = cases.merge(baselines, on=["baseline", *UNIT, "round"])
+    pairs = pairs.assign(value=pairs["log_seconds"] - pairs["baseline_log"])
+    return pairs.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
+
+
+def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:
+    """Return the estimate over launches of each case, from `launch_logs` or `paired_logs`."""
+    return {str(case): Estimate.of(values.to_numpy()) for case, values in logs.groupby("case", observed=True)["value"]}
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjust p values for being many, by the step-down method.
+
+    The i-th smallest of n is multiplied by n - i + 1, never falling below an earlier one nor passing 1. Rejecting what
+    is at most a keeps the chance of any false rejection at a or below, whatever the dependence.
+    Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6 (1979) 65-70.
+
+    Args:
+        p: probabilities in any order.
+
+    Returns:
+        The adjusted probabilities, in the order of `p`.
+    """
+    array = np.asarray(p, dtype=np.float64)
+    order = np.argsort(array, kind="stable")
+    stepped = np.maximum.accumulate(array[order] * (array.size - np.arange(array.size)))
+    adjusted = np.empty_like(array)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in adjusted]

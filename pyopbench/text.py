@@ -1,0 +1,166 @@
+"""Numbers as people read them: seconds with SI units, ratios, gains, intervals, sizes, bytes and percentages.
+
+The only module that formats numbers for people. Three significant digits throughout, which is what a 95% interval of a
+percent or so supports; `None`, NaN and numbers that do not exist are `MISSING`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MISSING = "–"
+UNBOUNDED = "∞"
+SIGNIFICANT_DIGITS = 3
+SMALLEST_FIXED_EXPONENT = -6  # below 1e-6 a number without exponent is a row of zeros
+SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+
+
+def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """Format a plain number with `digits` significant digits, for example `0.0123`, `1.50` or `12,346`."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return UNBOUNDED if value > 0 else f"−{UNBOUNDED}"
+    if value == 0:
+        return "0"
+    exponent = _exponent(value, digits)
+    if exponent < SMALLEST_FIXED_EXPONENT:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def seconds(value: float | None) -> str:
+    """Format a duration in seconds with an SI unit: `1.23 µs`."""
+    if value is None or math.isnan(value):
+        return MISSING
+    scale, unit = _second_unit(value)
+    return f"{number(value / scale)} {unit}"
+
+
+def seconds_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """Format a duration and its interval, all in the unit of the duration: `1.23 µs (1.20–1.26)`."""
+    if value is None or math.isnan(value):
+        return MISSING
+    scale, unit = _second_unit(value)
+    if _missing(low) or _missing(high):
+        return f"{number(value / scale)} {unit}"
+    return f"{number(value / scale)} {unit} ({_span(low, high, scale)})"
+
+
+def ratio(value: float | None) -> str:
+    """Format a ratio or a gain: `0.352×`, `6.20×`."""
+    return MISSING if value is None or math.isnan(value) else f"{number(value)}×"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Format the interval of a ratio or a gain: `2.10–2.90×`."""
+    return MISSING if _missing(low) and _missing(high) else f"{_span(low, high, 1.0)}×"
+
+
+def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """Format a ratio and its interval: `0.352× (0.340–0.365)`."""
+    if _missing(value) or _missing(low) or _missing(high):
+        return ratio(value)
+    return f"{ratio(value)} ({_span(low, high, 1.0)})"
+
+
+def gain_at_least(gain: float | None, low: float | None) -> str:
+    """Format a gain with its lower bound: `3.24× (≥ 3.01×)`."""
+    return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)} (≥\u00a0{ratio(low)})"
+
+
+def percent(share: float | None) -> str:
+    """Format a share of one as a percentage without trailing zeros: 0.03 is `3%`, 0.00012 is `0.012%`."""
+    if share is None or not math.isfinite(share):
+        return number(share)
+    shown = number(share * 100)
+    return (shown.rstrip("0").rstrip(".") if "." in shown and "e" not in shown else shown) + "%"
+
+
+def probability(p: float | None) -> str:
+    """Format a p-value; what is below 0.0001 is `< 0.0001`."""
+    return "< 0.0001" if p is not None and p < 1e-4 else number(p)
+
+
+def size(value: float | None) -> str:
+    """Format a count of elements: short where that is exact (`1k`, `2.5M`), in full otherwise (`1,024`)."""
+    if value is None or not math.isfinite(value):
+        return number(value)
+    for scale, unit in SIZE_UNITS:
+        if value >= scale and value * 10 % scale == 0:
+            return f"{value / scale:,.1f}".removesuffix(".0") + unit
+    return f"{value:,.0f}" if float(value).is_integer() else number(value)
+
+
+def size_range(low: float, high: float) -> str:
+    """Format a range of sizes; a range of one size is that size."""
+    return size(low) if low == high else f"{size(low)} to {size(high)}"
+
+
+def byte_count(value: float | None) -> str:
+    """Format a number of bytes with a binary unit: `24.0 GiB`."""
+    if value is None or not math.isfinite(value):
+        return number(value)
+    for scale, unit in BYTE_UNITS:
+        if value >= scale:
+            return f"{number(value / scale)} {unit}"
+    return f"{value:,.0f} B"
+
+
+def count(n: int, noun: str, plural: str = "") -> str:
+    """Format a count with its noun: `1 case`, `1,200 cases`."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def listing(words: Sequence[str], last: str = "and") -> str:
+    """Join words as in a sentence: `a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def direction(name: str) -> str:
+    """Spell a direction out: `forward_backward` is `forward + backward`."""
+    return name.replace("_", " + ")
+
+
+def shorten(words: str, characters: int) -> str:
+    """Fold white space to single blanks and cut what goes beyond `characters`, marked by an ellipsis."""
+    folded = " ".join(words.split())
+    return folded if len(folded) <= characters else folded[: characters - 1].rstrip() + "…"
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
+
+
+def _exponent(value: float, digits: int) -> int:
+    """Return the decimal exponent after rounding to `digits`: that of 9.996 is 1, because it is shown as 10.0."""
+    return int(f"{value:.{digits - 1}e}".partition("e")[2])
+
+
+def _second_unit(value: float) -> tuple[float, str]:
+    if value == 0 or math.isinf(value):
+        return SECOND_UNITS[0]
+    exponent = _exponent(value, SIGNIFICANT_DIGITS)
+    for scale, unit in SECOND_UNITS:
+        if exponent >= round(math.log10(scale)):
+            return scale, unit
+    return SECOND_UNITS[-1]
+
+
+def _span(low: float | None, high: float | None, scale: float) -> str:
+    shown = [number(bound if bound is None else bound / scale) for bound in (low, high)]
+    return f"{shown[0]}–{shown[1]}"
+
+
+def duration(value: float) -> str:
+    """Format a length of time that people wait for, in whole seconds: `45 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(value)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,25 @@
+"""The op in TensorFlow ops, run eagerly behind `tf.py_function`."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    assert op.tensor is not None  # planned only for ops that have this body
+    return build_callback(op, case, tf.py_function, op.tensor, op.tensor_gradient)
+
+
+VARIANT = Variant(
+    name="py_function",
+    summary="TensorFlow ops run eagerly behind tf.py_function",
+    body="tensor",
+    kind="callback",
+    effort=2,
+    build=_build,
+    gradients=("tape", *CALLBACK_GRADIENTS),
+    function_options={"autograph": False},
+)

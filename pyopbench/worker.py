@@ -1,0 +1,204 @@
+"""The measuring process: reads requests, one JSON object a line, and answers with events, one JSON object a line.
+
+`{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
+samples the cases of one group. Before each step that may hang or crash an event names the case, so that the parent
+knows which one it was. The standard output of the process belongs to the parent; what bodies print goes to the log.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import IO, Any, Literal
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench import environment
+from pyopbench.catalogue import describe, load_ops, load_variants
+from pyopbench.errors import Unsupported, WrongResult
+from pyopbench.model import Axes, Case, Failure, Op, Variant
+from pyopbench.plan import make_plan, sizes_of
+from pyopbench.prepare import TIMED_SEGMENTS, Prepared, describe_error, prepare
+from pyopbench.sampling import (
+    Block,
+    Segments,
+    Timer,
+    balanced_orders,
+    calibrate,
+    measure_timer,
+    quiet_garbage_collector,
+    sample_rounds,
+    time_block,
+)
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+
+class RunnerFailed(Exception):
+    """A prepared case raised while it was timed."""
+
+    def __init__(self, runner: str) -> None:
+        super().__init__(runner)
+        self.runner = runner
+
+
+def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for the cases of `axes`: cases, skips, catalogue and environment."""
+    axes = Axes(**{key: tuple(value) if isinstance(value, list) else value for key, value in request["axes"].items()})
+    ops, variants = load_ops(), load_variants()
+    made = make_plan(axes, ops, variants)
+    return {
+        "cases": [case.id for case in made.cases],
+        "skips": [dataclasses.asdict(skip) for skip in made.skips],
+        "catalogue": _catalogue(axes, ops, variants),
+        "environment": {**environment.machine(), **environment.software()},
+    }
+
+
+def _catalogue(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]:
+    chosen = {name: op for name, op in ops.items() if not axes.ops or name in axes.ops}
+    return describe(chosen, variants, {name: sizes_of(op, axes) for name, op in chosen.items()})
+
+
+def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to check one case: the errors found, or the failure."""
+    case = Case.from_id(request["case"])
+    emit({"event": "at", "case": case.id})
+    try:
+        prepared = prepare(case, finite_differences=bool(request["finite_differences"]))
+    except Exception as error:
+        return {"failure": dataclasses.asdict(failure_of(case, error, None))}
+    return {"checked": dataclasses.asdict(prepared.checked)}
+
+
+def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to measure the cases of one group, interleaved: their samples and failures."""
+    cases = [Case.from_id(key) for key in request["cases"]]
+    launch = int(request["launch"])
+    prepared, failures = _prepare_all(cases, launch, bool(request["finite_differences"]), emit)
+    rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
+    timer = measure_timer(time.perf_counter)
+    blocks: dict[str, list[Block]] = {}
+    while prepared:
+        try:
+            with quiet_garbage_collector():
+                blocks = _sample(prepared, request, rng, timer, emit)
+            break
+        except RunnerFailed as lost:
+            del prepared[lost.runner]
+            failed = [case for case in cases if runner_of(case) == lost.runner]
+            failures += [failure_of(case, lost.__cause__ or lost, launch) for case in failed]
+    return {
+        "samples": {
+            case.id: _samples(blocks[runner_of(case)], case) for case in cases if runner_of(case) in blocks
+        },
+        "failures": [dataclasses.asdict(failure) for failure in failures],
+        "timer_seconds": timer.seconds,
+        "timer_error_seconds": timer.error_seconds,
+    }
+
+
+def runner_of(case: Case) -> str:
+    """Return the key of what is timed for a case: backward and forward+backward come from one and the same pass."""
+    return f"{case.variant}/{case.gradient}"
+
+
+def _prepare_all(
+    cases: list[Case], launch: int, finite_differences: bool, emit: Emit
+) -> tuple[dict[str, Prepared], list[Failure]]:
+    prepared: dict[str, Prepared] = {}
+    errors: dict[str, Exception] = {}
+    for case in cases:
+        runner = runner_of(case)
+        if runner in prepared or runner in errors:
+            continue
+        emit({"event": "at", "case": case.id})
+        try:
+            prepared[runner] = prepare(case, finite_differences=finite_differences)
+        except Exception as error:
+            errors[runner] = error
+    return prepared, [failure_of(case, errors[runner_of(case)], launch) for case in cases if runner_of(case) in errors]
+
+
+def _sample(
+    prepared: Mapping[str, Prepared], request: Mapping[str, Any], rng: np.random.Generator, timer: Timer, emit: Emit
+) -> dict[str, list[Block]]:
+    runners: dict[str, Segments] = {runner: one.segments for runner, one in prepared.items()}
+
+    def guarded(runner: str, action: Callable[[], Any]) -> Any:
+        emit({"event": "at", "case": prepared[runner].case.id})
+        try:
+            return action()
+        except Exception as error:
+            raise RunnerFailed(runner) from error
+
+    def time_one(runner: str, segments: Segments, calls: int) -> tuple[float, ...]:
+        seconds: tuple[float, ...] = guarded(
+            runner, lambda: time_block(segments, calls, time.perf_counter, timer)
+        )
+        return seconds
+
+    def calibrate_one(runner: str) -> int:
+        return int(guarded(runner, lambda: calibrate(runners[runner], request["block_seconds"], time.perf_counter, timer)))
+
+    calls = {runner: calibrate_one(runner) for runner in runners}
+    return sample_rounds(runners, calls, balanced_orders(len(runners), request["rounds"], rng), time_one)
+
+
+def _samples(blocks: list[Block], case: Case) -> list[list[float]]:
+    timed = TIMED_SEGMENTS[case.direction]
+    return [
+        [block.round, block.order, block.calls, sum(block.segment_seconds[i] for i in timed)] for block in blocks
+    ]
+
+
+def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
+    """Return the failure that an exception means for a case."""
+    status: Literal["unsupported", "wrong", "raised"] = "raised"
+    if isinstance(error, Unsupported):
+        status = "unsupported"
+    elif isinstance(error, WrongResult):
+        status = "wrong"
+    return Failure(case.id, status, describe_error(error), launch)
+
+
+HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
+    "plan": plan,
+    "verify": verify,
+    "measure": measure,
+}
+
+
+def serve(requests: IO[str], answers: IO[str]) -> None:
+    """Answer every request until the parent closes its end."""
+
+    def emit(event: Mapping[str, Any]) -> None:
+        answers.write(json.dumps(event) + "\n")
+        answers.flush()
+
+    tf.get_logger().setLevel("ERROR")
+    versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
+    emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
+    for line in requests:
+        request = json.loads(line)
+        emit({"event": "done", **HANDLERS[request["do"]](request, emit)})
+
+
+def main() -> None:
+    """Take standard input and output for the parent, and leave bodies an empty input and the log for their output."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    serve(requests, answers)
+
+
+if __name__ == "__main__":
+    main()

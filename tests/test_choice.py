@@ -1,0 +1,121 @@
+"""Which candidate is chosen, on numbers small enough to follow by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pyopbench.choice import Candidate, Choice, choose
+from pyopbench.mix import even_mix
+
+ONE_SIZE = even_mix((10,))
+
+
+def candidate(label: str, *gains: float, kind: str = "port", effort: float = 1) -> Candidate:
+    """A candidate at one size with one gain per launch."""
+    return Candidate(label, kind, effort, pd.DataFrame({10: -np.log(gains)}))
+
+
+def choice_of(*candidates: Candidate) -> Choice:
+    return choose(candidates, ONE_SIZE, 0.03)
+
+
+def test_a_clear_port_is_chosen_and_its_interval_is_corrected_for_the_candidates() -> None:
+    """By hand: logs of 2 with deviation 0.01 over 4 launches; t(1 - 0.025 / 2, 3) = 4.17653 for two candidates."""
+    steps = np.array([-1.0, -1.0, 1.0, 1.0]) * 0.01 * math.sqrt(3 / 4)
+    choice = choice_of(candidate("native", *(2 * np.exp(steps))), candidate("xla", 0.9, 0.91, 0.9, 0.91))
+    assert choice.answer == "port to native"
+    assert choice.gain is not None
+    assert choice.gain.value == pytest.approx(2)
+    assert choice.gain.low == pytest.approx(2 * math.exp(-4.17653 * 0.005), rel=1e-6)
+    assert choice.gain.high == pytest.approx(2 * math.exp(4.17653 * 0.005), rel=1e-6)
+
+
+def test_going_to_another_callback_is_a_switch() -> None:
+    assert choice_of(candidate("numpy_function", 2, 2.01, 2.02, kind="callback")).answer == "switch to numpy_function"
+
+
+def test_nothing_worth_it_is_keep() -> None:
+    choice = choice_of(candidate("native", 0.5, 0.51, 0.5), candidate("xla", 1.0, 1.001, 0.999))
+    assert (choice.action, choice.label) == ("keep", None)
+    assert choice.gain is not None
+    assert choice.gain.label == "xla"
+
+
+def test_one_candidate_that_might_be_worth_it_leaves_it_undecided() -> None:
+    choice = choice_of(candidate("native", 0.5, 0.51, 0.5), candidate("xla", 0.9, 1.3, 1.0))
+    assert choice.action == "undecided"
+    assert [gain.label for gain in choice.open] == ["xla"]
+
+
+def test_one_launch_is_undecided_however_large_the_gain() -> None:
+    choice = choice_of(candidate("native", 50.0))
+    assert choice.action == "undecided"
+    assert choice.gain is not None
+    assert choice.gain.value == pytest.approx(50)
+    assert math.isnan(choice.gain.low)
+    assert choice.open == choice.gains
+
+
+def test_no_candidate_is_undecided_and_has_no_gain() -> None:
+    assert (choice_of().answer, choice_of().gain) == ("undecided", None)
+
+
+def test_less_effort_wins_within_the_minimum_effect_and_not_beyond() -> None:
+    best = candidate("xla", 3.00, 3.001, 2.999, effort=4)
+    near = candidate("tnp", 2.95, 2.951, 2.949, effort=2)
+    far = candidate("numpy_function", 2.80, 2.801, 2.799, effort=0, kind="callback")
+    assert choice_of(best, near, far).label == "tnp"
+    assert choice_of(best, far).label == "xla"
+
+
+def test_with_equal_effort_the_name_decides_whatever_the_order() -> None:
+    one, other = candidate("beta", 3.0, 3.01, 2.99), candidate("alpha", 2.99, 3.0, 2.98)
+    assert choice_of(one, other).label == choice_of(other, one).label == "alpha"
+
+
+def test_a_fast_but_uncertain_candidate_does_not_stand_in_for_a_sure_one() -> None:
+    """Its centre is higher and its effort less, but its lower bound is below the threshold."""
+    unsure = candidate("native", 2.0, 9.0, 3.0, effort=0)
+    assert choice_of(candidate("xla", 3.0, 3.01, 2.99), unsure).label == "xla"
+
+
+def test_only_launches_with_every_size_count() -> None:
+    mix = even_mix((10, 100))
+    logs = pd.DataFrame({10: -np.log([2.0, 2.0, 9.0]), 100: [-math.log(2), -math.log(2), math.nan]})
+    gain = choose([Candidate("native", "port", 1, logs)], mix, 0.03).gain
+    assert gain is not None
+    assert (gain.log.n, gain.value) == (2, pytest.approx(2))
+
+
+def test_a_candidate_without_some_size_is_none_for_the_mix() -> None:
+    mix = even_mix((10, 100))
+    lacking = Candidate("native", "port", 1, pd.DataFrame({10: [-1.0, -1.0, -1.0]}))
+    assert lacking.lacks(mix) == (100,)
+    assert choose([lacking], mix, 0.03).gains == ()
+    assert choose([lacking], even_mix((10,)), 0.03).label == "native"
+
+
+def test_the_gain_over_a_mix_is_time_today_over_time_afterwards() -> None:
+    """By hand: half the time at each size, twice as fast at one and half as fast at the other: 1 / 1.25."""
+    logs = pd.DataFrame({10: [-math.log(2)] * 2, 100: [math.log(2)] * 2})
+    gain = choose([Candidate("native", "port", 1, logs)], even_mix((10, 100)), 0.03).gain
+    assert gain is not None
+    assert gain.value == pytest.approx(1 / 1.25)
+
+
+def test_a_port_that_is_not_worth_it_is_rarely_advised() -> None:
+    """Four candidates exactly at the threshold, where the error is largest: at most 5% of runs advise one of them."""
+    rng = np.random.default_rng(2)
+    mix, runs = even_mix((10, 100)), 500
+    ratios = rng.standard_normal((runs, 4, 4, 2)) * 0.02 - math.log(1.03)
+    advised = 0
+    for run in ratios:
+        candidates = [
+            Candidate(f"c{i}", "port", i, pd.DataFrame(logs, columns=[10, 100])) for i, logs in enumerate(run)
+        ]
+        advised += choose(candidates, mix, 0.03).action == "port"
+    assert advised <= runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)

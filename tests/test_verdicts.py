@@ -1,0 +1,102 @@
+"""Outcomes, and reasons for having none."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pandas as pd
+import pytest
+
+from frames import VARIANTS, Bench, run_of
+from pyopbench import stats
+from pyopbench.latencies import baseline_of, measured_cases
+from pyopbench.model import Verdict
+from pyopbench.verdicts import verdicts_of
+
+GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
+
+
+def judged(bench: Bench, minimum_effect: float = 0.03) -> dict[str, Verdict]:
+    """Verdicts by variant and size."""
+    frame, catalogue = bench.frame(), bench.run().catalogue
+    baselines = baseline_of(measured_cases(frame, catalogue), "py_function_numpy", GRADIENTS)
+    found = verdicts_of(stats.paired_logs(frame, baselines), baselines, minimum_effect)
+    assert [verdict.case for verdict in found] == list(baselines)
+    return {verdict.case.split("/")[1] + "@" + verdict.case.split("/")[6]: verdict for verdict in found}
+
+
+def logs_of(values: dict[str, list[float]]) -> pd.DataFrame:
+    rows = [("x", "r", i, case, value) for case, logs in values.items() for i, value in enumerate(logs)]
+    return pd.DataFrame(rows, columns=["tool", "run", "launch", "case", "value"])
+
+
+def test_each_outcome() -> None:
+    curves = {"py_function_numpy": 1e-5, "native": 0.5e-5, "xla": 2e-5, "tnp": 1.01e-5, "autograph": 1.03e-5}
+    found = judged(Bench(curves, sizes=(10,), within=0.003, between=0.001, launches=8))
+    assert {key: verdict.outcome for key, verdict in found.items()} == {
+        "native@10": "faster",
+        "xla@10": "slower",
+        "tnp@10": "equivalent",
+        "autograph@10": "unresolved",
+    }
+    assert found["native@10"].ratio == pytest.approx(0.5, rel=0.01)
+    assert found["native@10"].low < found["native@10"].ratio < found["native@10"].high
+    assert [verdict.launches for verdict in found.values()] == [8] * 4
+
+
+def test_verdicts_are_corrected_for_all_of_them_together() -> None:
+    """The same numbers resolve alone and not among a hundred verdicts that are all far from it."""
+    logs = {"a": [0.10, 0.13, 0.09, 0.14, 0.08]}
+    alone = verdicts_of(logs_of(logs), {"a": "z"}, 0.03)[0]
+    crowd = {f"open{i}": [0.3, -0.3, 0.2, -0.2, 0.1] for i in range(100)}
+    among = verdicts_of(logs_of(logs | crowd), dict.fromkeys(logs | crowd, "z"), 0.03)[0]
+    assert alone.outcome == "slower"
+    assert among.outcome == "unresolved"
+    assert among.p == pytest.approx(101 * alone.p)
+    assert (among.low, among.high) == (alone.low, alone.high)
+
+
+def test_the_reason_holds_the_corrected_interval_and_the_launches_needed() -> None:
+    """Checked against SciPy: the interval at 1 - 0.05 / 2."""
+    values = [0.10, -0.02, 0.08, 0.05]
+    verdict = verdicts_of(logs_of({"a": values, "b": [0.0, 0.1, -0.1]}), {"a": "z", "b": "z"}, 0.03)[0]
+    half = 4.17653 * 0.0525198 / 2  # t(0.9875, 3) and the deviation of `values`
+    low, high = math.exp(0.0525 - half), math.exp(0.0525 + half)
+    assert (
+        f"corrected for 2 verdicts reaches from {low:.3f}× to {high:.2f}×, across the border of 1.03×" in verdict.reason
+    )
+    needed = re.search(r"about (\d+) launches instead of 4 would settle it", verdict.reason)
+    assert needed is not None
+    assert 4 < int(needed.group(1)) < 100
+
+
+def test_one_launch_is_unresolved() -> None:
+    verdict = judged(Bench({"py_function_numpy": 1.0, "native": 9.0}, sizes=(10,), launches=1))["native@10"]
+    assert (verdict.outcome, verdict.reason, verdict.p) == ("unresolved", "one launch gives no interval", 1.0)
+    assert verdict.ratio == pytest.approx(9, rel=0.1)
+    assert math.isnan(verdict.low)
+
+
+def test_a_case_that_never_met_the_baseline_is_unresolved() -> None:
+    verdict = verdicts_of(logs_of({}), {"a": "z"}, 0.03)[0]
+    assert verdict.outcome == "unresolved"
+    assert "never measured in one launch" in verdict.reason
+    assert math.isnan(verdict.ratio)
+    assert verdict.launches == 0
+
+
+def test_equal_code_is_never_called_different_by_more_than_the_family_error() -> None:
+    """Two hundred whole reports of four variants each, that are one and the same code, with no minimum effect."""
+    names = [name for name in VARIANTS if name != "py_function_numpy"][:4]
+    curves = {"py_function_numpy": 1e-5, **dict.fromkeys(names, 1e-5)}
+    alarms = 0
+    for seed in range(200):
+        found = judged(Bench(curves, sizes=(10,), launches=5, rounds=4, drift=0.05, between=0.02, seed=seed), 0.0)
+        alarms += any(verdict.outcome in ("faster", "slower") for verdict in found.values())
+    assert alarms <= 200 * 0.05 + 3 * math.sqrt(200 * 0.05 * 0.95)
+
+
+def test_no_verdicts_where_there_is_nothing_to_compare() -> None:
+    assert verdicts_of(logs_of({}), {}, 0.03) == ()
+    assert run_of().frame.empty
