@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from pyopbench.files import OPS_FOLDER, VARIANTS_FOLDER, names_in
+from pyopbench.files import PACKAGE, find
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import Op, Variant
 
 
 def load_op(name: str) -> Op:
     """Return the op of `ops/<name>.py`."""
-    op: Op = importlib.import_module(f"pyopbench.ops.{name}").OP
+    op: Op = _load("ops", name).OP
     return op
 
 
 def load_variant(name: str) -> Variant:
     """Return the variant of `variants/<name>.py`."""
-    variant: Variant = importlib.import_module(f"pyopbench.variants.{name}").VARIANT
+    variant: Variant = _load("variants", name).VARIANT
     return variant
 
 
 def load_ops() -> dict[str, Op]:
     """Return every op by name, in alphabetical order."""
-    return {name: load_op(name) for name in names_in(OPS_FOLDER)}
+    return {name: load_op(name) for name in find("ops")}
 
 
 def load_variants() -> dict[str, Variant]:
     """Return every variant by name, in alphabetical order."""
-    return {name: load_variant(name) for name in names_in(VARIANTS_FOLDER)}
+    return {name: load_variant(name) for name in find("variants")}
+
+
+@cache
+def _load(kind: str, name: str) -> Any:
+    path = find(kind)[name]
+    if path.parent.parent == PACKAGE:
+        return importlib.import_module(f"pyopbench.{kind}.{name}")
+    module_name = f"pyopbench_{kind}_{name}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None
+    assert spec.loader is not None  # a .py file has both
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarray[Any, Any], ...]:

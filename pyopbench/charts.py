@@ -34,9 +34,9 @@ LATENCY_PIXELS = 220
 ROW_PIXELS = 36  # two lines of text: a label and, under it, its gradient
 OFFSET_PIXELS = 9
 LABEL_PIXELS = 130
-LATENCY_FRAME = {"axis": 70, "shared": True, "narrowest": 250}
-BY_LABEL_FRAME = {"axis": 150, "shared": False, "narrowest": 340}
-"""How a page fits panels to its width, in pixels: what an axis takes, whether panels share it, the narrowest panel."""
+LATENCY_FRAME = {"axis": 70, "narrowest": 200}
+BY_LABEL_FRAME = {"axis": 150, "narrowest": 200}
+"""How a page fits panels to its width, in pixels: what the axis on the left takes, and the narrowest panel."""
 WIDEST_SHOWN = 2.0  # a longer arm of an interval runs out of the picture instead of flattening everything else
 MOST_TICKS = 6
 TICK_STEPS = (
@@ -279,9 +279,7 @@ def _finish(layers: alt.LayerChart, data: list[dict[str, Any]], frame: Mapping[s
     layers = layers.properties(data=alt.NamedData(DATA))
     facet = alt.Facet("panel:N", title=None, sort=panels)
     chart = layers.facet(facet=facet, columns=PANELS_PER_ROW).transform_calculate(**texts, **ends)
-    if not frame["shared"]:
-        chart = chart.resolve_scale(y="independent", yOffset="independent")
-    chart = chart.resolve_axis(x="independent")
+    chart = chart.resolve_axis(x="independent")  # or panels above others have no axis at all
     spec: Spec = chart.properties(usermeta={**frame, "panels": len(panels)}).configure(**_CONFIG).to_dict()
     spec.pop("$schema", None)  # the page brings its own Vega-Lite, and must not warn about a patch release
     datasets = spec.setdefault("datasets", {})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -40,21 +40,21 @@ app = typer.Typer(
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
 
-Ops = Annotated[Optional[list[str]], typer.Argument(metavar="[OP]...", help="Ops to cover; all if none is named.")]
-Variants = Annotated[Optional[list[str]], typer.Option("--variant", help="Variants, comma-separated or repeated.")]
+Ops = Annotated[list[str] | None, typer.Argument(metavar="[OP]...", help="Ops to cover; all if none is named.")]
+Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
 Gradients = Annotated[
-    Optional[list[str]], typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant.")
+    list[str] | None,
+    typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
 ]
-Directions = Annotated[Optional[list[str]], typer.Option("--direction", help="forward, backward, forward_backward.")]
-Modes = Annotated[Optional[list[str]], typer.Option("--mode", help="call (of a tf.function), eager.")]
-Devices = Annotated[Optional[list[str]], typer.Option("--device", help="Placements: cpu.")]
+Directions = Annotated[list[str] | None, typer.Option("--direction", help="forward, backward, forward_backward.")]
+Modes = Annotated[list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager.")]
+Devices = Annotated[list[str] | None, typer.Option("--device", help="Placements: cpu.")]
 AxisTexts = Annotated[
-    Optional[list[str]], typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64.")
+    list[str] | None,
+    typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64."),
 ]
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
-MixFile = Annotated[
-    Optional[Path], typer.Option("--mix", help="CSV with size,weight: how often each size is called.")
-]
+MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
@@ -87,29 +87,29 @@ def run(
     baseline: Baseline = DEFAULT_BASELINE,
     mix: MixFile = None,
     min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
-    launches: Annotated[Optional[int], typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
-    rounds: Annotated[Optional[int], typer.Option(min=1, help="Timed blocks of each case in a launch.")] = None,
-    budget: Annotated[Optional[str], typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
-    case_timeout: Annotated[Optional[str], typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
+    launches: Annotated[int | None, typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Timed blocks of each case in a launch.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
+    case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
     seed: Annotated[int, typer.Option(help="Makes the order of everything repeatable.")] = 0,
-    resume: Annotated[Optional[Path], typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
-    out_dir: Annotated[Optional[Path], typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
     options = _read_judging(baseline, mix, min_effect)
     if resume is None:
         axes = _read_axes(ops, variant, gradient, direction, mode, device, axis, quick)
         settings = runs.QUICK if quick else runs.FULL
-        changes = {
+        changes: dict[str, Any] = {
             "seed": seed,
             "launches": launches or settings.launches,
             "rounds": rounds or settings.rounds,
             "budget_seconds": parse_duration(budget) if budget else settings.budget_seconds,
             "case_timeout_seconds": parse_duration(case_timeout) if case_timeout else settings.case_timeout_seconds,
         }
-        command = ["pyopbench", *sys.argv[1:]]
+        request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
         with err.status("planning"):
-            begun = runs.begin(out_dir, axes, replace(settings, **changes), baseline, command)  # type: ignore[arg-type]
+            begun = runs.begin(out_dir, request)
         err.print(f"{begun.cases} cases, {begun.skips} combinations that cannot be; results in {begun.folder}")
         folder = begun.folder
     else:
@@ -147,7 +147,12 @@ def _measure(folder: Path) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[left]}"))
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[left]}"),
+    )
     # Two redraws a second: the parent shares the cores with what is measured.
     with Progress(*columns, console=err, refresh_per_second=2, transient=True) as bar:
         task = bar.add_task("starting", total=1.0, left="")
@@ -167,10 +172,10 @@ def _progress() -> Iterator[Any]:
 @app.command()
 def report(
     results: Annotated[list[Path], typer.Argument(help="Folders of results; several of one environment are pooled.")],
-    baseline: Annotated[Optional[str], typer.Option("--baseline", help="Default: the run's.")] = None,
+    baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
     min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
-    out_dir: Annotated[Optional[Path], typer.Option("--out", metavar="DIR", help="Default: the first folder.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Default: the first folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the decision report of stored results."""
@@ -252,7 +257,9 @@ def verify(
     axes = _read_axes(ops, variant, gradient, None, mode, None, axis, quick=False)
     timeout_seconds = parse_duration(case_timeout)
     with err.status("verifying") as status:
-        findings = verify_cases(axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"))
+        findings = verify_cases(
+            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}")
+        )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
         out.print_json(json.dumps([finding.as_dict() for finding in findings]))
@@ -299,7 +306,8 @@ def _read_axes(
         "modes": split(mode or ()),
         "placements": split(device or ()),
     }
-    axes = replace(Axes(quick=quick), **{name: value for name, value in given.items() if value})  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value}
+    axes = replace(Axes(quick=quick), **chosen)
     axes = apply_axes(axes, axis or ())
     runs.check_axes(axes)
     return axes

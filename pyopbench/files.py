@@ -1,22 +1,49 @@
-"""What there is to choose from, read off the names of files, so that a wrong name is answered without TensorFlow."""
+"""What there is to choose from, read off the names of files, so that a wrong name is answered without TensorFlow.
+
+Besides the package's own folders `ops/` and `variants/`, those of every folder in the environment variable
+PYOPBENCH_PATH are searched, so that a team's ops and variants need not live inside the package.
+"""
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from pyopbench.errors import BadInput
 
 PACKAGE = Path(__file__).parent
-OPS_FOLDER = PACKAGE / "ops"
-VARIANTS_FOLDER = PACKAGE / "variants"
-SECTIONS_FOLDER = PACKAGE / "sections"
+PATH_VARIABLE = "PYOPBENCH_PATH"
 
 
-def names_in(folder: Path) -> tuple[str, ...]:
-    """Return the names of a folder's Python files without those that begin with an underscore, sorted."""
-    return tuple(sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")))
+def find(kind: str) -> dict[str, Path]:
+    """Return the files that hold ops or variants, by name, in alphabetical order.
+
+    Args:
+        kind: `ops` or `variants`: the name of the folder.
+
+    Raises:
+        BadInput: two files have the same name.
+    """
+    others = [Path(part) for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
+    found: dict[str, Path] = {}
+    for root in (PACKAGE, *others):
+        for path in python_files(root / kind):
+            if path.stem in found:
+                raise BadInput(
+                    f"two files of the same name among the {kind}",
+                    received=f"{found[path.stem]} and {path}",
+                    legal="one file for each name",
+                    next_step=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
+                )
+            found[path.stem] = path
+    return dict(sorted(found.items()))
+
+
+def python_files(folder: Path) -> list[Path]:
+    """Return a folder's Python files without those that begin with an underscore, sorted."""
+    return sorted(path for path in folder.glob("*.py") if not path.stem.startswith("_"))
 
 
 def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:

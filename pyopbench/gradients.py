@@ -31,7 +31,7 @@ def as_tuple(outputs: Any) -> tuple[Any, ...]:
 
 def _spread(bridged: Bridged, gradients: Sequence[Any], inputs: int) -> list[Any]:
     """Put one gradient for each differentiable input in its place, None for the others."""
-    by_input = dict(zip(bridged.differentiable, gradients))
+    by_input = dict(zip(bridged.differentiable, gradients, strict=True))
     return [by_input.get(i) for i in range(inputs)]
 
 
@@ -96,7 +96,7 @@ def _attach_defun(bridged: Bridged) -> Body:
         if dtypes not in made:
             suffix = "_".join(dtype.name for dtype in dtypes)
             decorate = function.Defun(*dtypes, func_name=f"{name}_{suffix}", python_grad_func=gradient)
-            made[dtypes] = decorate(lambda *arguments: bridged.forward(*arguments))
+            made[dtypes] = decorate(bridged.forward)
         return one_or_tuple(as_tuple(made[dtypes](*inputs)))
 
     return op

@@ -120,7 +120,9 @@ class Worker:
             line = self._lines.get(timeout=timeout_seconds)
         except queue.Empty:
             self._process.kill()
-            raise CaseLost(case, "timeout", f"no sign of life for {timeout_seconds:g} s; the worker was killed") from None
+            raise CaseLost(
+                case, "timeout", f"no sign of life for {timeout_seconds:g} s; the worker was killed"
+            ) from None
         if not line:
             raise CaseLost(case, "crashed", self._how_it_ended())
         event: dict[str, Any] = json.loads(line)
@@ -151,4 +153,3 @@ def ask_once(request: Mapping[str, Any], timeout_seconds: float = START_TIMEOUT_
     """Answer one request by a worker of its own."""
     with Worker(timeout_seconds) as worker:
         return worker.ask(request)
-

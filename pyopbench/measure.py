@@ -122,7 +122,7 @@ def _remaining(folder: Path, settings: Settings) -> _Work:
 
 def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
     order = [group for group in work.groups if (launch, group) not in work.finished]
-    random.Random(f"{work.settings.seed}/{launch}").shuffle(order)  # noqa: S311
+    random.Random(f"{work.settings.seed}/{launch}").shuffle(order)
     todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
     place = 0
     while place < len(todo):
@@ -143,7 +143,7 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool
     try:
         answer = worker.ask(_request(work.settings, launch, cases))
     except CaseLost as lost:
-        failures = _failures_of(lost, cases, launch, group in work.retried)
+        failures = _failures_of(lost, cases, launch, retried=group in work.retried)
         work.retried.add(group)
         kind = "lost"
         content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
@@ -168,7 +168,7 @@ def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[s
     }
 
 
-def _failures_of(lost: CaseLost, cases: Sequence[str], launch: int, retried: bool) -> list[Failure]:
+def _failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: bool) -> list[Failure]:
     """Return a failure for every case that is timed in one pass with the one that was lost.
 
     A worker that is lost before it has come to any case is blamed on the group only if that happens twice.

@@ -130,7 +130,8 @@ class Case:
                 received=repr(key),
                 legal="op/variant/gradient/direction/mode/dtype/size/placement",
             )
-        return cls(*parts[:6], int(parts[6]), parts[7])
+        op, variant, gradient, direction, mode, dtype, size, placement = parts
+        return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
 
     @property
     def group(self) -> str:

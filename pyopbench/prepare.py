@@ -24,7 +24,7 @@ from pyopbench.checks import (
     central_differences,
     require_equal,
 )
-from pyopbench.errors import PyopbenchError, Unsupported
+from pyopbench.errors import PyopbenchError, Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
 from pyopbench.model import Body, Case, Op, Variant
 
@@ -99,7 +99,7 @@ def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
     """
     op, variant = load_op(case.op), load_variant(case.variant)
     try:
-        return _prepare(op, variant, case, finite_differences)
+        return _prepare(op, variant, case, finite_differences=finite_differences)
     except Exception as error:
         if not variant.speculative:
             raise
@@ -118,7 +118,7 @@ def describe_error(error: BaseException) -> str:
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 
-def _prepare(op: Op, variant: Variant, case: Case, finite_differences: bool) -> Prepared:
+def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
     _hide_accelerators()
     function = _wrap(variant.build(op, case), variant, case.mode)
     reference = _reference(case.op, case.size, case.dtype)
@@ -167,24 +167,25 @@ def _segments(
 
 
 def _check_values(op: Op, outputs: Any, reference: _Reference, dtype: str) -> float:
-    errors = [
+    found = as_tuple(outputs)
+    if len(found) != len(reference.outputs):
+        raise WrongResult(f"{len(found)} outputs where the reference has {len(reference.outputs)}")
+    return max(
         require_equal(f"output {i}", got, expected, op.tolerance[dtype])
-        for i, (got, expected) in enumerate(zip(as_tuple(outputs), reference.outputs))
-    ]
-    return max(errors)
+        for i, (got, expected) in enumerate(zip(found, reference.outputs, strict=True))
+    )
 
 
-def _check_gradients(op: Op, segments: Sequence[Callable[[], Any]], reference: _Reference, dtype: str) -> float:
+def _check_gradients(op: Op, segments: Sequence[Callable[[], Any]], reference: _Reference, dtype: str) -> float | None:
     forward, backward = segments
     forward()
     found = backward()
     if reference.gradients is None:
-        return 0.0
-    errors = [
+        return None
+    return max(
         require_equal(f"gradient of input {i}", got, expected, op.tolerance[dtype])
-        for i, got, expected in zip(op.differentiable, found, reference.gradients)
-    ]
-    return max(errors)
+        for i, got, expected in zip(op.differentiable, found, reference.gradients, strict=True)
+    )
 
 
 def _check_differences(op: Op, function: Body, dtype: str) -> float:
@@ -197,7 +198,9 @@ def _check_differences(op: Op, function: Body, dtype: str) -> float:
     def scalar(*arrays: Any) -> float:
         outputs = as_tuple(function(*(tf.constant(array) for array in arrays)))
         floating = [outputs[i].numpy().astype(np.float64) for i in op.floating_outputs]
-        return float(sum((output * weight).sum() for output, weight in zip(floating, reference.output_gradients)))
+        return float(
+            sum((output * weight).sum() for output, weight in zip(floating, reference.output_gradients, strict=True))
+        )
 
     errors = [
         require_equal(
@@ -206,7 +209,7 @@ def _check_differences(op: Op, function: Body, dtype: str) -> float:
             central_differences(scalar, reference.inputs, position, DIFFERENCE_STEP[dtype]),
             DIFFERENCE_TOLERANCE[dtype],
         )
-        for position, got in zip(op.differentiable, found)
+        for position, got in zip(op.differentiable, found, strict=True)
     ]
     return max(errors)
 
@@ -217,7 +220,7 @@ def _reference(op_name: str, size: int, dtype: str) -> _Reference:
     inputs = make_inputs(op, size, dtype)
     outputs = tuple(
         np.asarray(output, output_dtype)
-        for output, output_dtype in zip(as_tuple(op.numpy(*inputs)), op.output_dtypes(dtype))
+        for output, output_dtype in zip(as_tuple(op.numpy(*inputs)), op.output_dtypes(dtype), strict=True)
     )
     rng = np.random.default_rng([1, size, *op.name.encode()])
     # Away from 1, so that a gradient that ignores what flows into it is found out.

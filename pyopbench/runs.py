@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyopbench
 from pyopbench import store
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.files import OPS_FOLDER, PACKAGE, VARIANTS_FOLDER, names_in, require_known
+from pyopbench.files import PACKAGE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
 from pyopbench.model import DIRECTIONS, DTYPES, MODES, PLACEMENTS, Axes
@@ -23,14 +23,22 @@ if TYPE_CHECKING:
 
 QUICK = Settings(
     seed=0, launches=6, rounds=4, block_seconds=0.004, budget_seconds=150.0, case_timeout_seconds=60.0
-)
-FULL = Settings(
-    seed=0, launches=10, rounds=8, block_seconds=0.01, budget_seconds=None, case_timeout_seconds=120.0
-)
+)  # fmt: skip
+FULL = Settings(seed=0, launches=10, rounds=8, block_seconds=0.01, budget_seconds=None, case_timeout_seconds=120.0)
 
 RESULTS_FOLDER = Path("results")
 
 GRADIENT_NAMES = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun", "all")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record."""
+
+    axes: Axes
+    settings: Settings
+    baseline: str
+    command: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,8 @@ def check_axes(axes: Axes) -> None:
     Raises:
         BadInput: an unknown op (with the nearest names), variant, direction, mode, dtype or placement, or a bad size.
     """
-    require_known("op", axes.ops, names_in(OPS_FOLDER))
-    require_known("variant", axes.variants, names_in(VARIANTS_FOLDER))
+    require_known("op", axes.ops, find("ops"))
+    require_known("variant", axes.variants, find("variants"))
     require_known("direction", axes.directions, DIRECTIONS)
     require_known("mode", axes.modes, MODES)
     require_known("dtype", axes.dtypes, DTYPES)
@@ -66,68 +74,64 @@ def ask_for_plan(axes: Axes) -> dict[str, Any]:
     return ask_once({"do": "plan", "axes": asdict(axes)})
 
 
-def begin(folder: Path | None, axes: Axes, settings: Settings, baseline: str, command: Sequence[str]) -> Begun:
+def begin(folder: Path | None, request: Request) -> Begun:
     """Plan a run and make its folder.
 
     Args:
         folder: where; None for a new folder under `results/`.
-        axes: what to cover.
-        settings: how to measure.
-        baseline: the variant that ratios are taken to.
-        command: the command line, for the record.
+        request: what is asked for.
 
     Raises:
         BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
     """
-    require_known("baseline", [baseline], names_in(VARIANTS_FOLDER))
-    if axes.variants and baseline not in axes.variants:
-        raise BadInput(
-            "the baseline is not among the variants to measure, so there would be nothing to compare with",
-            received=f"--baseline {baseline} with --variant {','.join(axes.variants)}",
-            legal=f"one of {', '.join(axes.variants)}",
-            next_step=f"add --variant {baseline}, or choose another --baseline",
-        )
+    _check_baseline(request)
     created = datetime.now(timezone.utc)
     folder = folder or RESULTS_FOLDER / created.strftime("%Y%m%d-%H%M%S")
-    if (folder / store.RUN_FILE).exists():
-        store.create(folder, {})  # raises with what to do, before any work is done
-    plan = ask_for_plan(axes)
+    store.require_new(folder)
+    plan = ask_for_plan(request.axes)
     if not plan["cases"]:
         raise BadInput(
             "these axes leave no case to measure",
-            received=_shown(axes),
+            received=_shown(request.axes),
             legal="a combination that `pyopbench list` shows as a case",
-            next_step=f"the first of {len(plan['skips'])} reasons: {plan['skips'][0]['reason']}" if plan["skips"] else "",
+            next_step=f"the first of {len(plan['skips'])} reasons: {plan['skips'][0]['reason']}",
         )
-    store.create(folder, _content(folder, created, plan, settings, baseline, axes, command))
+    store.create(
+        folder,
+        {"run": folder.resolve().name, "created": created.isoformat(timespec="seconds"), **_content(request, plan)},
+    )
     return Begun(folder, len(plan["cases"]), len(plan["skips"]))
+
+
+def _check_baseline(request: Request) -> None:
+    require_known("baseline", [request.baseline], find("variants"))
+    variants = request.axes.variants
+    if variants and request.baseline not in variants:
+        raise BadInput(
+            "the baseline is not among the variants to measure, so there would be nothing to compare with",
+            received=f"--baseline {request.baseline} with --variant {','.join(variants)}",
+            legal=f"one of {', '.join(variants)}",
+            next_step=f"add --variant {request.baseline}, or choose another --baseline",
+        )
+
+
+def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
+    environment = {**plan["environment"], **_commit(), "pyopbench": pyopbench.__version__}
+    return {
+        "command": list(request.command),
+        "settings": settings,
+        "environment": environment,
+        "catalogue": plan["catalogue"],
+        "cases": plan["cases"],
+        "skips": plan["skips"],
+    }
 
 
 def settings_of(folder: Path) -> Settings:
     """Return how the run in a folder is measured, to continue it."""
     stored = store.read_run(folder)["settings"]
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
-
-
-def _content(
-    folder: Path,
-    created: datetime,
-    plan: Mapping[str, Any],
-    settings: Settings,
-    baseline: str,
-    axes: Axes,
-    command: Sequence[str],
-) -> dict[str, Any]:
-    return {
-        "run": folder.resolve().name,
-        "created": created.isoformat(timespec="seconds"),
-        "command": list(command),
-        "settings": {**asdict(settings), "quick": axes.quick, "baseline": baseline},
-        "environment": {**plan["environment"], **_commit(), "pyopbench": pyopbench.__version__},
-        "catalogue": plan["catalogue"],
-        "cases": plan["cases"],
-        "skips": plan["skips"],
-    }
 
 
 def _commit() -> dict[str, Any]:
@@ -139,8 +143,12 @@ def _commit() -> dict[str, Any]:
 
 def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, timeout=10, check=False  # noqa: S607
+        done = subprocess.run(
+            ["git", "-C", str(PACKAGE), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

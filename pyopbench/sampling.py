@@ -24,7 +24,7 @@ TIMER_READINGS = 2001
 """Pairs of clock readings that the timer's cost is the median of; odd, so that the median is one of them."""
 
 LARGEST_GROWTH = 10.0
-"""Calibration multiplies the calls of a block by at most this, because short blocks are poor predictors (as asv does)."""
+"""Calibration multiplies the calls of a block by at most this, as asv does: short blocks are poor predictors."""
 
 LARGEST_CALLS = 1_000_000
 

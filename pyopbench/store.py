@@ -26,18 +26,18 @@ STATUSES = ("unsupported", "wrong", "raised", "timeout", "crashed")
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a reader, or a crash, sees all of it or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(temporary, "wb") as stream:
+    with temporary.open("wb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
-def create(folder: Path, run: Mapping[str, Any]) -> None:
-    """Make the folder of a new run and write its `run.json`.
+def require_new(folder: Path) -> None:
+    """Check that a folder holds no run yet.
 
     Raises:
-        BadInput: the folder holds a run already.
+        BadInput: it does.
     """
     if (folder / RUN_FILE).exists():
         raise BadInput(
@@ -46,6 +46,11 @@ def create(folder: Path, run: Mapping[str, Any]) -> None:
             legal="an empty or new folder",
             next_step=f"choose another --out, or continue that run: pyopbench run --resume {folder}",
         )
+
+
+def create(folder: Path, run: Mapping[str, Any]) -> None:
+    """Make the folder of a new run and write its `run.json`."""
+    require_new(folder)
     folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"schema": SCHEMA, **run}, indent=1, allow_nan=False)
     write_atomically(folder / RUN_FILE, content.encode() + b"\n")
@@ -55,7 +60,7 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     """Append one line to the samples and return when it is on the disk."""
     path = folder / SAMPLES_FILE
     content = json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    with open(path, "ab") as stream:
+    with path.open("ab") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
@@ -68,7 +73,7 @@ def drop_torn_line(folder: Path) -> None:
         return
     content = path.read_bytes()
     if content and not content.endswith(b"\n"):
-        with open(path, "r+b") as stream:
+        with path.open("r+b") as stream:
             stream.truncate(content.rfind(b"\n") + 1)
             os.fsync(stream.fileno())
 
@@ -84,7 +89,9 @@ def read_run(folder: Path) -> dict[str, Any]:
         run = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise BadInput(
-            "not a folder of results: it holds no run.json", received=folder, legal="a folder written by `pyopbench run`"
+            "not a folder of results: it holds no run.json",
+            received=folder,
+            legal="a folder written by `pyopbench run`",
         ) from error
     except (OSError, ValueError) as error:
         raise BadInput("run.json cannot be read", received=f"{path}: {error}", legal="JSON, as written") from error

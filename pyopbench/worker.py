@@ -49,7 +49,8 @@ class RunnerFailed(Exception):
 
 def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the cases of `axes`: cases, skips, catalogue and environment."""
-    axes = Axes(**{key: tuple(value) if isinstance(value, list) else value for key, value in request["axes"].items()})
+    given: dict[str, Any] = {name: _as_tuple(value) for name, value in request["axes"].items()}
+    axes = Axes(**given)
     ops, variants = load_ops(), load_variants()
     made = make_plan(axes, ops, variants)
     return {
@@ -58,6 +59,10 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "catalogue": _catalogue(axes, ops, variants),
         "environment": {**environment.machine(), **environment.software()},
     }
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _catalogue(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]:
@@ -71,7 +76,7 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     emit({"event": "at", "case": case.id})
     try:
         prepared = prepare(case, finite_differences=bool(request["finite_differences"]))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": dataclasses.asdict(failure_of(case, error, None))}
     return {"checked": dataclasses.asdict(prepared.checked)}
 
@@ -80,7 +85,7 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request to measure the cases of one group, interleaved: their samples and failures."""
     cases = [Case.from_id(key) for key in request["cases"]]
     launch = int(request["launch"])
-    prepared, failures = _prepare_all(cases, launch, bool(request["finite_differences"]), emit)
+    prepared, failures = _prepare_all(cases, request, emit)
     rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
     timer = measure_timer(time.perf_counter)
     blocks: dict[str, list[Block]] = {}
@@ -94,9 +99,7 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             failed = [case for case in cases if runner_of(case) == lost.runner]
             failures += [failure_of(case, lost.__cause__ or lost, launch) for case in failed]
     return {
-        "samples": {
-            case.id: _samples(blocks[runner_of(case)], case) for case in cases if runner_of(case) in blocks
-        },
+        "samples": {case.id: _samples(blocks[runner_of(case)], case) for case in cases if runner_of(case) in blocks},
         "failures": [dataclasses.asdict(failure) for failure in failures],
         "timer_seconds": timer.seconds,
         "timer_error_seconds": timer.error_seconds,
@@ -109,7 +112,7 @@ def runner_of(case: Case) -> str:
 
 
 def _prepare_all(
-    cases: list[Case], launch: int, finite_differences: bool, emit: Emit
+    cases: list[Case], request: Mapping[str, Any], emit: Emit
 ) -> tuple[dict[str, Prepared], list[Failure]]:
     prepared: dict[str, Prepared] = {}
     errors: dict[str, Exception] = {}
@@ -119,10 +122,11 @@ def _prepare_all(
             continue
         emit({"event": "at", "case": case.id})
         try:
-            prepared[runner] = prepare(case, finite_differences=finite_differences)
-        except Exception as error:
+            prepared[runner] = prepare(case, finite_differences=bool(request["finite_differences"]))
+        except Exception as error:  # noqa: BLE001 - a body may raise anything
             errors[runner] = error
-    return prepared, [failure_of(case, errors[runner_of(case)], launch) for case in cases if runner_of(case) in errors]
+    failed = [case for case in cases if runner_of(case) in errors]
+    return prepared, [failure_of(case, errors[runner_of(case)], int(request["launch"])) for case in failed]
 
 
 def _sample(
@@ -130,31 +134,27 @@ def _sample(
 ) -> dict[str, list[Block]]:
     runners: dict[str, Segments] = {runner: one.segments for runner, one in prepared.items()}
 
-    def guarded(runner: str, action: Callable[[], Any]) -> Any:
+    def at(runner: str, action: Callable[[], Any]) -> Any:
         emit({"event": "at", "case": prepared[runner].case.id})
         try:
             return action()
         except Exception as error:
             raise RunnerFailed(runner) from error
 
-    def time_one(runner: str, segments: Segments, calls: int) -> tuple[float, ...]:
-        seconds: tuple[float, ...] = guarded(
-            runner, lambda: time_block(segments, calls, time.perf_counter, timer)
-        )
-        return seconds
+    def calibrated(runner: str) -> int:
+        seconds = float(request["block_seconds"])
+        return int(at(runner, lambda: calibrate(runners[runner], seconds, time.perf_counter, timer)))
 
-    def calibrate_one(runner: str) -> int:
-        return int(guarded(runner, lambda: calibrate(runners[runner], request["block_seconds"], time.perf_counter, timer)))
+    def timed(runner: str, segments: Segments, calls: int) -> tuple[float, ...]:
+        return tuple(at(runner, lambda: time_block(segments, calls, time.perf_counter, timer)))
 
-    calls = {runner: calibrate_one(runner) for runner in runners}
-    return sample_rounds(runners, calls, balanced_orders(len(runners), request["rounds"], rng), time_one)
+    calls = {runner: calibrated(runner) for runner in runners}
+    return sample_rounds(runners, calls, balanced_orders(len(runners), request["rounds"], rng), timed)
 
 
 def _samples(blocks: list[Block], case: Case) -> list[list[float]]:
     timed = TIMED_SEGMENTS[case.direction]
-    return [
-        [block.round, block.order, block.calls, sum(block.segment_seconds[i] for i in timed)] for block in blocks
-    ]
+    return [[block.round, block.order, block.calls, sum(block.segment_seconds[i] for i in timed)] for block in blocks]
 
 
 def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:

@@ -15,9 +15,9 @@ from pyopbench.ops import _elementwise
 def numpy_body(x: Any) -> Any:
     """Return `x` itself, of any shape.
 
-    Safe in a graph, where `x` aliases the buffer of the input tensor: TensorFlow takes the array over as foreign
-    memory and holds on to it, and no kernel reuses foreign memory for its output (`TF_TensorFromNdarray` in
-    tensorflow/python/lib/core/ndarray_tensor.cc, `OwnsMemory` in tensorflow/core/framework/op_kernel.cc).
+    Safe in a graph, where `x` aliases the buffer of the input tensor: the output keeps the array, and so the buffer,
+    alive, and no kernel writes its own output there, because TensorFlow takes arrays over as memory that it does not
+    own (`TF_NewTensor` in tensorflow/c/tf_tensor.cc, `Tensor::RefCountIsOne` in tensorflow/core/framework/tensor.cc).
     """
     return x
 

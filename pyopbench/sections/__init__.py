@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pyopbench.files import SECTIONS_FOLDER, names_in
+from pyopbench.files import python_files
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -114,5 +115,6 @@ class Section:
 
 def discover() -> tuple[Section, ...]:
     """Return the sections in this folder, in the order in which they are shown."""
-    found = [import_module(f"{__name__}.{name}").SECTION for name in names_in(SECTIONS_FOLDER)]
+    names = [path.stem for path in python_files(Path(__file__).parent)]
+    found = [import_module(f"{__name__}.{name}").SECTION for name in names]
     return tuple(sorted(found, key=lambda section: (section.order, section.name)))

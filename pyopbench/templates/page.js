@@ -3,16 +3,14 @@
   const figures = [...document.querySelectorAll("figure.chart")];
   const widths = new Map();
   const actions = { export: true, source: false, compiled: false, editor: false };
-  // Errors only: Vega-Lite warns of every layered chart in panels that it takes layers of the same rows to hold the same.
-  const options = { renderer: "svg", ast: true, logLevel: vega.Error, actions };
+  const options = { renderer: "svg", ast: true, actions };
 
   // A spec is made for a wide page; on a narrow one its panels go below one another and its legend gets longer.
   function fit(spec, width) {
-    const { axis, shared, narrowest, panels } = spec.usermeta;
-    const columns = Math.max(1, Math.min(spec.columns, panels, Math.floor(width / narrowest)));
-    const taken = shared ? axis / columns : axis;
+    const { axis, narrowest, panels } = spec.usermeta;
+    const columns = Math.max(1, Math.min(spec.columns, panels, Math.floor((width - axis) / narrowest)));
     spec.columns = columns;
-    spec.spec.width = Math.max(100, Math.min(520, Math.floor(width / columns - taken - 24)));
+    spec.spec.width = Math.max(100, Math.min(520, Math.floor((width - axis) / columns - 24)));
     spec.config.legend.columns = Math.max(1, Math.floor(width / 210));
     return spec;
   }

@@ -16,14 +16,13 @@ def rebind(function: Body) -> Body:
 
     Functions of the same module that it calls are rebound too, so that a helper does not fall back to NumPy.
     """
-    return _rebind(function, {})
+    copy: Body = _rebind(function, {})
+    return copy
 
 
 def _rebind(function: Any, done: dict[str, Any]) -> Any:
     scope: dict[str, Any] = dict(function.__globals__)
-    copy = types.FunctionType(
-        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
-    )
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     done[function.__name__] = copy
     for name in function.__code__.co_names:
@@ -36,7 +35,9 @@ def _rebind(function: Any, done: dict[str, Any]) -> Any:
 
 
 def _unsupported(op: Op, case: Case) -> str | None:
-    return None if isinstance(op.numpy, types.FunctionType) else "the NumPy body is not a Python function: no globals to rebind"
+    if isinstance(op.numpy, types.FunctionType):
+        return None
+    return "the NumPy body is not a Python function, so it has no globals to rebind"
 
 
 def _build(op: Op, case: Case) -> Body:
