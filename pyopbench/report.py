@@ -34,7 +34,7 @@ from markupsafe import Markup
 
 from pyopbench import text
 from pyopbench.markdown import escape, fence
-from pyopbench.sections import Block, Section, Table, discover
+from pyopbench.sections import Block, Section, discover
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
 from pyopbench.store import write_atomically
@@ -159,7 +159,7 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 @cache
 def _library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only their own names behind."""
-    return f"(() => {{\n{vl_convert.javascript_bundle()}\n}})();"
+    return f"(() => {{\n{vl_convert.javascript_bundle(None)}\n}})();"
 
 
 def _harmless(script: str) -> str:

@@ -68,8 +68,8 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
 
 
 def gain_at_least(gain: float | None, low: float | None) -> str:
-    """Format a gain with its lower bound: `3.24× (≥ 3.01×)`."""
-    return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)} (≥\u00a0{ratio(low)})"
+    """Format a gain with its lower bound, which no line break parts: `3.24× (≥ 3.01×)`."""
+    return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)}\u00a0(≥\u00a0{ratio(low)})"
 
 
 def percent(share: float | None) -> str:
@@ -93,6 +93,11 @@ def size(value: float | None) -> str:
         if value >= scale and value * 10 % scale == 0:
             return f"{value / scale:,.1f}".removesuffix(".0") + unit
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
+
+
+def about_size(value: float) -> str:
+    """Format a size that was interpolated, to two significant digits: 2,457 is `2.5k`."""
+    return size(float(f"{value:.1e}")) if math.isfinite(value) else number(value)
 
 
 def size_range(low: float, high: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from frames import VARIANTS, Bench, run_of
+from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench import stats
 from pyopbench.comparison import Comparison, Setting, compare, settings_of
 from pyopbench.latencies import baseline_of, latency_table
@@ -50,11 +50,12 @@ def test_a_comparison_holds_ratios_by_launch_and_size() -> None:
 
 def test_the_usual_gradient_is_the_baseline_even_where_it_lacks_a_size() -> None:
     """At 100k another gradient of the baseline was measured alone; it does not stand in for the usual one."""
-    curves = {TODAY: {1_000: 1.0, 10_000: 1.0}, f"{TODAY}+override_map": 2.0, "native": 3.0}
+    curves: dict[str, Curve] = {TODAY: {1_000: 1.0, 10_000: 1.0}, f"{TODAY}+override_map": 2.0, "native": 3.0}
     comparison = compared(Bench(curves, directions=("forward_backward",)).run(), "forward_backward")
     assert comparison.baseline == TODAY
     assert list(comparison.seconds) == [1_000, 10_000]
     assert [one.label for one in comparison.candidates] == ["native", f"{TODAY}+override_map"]
+    assert [list(one.log_ratios.columns) for one in comparison.candidates] == [[1_000, 10_000]] * 2
     assert comparison.planned == (1_000, 10_000, 100_000)
 
 

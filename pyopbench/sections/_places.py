@@ -31,6 +31,11 @@ class Places:
         """Return the title of the panel: the direction, and where it holds."""
         return " · ".join((text.direction(row["direction"]), *self.of(row)))
 
+    def in_panels(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows with their `panel`, sorted so that the directions of one place stand side by side."""
+        ordered = sorted(rows, key=lambda row: (self.of(row), _rank(row["direction"]), row["label"], row["size"]))
+        return [{**row, "panel": self.panel(row)} for row in ordered]
+
 
 def places_of(judgement: Judgement) -> Places:
     """Return which of mode, dtype and placement vary over measured cases and decisions."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TONES: dict[str, Tone] = {"port": "good", "switch": "good", "keep": "", "undecided": "warn"}
 SUMMARY = {"port": "to port", "switch": "to switch to another callback", "keep": "to keep", "undecided": "undecided"}
 USES = ("inference", "training")
+MOST_ROWS = 40
+"""A longer table of details is folded."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -98,13 +100,12 @@ def _by_size(judgement: Judgement, decisions: Sequence[Decision], places: Places
     )
     columns = ("op", "use", *places.varying, "sizes", "answer", "gain")
     caption = "Where the answer depends on the size"
-    table = (Table(columns, rows, caption, headings=2 + len(places.varying)),) if rows else ()
-    return (*table, *_crossovers(judgement, decisions, places))
+    return (*_details(columns, rows, caption, places), *_crossovers(judgement, decisions, places))
 
 
 def _crossovers(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     items = tuple(
-        f"{_name(decision, places)}: {crossover.before} is fastest below about {text.number(crossover.size, 2)} "
+        f"{_name(decision, places)}: {crossover.before} is fastest below about {text.about_size(crossover.size)} "
         f"{unit_of(judgement, decision.op)}, {crossover.after} above."
         for decision in decisions
         for crossover in decision.crossovers
@@ -120,7 +121,15 @@ def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
         if flip not in decision.reason
     )
     columns = ("op", "use", *places.varying, "answer", "what would change it")
-    return (Table(columns, rows, "What would change an answer", headings=2 + len(places.varying)),) if rows else ()
+    return _details(columns, rows, "What would change an answer", places)
+
+
+def _details(
+    columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], caption: str, places: Places
+) -> Sequence[Block]:
+    """Return a table of what there is to tell beyond the answers, or nothing."""
+    folded = len(rows) > MOST_ROWS
+    return (Table(columns, rows, caption, folded=folded, headings=2 + len(places.varying)),) if rows else ()
 
 
 def _name(decision: Decision, places: Places) -> str:

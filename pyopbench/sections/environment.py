@@ -40,7 +40,7 @@ def flat(facts: Mapping[str, Any], prefix: str = "") -> Facts:
 
 def _facts(title: str, facts: Mapping[str, Any]) -> Table:
     rows = tuple((key, _shown(key, value)) for key, value in sorted(flat(facts).items()))
-    return Table((title.lower(), "value"), rows, title)
+    return Table(("name", "value"), rows, title)
 
 
 def _shown(key: str, value: Any) -> str:

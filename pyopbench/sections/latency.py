@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import text
-from pyopbench.charts import latency_chart, looks
+from pyopbench.charts import latency_chart
+from pyopbench.looks import looks
 from pyopbench.sections import Block, Chart, Heading, Paragraph, Section
 from pyopbench.sections._places import Places, by_size, ops_of, places_of, records, unit_of
 
 if TYPE_CHECKING:
-    from pyopbench.charts import Look
     from pyopbench.decide import Judgement
+    from pyopbench.looks import Look
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -30,7 +31,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Look]) -> Sequence[Block]:
-    rows = [{**row, "panel": places.panel(row)} for row in records(judgement, op)]
+    rows = places.in_panels(records(judgement, op))
     unit = unit_of(judgement, op)
     spec = latency_chart([_chart_row(row) for row in rows], pinned, judgement.baseline, unit)
     caption = f"{op}: time per call (95% interval) by {unit}"

@@ -30,7 +30,7 @@ def _measured(judgement: Judgement) -> Paragraph:
     blocks = frame.groupby(["case", "run", "launch"], sort=True).size()
     each = text.size_range(blocks.min(), blocks.max()) if len(blocks) else "no"
     return Paragraph(
-        f"{text.count(frame['case'].nunique(), 'case')} measured in {text.count(launches, 'launch', 'launches')}, each a "
+        f"{text.count(frame['case'].nunique(), 'case')} timed in {text.count(launches, 'launch', 'launches')}, each a "
         f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode are "
         "timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. Values and "
         "gradients are checked against the reference before anything is timed; what fails is listed as a hole and has "

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import text
-from pyopbench.charts import OUTCOMES, ratio_chart
+from pyopbench.charts import ratio_chart
+from pyopbench.looks import OUTCOMES
 from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import Places, by_size, parsed, places_of, unit_of
 
@@ -24,14 +25,15 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return (Paragraph(f"Nothing could be compared with {judgement.baseline}.", "warn"),)
     places = places_of(judgement)
     by_op: dict[str, list[dict[str, Any]]] = {}
-    for row in _rows(judgement, places):
+    for row in _rows(judgement):
         by_op.setdefault(row["op"], []).append(row)
     effect = text.percent(judgement.minimum_effect)
     intro = Paragraph(
         f"Time per call relative to {judgement.baseline}, paired within launches, with its 95% interval; left of 1 is "
-        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on."
+        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a variant "
+        "small sizes are on top."
     )
-    return (intro, *(block for op, rows in by_op.items() for block in _op(judgement, op, rows, places)))
+    return (intro, *(block for op, rows in by_op.items() for block in _op(judgement, op, places.in_panels(rows), places)))
 
 
 def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
@@ -46,19 +48,19 @@ def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: P
 CHART_FIELDS = ("panel", "label", "size", "ratio", "low", "high", "outcome")
 
 
-def _rows(judgement: Judgement, places: Places) -> list[dict[str, Any]]:
+def _rows(judgement: Judgement) -> list[dict[str, Any]]:
     labels = dict(zip(judgement.latencies["case"], judgement.latencies["label"], strict=True))
-    found = (_row(verdict, labels, places) for verdict in judgement.verdicts)
+    found = (_row(verdict, labels) for verdict in judgement.verdicts)
     return [row for row in found if row is not None]
 
 
-def _row(verdict: Verdict, labels: Mapping[str, str], places: Places) -> dict[str, Any] | None:
+def _row(verdict: Verdict, labels: Mapping[str, str]) -> dict[str, Any] | None:
     case = parsed(verdict.case)
     if case is None:
         return None
     fields = {name: getattr(case, name) for name in ("op", "direction", "mode", "dtype", "size", "placement")}
     judged = {name: getattr(verdict, name) for name in ("ratio", "low", "high", "outcome", "reason")}
-    return {**fields, **judged, "label": labels.get(verdict.case, case.variant), "panel": places.panel(fields)}
+    return {**fields, **judged, "label": labels.get(verdict.case, case.variant)}
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
