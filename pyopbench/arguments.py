@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -19,6 +20,9 @@ AXIS_FIELDS = {
     "device": "placements",
 }
 """The name of each axis on the command line, and the field of `Axes` that it sets."""
+
+LONGEST_SECONDS = 1e9
+"""Thirty years; Python's timeouts take less than ten times as many."""
 
 UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -44,7 +48,7 @@ def parse_size(text: str) -> int:
         number = float(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]] if match else 0.0
     except ValueError:
         number = 0.0
-    if number < 1 or number != int(number):
+    if number < 1 or math.isinf(number) or number != int(number):
         raise BadInput(
             "not a size", received=repr(text), legal="a whole number from 1", next_step="for example size=1e3,1e6"
         )
@@ -55,12 +59,17 @@ def parse_duration(text: str) -> float:
     """Return seconds from `90`, `90s`, `5m` or `2h`.
 
     Raises:
-        BadInput: not a duration above zero.
+        BadInput: not a duration above zero, or longer than `LONGEST_SECONDS`.
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text.strip())
     seconds = float(match[1]) * UNIT_SECONDS[match[2]] if match else 0.0
-    if seconds <= 0:
-        raise BadInput("not a duration", received=repr(text), legal="seconds, or a number with s, m or h, above zero")
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise BadInput(
+            "not a duration",
+            received=repr(text),
+            legal=f"a number with s, m, h or without a unit, above zero and at most {LONGEST_SECONDS:g} seconds",
+            next_step="for example 90s or 5m",
+        )
     return seconds
 
 
@@ -80,6 +89,6 @@ def apply_axes(axes: Axes, texts: Sequence[str]) -> Axes:
                 legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
                 next_step="for example --axis size=1e3,1e6",
             )
-        value = tuple(parse_size(part) for part in found) if name.strip() == "size" else found
+        value = tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else found
         axes = replace(axes, **{AXIS_FIELDS[name.strip()]: value})  # type: ignore[arg-type]
     return axes

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE, find
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import Op, Variant
@@ -17,13 +18,13 @@ from pyopbench.model import Op, Variant
 
 def load_op(name: str) -> Op:
     """Return the op of `ops/<name>.py`."""
-    op: Op = _load("ops", name).OP
+    op: Op = _load_last("ops", name, "OP")
     return op
 
 
 def load_variant(name: str) -> Variant:
     """Return the variant of `variants/<name>.py`."""
-    variant: Variant = _load("variants", name).VARIANT
+    variant: Variant = _load_last("variants", name, "VARIANT")
     return variant
 
 
@@ -35,6 +36,18 @@ def load_ops() -> dict[str, Op]:
 def load_variants() -> dict[str, Variant]:
     """Return every variant by name, in alphabetical order."""
     return {name: load_variant(name) for name in find("variants")}
+
+
+def _load_last(kind: str, name: str, last: str) -> Any:
+    found = getattr(_load(kind, name), last, None)
+    if found is None or found.name != name:
+        raise BadInput(
+            f"a file among the {kind} does not hold what its name says",
+            received=find(kind)[name],
+            legal=f"{last} = {last.title()}(name={name!r}, ...)",
+            next_step="give the file and what it holds the same name, or begin the file's name with an underscore",
+        )
+    return found
 
 
 @cache

@@ -27,7 +27,7 @@ BY_LABEL_FRAME = {"axis": 150, "narrowest": 200}
 """How a page fits panels to its width, in pixels: what the axis on the left takes, and the narrowest panel."""
 
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
-FORMATS = {"seconds": "format(datum.{field}, '.3s') + 's'", "ratio": "format(datum.{field}, '.3~r')"}
+FORMATS = {"seconds": "format(datum.{field}, '.4s') + 's'", "ratio": "format(datum.{field}, '.4~r')"}
 TITLES = {"seconds": "time per call", "ratio": "ratio"}
 
 
@@ -135,7 +135,8 @@ def _row_step(data: Sequence[Row]) -> alt.Step:
 
 
 def _interval(base: alt.Chart) -> alt.Chart:
-    return base.mark_rule(clip=True, strokeWidth=1.5).encode(x="from:Q", x2="to:Q")
+    rule: alt.Chart = base.mark_rule(clip=True, strokeWidth=1.5).encode(x="from:Q", x2="to:Q")
+    return rule
 
 
 def _seconds(channel: Any, data: Sequence[Row]) -> Any:
@@ -170,7 +171,11 @@ def _sizes(data: Sequence[Row]) -> list[int]:
 
 
 def _tooltip(value: str) -> list[alt.Tooltip]:
-    named = [alt.Tooltip("label:N"), alt.Tooltip("panel:N"), alt.Tooltip("size:Q", format=",")]
+    named = [
+        alt.Tooltip("label:N", title="variant"),
+        alt.Tooltip("panel:N", title="measured"),
+        alt.Tooltip("size:Q", format=","),
+    ]
     texts = [alt.Tooltip("value_text:N", title=TITLES[value]), alt.Tooltip("interval_text:N", title="95% interval")]
     return [*named, *([alt.Tooltip("outcome:N")] if value == "ratio" else []), *texts]
 

@@ -33,7 +33,8 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float) -> float
         what: names the array in the error.
         got: array or tensor to check.
         expected: the reference array.
-        tolerance: largest error allowed, relative to the largest magnitude in `expected` (absolute if that is 0).
+        tolerance: largest error allowed, relative to the largest magnitude in `expected` (absolute if that is 0);
+            what is not floating has to be equal.
 
     Returns:
         The largest error, relative in the same way.
@@ -50,24 +51,28 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float) -> float
         )
     if expected.size == 0:
         return 0.0
-    return _require_close(what, got, expected, tolerance)
-
-
-def _require_close(what: str, got: Any, expected: Any, tolerance: float) -> float:
-    finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-        error = np.where(same, 0.0, np.nan_to_num(difference, nan=np.inf)) / scale
+    if expected.dtype.kind != "f":
+        error, tolerance = (got != expected).astype(np.float64), 0.0
+    else:
+        error = _relative_error(got, expected)
     worst = np.unravel_index(int(np.argmax(error)), error.shape)
     if error[worst] > tolerance:
         index = ", ".join(str(int(i)) for i in worst)
+        # As text, because repr() of a NumPy number is not the same in every NumPy.
         raise WrongResult(
-            f"{what} differs at index [{index}]: expected {expected[worst]!r}, got {got[worst]!r} "
+            f"{what} differs at index [{index}]: expected {expected[worst]!s}, got {got[worst]!s} "
             f"(relative error {error[worst]:.2g}, tolerance {tolerance:.2g})"
         )
     return float(error[worst])
+
+
+def _relative_error(got: Any, expected: Any) -> Any:
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = np.abs(got.astype(np.float64) - expected.astype(np.float64))
+        return np.where(same, 0.0, np.nan_to_num(difference, nan=np.inf)) / scale
 
 
 def central_differences(scalar: Callable[..., float], inputs: Sequence[Any], position: int, step: float) -> Any:
@@ -80,7 +85,7 @@ def central_differences(scalar: Callable[..., float], inputs: Sequence[Any], pos
         scalar: function of arrays.
         inputs: the arrays at which to differentiate.
         position: the input to differentiate by, any shape.
-        step: half the distance between both points.
+        step: half the distance between both points, times the magnitude of the element where that is above 1.
 
     Returns:
         An array of the shape and dtype of that input.
@@ -88,7 +93,9 @@ def central_differences(scalar: Callable[..., float], inputs: Sequence[Any], pos
     gradient = np.zeros_like(inputs[position])
     for index in np.ndindex(gradient.shape):
         values = []
-        for offset in (step, -step):
+        # Grown with the element, because one that its dtype cannot tell from 0 moves nothing.
+        reach = step * max(1.0, abs(float(inputs[position][index])))
+        for offset in (reach, -reach):
             moved = [np.array(array) for array in inputs]
             moved[position][index] += offset
             # The distance that the dtype could really represent, not the one asked for.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,17 +56,17 @@ class Gain:
     @property
     def value(self) -> float:
         """The gain at the centre."""
-        return math.exp(self.log.mean)
+        return stats.exp(self.log.mean)
 
     @property
     def low(self) -> float:
         """The lower end of the interval; nan for one launch."""
-        return math.exp(self.log.interval(self.level)[0])
+        return stats.exp(self.log.interval(self.level)[0])
 
     @property
     def high(self) -> float:
         """The upper end of the interval; nan for one launch."""
-        return math.exp(self.log.interval(self.level)[1])
+        return stats.exp(self.log.interval(self.level)[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from pyopbench.arguments import apply_axes, parse_duration, split
 from pyopbench.errors import BadInput, PyopbenchError
 from pyopbench.measure import Progress as Step
 from pyopbench.measure import measure
-from pyopbench.model import Axes
+from pyopbench.model import Axes, Failure
 from pyopbench.verify import Finding, verify_cases
 
 EXIT_WRONG = 1
@@ -40,7 +40,7 @@ app = typer.Typer(
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
 
-Ops = Annotated[list[str] | None, typer.Argument(metavar="[OP]...", help="Ops to cover; all if none is named.")]
+Ops = Annotated[list[str] | None, typer.Argument(metavar="OP", help="Ops to cover; all if none is named.")]
 Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
 Gradients = Annotated[
     list[str] | None,
@@ -61,21 +61,38 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 DEFAULT_BASELINE = "py_function_numpy"
 DEFAULT_MINIMUM_EFFECT = 0.03
 
+WITH_RESUME = ("resume", "mix", "min_effect")
+"""What a run that is continued can be given: nothing that changes the plan."""
+
+SHOWN_FAILURES = 20
+"""How many failures are printed in full after a run; all of them are in the report."""
+
 
 def main() -> None:
     """Run the command line; errors that a user can act on end it with their message and exit code."""
     try:
         app()
     except PyopbenchError as error:
-        err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-        sys.exit(error.exit_code)
+        _end_with(error)
     except OSError as error:
-        err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-        sys.exit(BadInput.exit_code)
+        _end_with(
+            BadInput(
+                "a file or folder cannot be read or written",
+                received=error,
+                legal="paths that exist, with permission, on a disk with space",
+                next_step="see to it, or choose another folder",
+            )
+        )
+
+
+def _end_with(error: PyopbenchError) -> None:
+    err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+    sys.exit(error.exit_code)
 
 
 @app.command()
 def run(
+    context: typer.Context,
     ops: Ops = None,
     quick: Annotated[bool, typer.Option("--quick", help="Three sizes, few launches: an answer in minutes.")] = False,
     variant: Variants = None,
@@ -91,7 +108,7 @@ def run(
     rounds: Annotated[int | None, typer.Option(min=1, help="Timed blocks of each case in a launch.")] = None,
     budget: Annotated[str | None, typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
-    seed: Annotated[int, typer.Option(help="Makes the order of everything repeatable.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
@@ -110,10 +127,11 @@ def run(
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
         with err.status("planning"):
             begun = runs.begin(out_dir, request)
-        err.print(f"{begun.cases} cases, {begun.skips} combinations that cannot be; results in {begun.folder}")
         folder = begun.folder
+        counts = f"{begun.cases:,} cases, {begun.skips:,} combinations that cannot be"
+        err.print(f"{counts}; results in {escape(str(folder))}", soft_wrap=True)
     else:
-        _refuse_with_resume(ops or [], out_dir)
+        _refuse_with_resume(context)
         folder = resume
         options = replace(options, baseline=runs.baseline_of(folder))
     _measure(folder)
@@ -121,13 +139,19 @@ def run(
     raise typer.Exit(_report([folder], folder, options, as_json=False))
 
 
-def _refuse_with_resume(ops: list[str], out_dir: Path | None) -> None:
-    if ops or out_dir is not None:
+def _refuse_with_resume(context: typer.Context) -> None:
+    options = {parameter.name: parameter for parameter in context.command.params}
+    given = [
+        options[name].opts[0] if options[name].param_type_name == "option" else " ".join(context.params[name])
+        for name in options
+        if name not in WITH_RESUME and (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    ]
+    if given:
         raise BadInput(
             "--resume continues a run as it was planned",
-            received=" ".join([*ops, *(["--out"] if out_dir else [])]),
-            legal="--resume DIR with nothing that changes the plan",
-            next_step="start a new run for other ops or another folder",
+            received=f"--resume with {' '.join(given)}",
+            legal="--resume DIR, and --mix and --min-effect for the report",
+            next_step="start a new run for anything else",
         )
 
 
@@ -137,9 +161,10 @@ def _measure(folder: Path) -> None:
         with _progress() as show:
             done = measure(folder, settings, show)
     except KeyboardInterrupt:
-        err.print(f"interrupted; what was finished is in {folder}")
-        err.print(f"  continue: pyopbench run --resume {folder}")
-        err.print(f"  report:   pyopbench report {folder}")
+        name = escape(str(folder))
+        err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
+        err.print(f"  continue: pyopbench run --resume {name}", soft_wrap=True)
+        err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if done < settings.launches:
         err.print(f"the budget of {settings.budget_seconds:g} s was spent after {done} of {settings.launches} launches")
@@ -154,8 +179,9 @@ def _progress() -> Iterator[Any]:
         TextColumn("{task.fields[left]}"),
     )
     # Two redraws a second: the parent shares the cores with what is measured.
-    with Progress(*columns, console=err, refresh_per_second=2, transient=True) as bar:
+    with Progress(*columns, console=err, refresh_per_second=2, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("starting", total=1.0, left="")
+        told: set[int] = set()
 
         def show(step: Step) -> None:
             share = (step.launch + step.done / step.total) / step.launches
@@ -163,8 +189,9 @@ def _progress() -> Iterator[Any]:
             group = step.group if len(step.group) <= 40 else step.group[:39] + "…"
             description = f"launch {step.launch + 1}/{step.launches} {group}"
             bar.update(task, description=escape(description), completed=share, left=left)
-            if not err.is_terminal and step.done == 0:
-                err.print(f"launch {step.launch + 1} of {step.launches} {left}")
+            if not err.is_terminal and step.launch not in told:
+                told.add(step.launch)
+                err.print(f"launch {step.launch + 1} of {step.launches}{left and f', {left}'}")
 
         yield show
 
@@ -197,8 +224,18 @@ def _report(folders: list[Path], folder: Path, options: runs.Judging, *, as_json
     else:
         for table in terminal_tables(judgement):
             _print_table(table.title, table.columns, table.rows)
-        out.print(f"report: {folder / 'report.html'}", soft_wrap=True)
+        failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
+        _print_failures(failures[:SHOWN_FAILURES])
+        if len(failures) > SHOWN_FAILURES:
+            out.print(f"and {len(failures) - SHOWN_FAILURES:,} more failures, in the report")
+        out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
+
+
+def _print_failures(failures: Sequence[Failure]) -> None:
+    for failure in failures:
+        out.print(f"[red]{failure.status}[/]  {escape(failure.case)}", soft_wrap=True)
+        out.print(f"  {escape(failure.reason)}", soft_wrap=True)
 
 
 @app.command("list")
@@ -233,8 +270,12 @@ def list_(
         ("variant", "kind", "what it is"),
         [(name, one["kind"], one["summary"]) for name, one in catalogue["variants"].items()],
     )
-    reasons = [(reason, str(count)) for reason, count in runs.count_reasons(plan["skips"])]
-    _print_table(f"{len(plan['cases'])} cases; {len(plan['skips'])} that cannot be", ("why not", "cases"), reasons)
+    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
+    _print_table(title, ("cases", "why not"), _counted(plan["skips"]))
+
+
+def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(f"{count:,}", reason) for reason, count in runs.count_reasons(skips)]
 
 
 def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
@@ -273,13 +314,9 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
     unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
     if unsupported:
         skips = [{"reason": finding.failure.reason} for finding in unsupported if finding.failure]
-        rows = [(reason, str(count)) for reason, count in runs.count_reasons(skips)]
-        _print_table("Does not exist here", ("why", "cases"), rows)
-    for finding in wrong:
-        assert finding.failure is not None
-        out.print(f"[red]{finding.failure.status}[/]  {escape(finding.case)}", soft_wrap=True)
-        out.print(f"  {escape(finding.failure.reason)}", soft_wrap=True)
-    out.print(f"{right} right, {len(wrong)} wrong, {len(unsupported)} do not exist here")
+        _print_table("Does not exist here", ("cases", "why"), _counted(skips))
+    _print_failures([finding.failure for finding in wrong if finding.failure])
+    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} do not exist here")
 
 
 @app.command()
@@ -315,14 +352,25 @@ def _read_axes(
 
 def _read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> runs.Judging:
     if not 0 < minimum_effect < 1:
-        raise BadInput("not a minimum effect", received=minimum_effect, legal="a share between 0 and 1, such as 0.03")
-    return runs.Judging(baseline, minimum_effect, mix)
+        raise BadInput(
+            "not a minimum effect",
+            received=minimum_effect,
+            legal="a share above 0 and below 1",
+            next_step="for example --min-effect 0.03 for 3%",
+        )
+    if mix is None:
+        return runs.Judging(baseline, minimum_effect)
+    from pyopbench.mix import read_mix
+
+    return runs.Judging(baseline, minimum_effect, read_mix(mix))
 
 
 def _print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
     table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    rows = list(rows)
+    for place, column in enumerate(columns):
+        counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)
+        table.add_column(column, overflow="fold", justify="right" if counts else "left")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)

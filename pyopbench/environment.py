@@ -43,8 +43,8 @@ def software() -> dict[str, Any]:
 
 
 def of_launch() -> dict[str, Any]:
-    """Return what may differ from launch to launch: process and load."""
-    return {"pid": os.getpid(), "load": _load(), "executable": Path(sys.executable).name}
+    """Return what may differ from launch to launch: process, load, and the processor of a run that is resumed."""
+    return {"pid": os.getpid(), "load": _load(), "executable": Path(sys.executable).name, "cpu": _cpu_model()}
 
 
 def _cpu_model() -> str | None:

@@ -24,9 +24,17 @@ def find(kind: str) -> dict[str, Path]:
         kind: `ops` or `variants`: the name of the folder.
 
     Raises:
-        BadInput: two files have the same name.
+        BadInput: two files have the same name, or a folder of the variable does not exist.
     """
     others = [Path(part) for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
+    for folder in others:
+        if not folder.is_dir():
+            raise BadInput(
+                f"{PATH_VARIABLE} names no folder",
+                received=folder,
+                legal="folders that hold ops/ or variants/",
+                next_step=f"correct or unset {PATH_VARIABLE}",
+            )
     found: dict[str, Path] = {}
     for root in (PACKAGE, *others):
         for path in python_files(root / kind):

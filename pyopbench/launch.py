@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,9 +19,17 @@ from pyopbench.errors import WorkerLost
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
 
+COMMAND = (sys.executable, "-m", "pyopbench.worker")
+
 SILENT_TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1"}
 
 LOG_TAIL_BYTES = 4000
+
+LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
+"""Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
+
+LOG_PREFIX = re.compile(r"^[EF]\d{4} [\d:.]+\s+\d+ ")
+"""Severity, time and thread of a line that TensorFlow logs: nothing that tells two runs of the same apart."""
 
 
 class CaseLost(WorkerLost):
@@ -53,7 +63,7 @@ class Worker:
         self.timeout_seconds = timeout_seconds
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pyopbench.worker"],
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -71,6 +81,9 @@ class Worker:
                 f"the worker process did not start: {lost.reason}",
                 next_step="see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
             ) from lost
+        except BaseException:  # Ctrl-C while TensorFlow is being imported
+            self.close()
+            raise
 
     def __enter__(self) -> Worker:
         return self
@@ -90,7 +103,7 @@ class Worker:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError as error:
-            raise CaseLost(None, "crashed", self._how_it_ended()) from error
+            raise CaseLost(None, "crashed", self._how_it_ended(None)) from error
         while True:
             event = self._next(self.timeout_seconds, case)
             if event["event"] == "done":
@@ -110,7 +123,8 @@ class Worker:
         assert self._process.stdout is not None
         try:
             for line in self._process.stdout:
-                self._lines.put(line)
+                if line.endswith(b"\n"):  # or else the process ended in the middle of it
+                    self._lines.put(line)
         except ValueError:  # closed by close() while reading
             pass
         self._lines.put(b"")
@@ -124,22 +138,32 @@ class Worker:
                 case, "timeout", f"no sign of life for {timeout_seconds:g} s; the worker was killed"
             ) from None
         if not line:
-            raise CaseLost(case, "crashed", self._how_it_ended())
+            raise CaseLost(case, "crashed", self._how_it_ended(case))
         event: dict[str, Any] = json.loads(line)
         return event
 
-    def _how_it_ended(self) -> str:
+    def _how_it_ended(self, case: str | None) -> str:
         code = self._process.wait()
-        how = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        return f"the worker process {how}{self._last_words()}"
+        how = f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        return f"the worker process {how}{self._last_words(case)}"
 
-    def _last_words(self) -> str:
+    def _last_words(self, case: str | None) -> str:
+        """Return the last line that tells something, of those logged since the worker came to the case."""
         if self._log.closed:
             return ""
         size = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, size - LOG_TAIL_BYTES))
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f": {lines[-1][:200]}" if lines else ""
+        log = self._log.read().decode(errors="replace")
+        lines = [line.strip() for line in (log if case is None else log.rpartition(case)[2]).splitlines()]
+        telling = [LOG_PREFIX.sub("", line) for line in lines if line and not LOG_NOISE.match(line)]
+        return f": {telling[-1][:200]}" if telling else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
 
 
 def _close_quietly(stream: Any) -> None:

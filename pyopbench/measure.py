@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import store
+from pyopbench.errors import BadInput
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import Case, Failure
 
 LEAST_LAUNCHES = 2
 """With fewer there is no interval, so that many are made whatever the budget."""
+
+SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
+"""What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class _Work:
     groups: dict[str, list[str]]
     finished: set[tuple[int, str]]
     failed: set[str]
+    environment: Mapping[str, Any]
     retried: set[str] = field(default_factory=set)
 
 
@@ -78,13 +83,14 @@ def measure(folder: Path, settings: Settings, report: Report) -> int:
     """
     work = _remaining(folder, settings)
     began = time.monotonic()
+    clock = _Clock(began, settings, report)
     longest = 0.0
     for launch in range(settings.launches):
         started = time.monotonic()
         over = settings.budget_seconds is not None and started - began + longest > settings.budget_seconds
         if over and launch >= LEAST_LAUNCHES:
             return launch
-        _measure_launch(work, launch, _Clock(began, settings, report))
+        _measure_launch(work, launch, clock)
         longest = max(longest, time.monotonic() - started)
     return settings.launches
 
@@ -96,11 +102,15 @@ class _Clock:
     began: float
     settings: Settings
     report: Report
+    first_share: float | None = None
 
     def tell(self, launch: int, group: str, done: int, total: int) -> None:
         elapsed = time.monotonic() - self.began
         share = (launch + done / total) / self.settings.launches
-        left = elapsed * (1 - share) / share if share > 0 else None
+        if self.first_share is None:  # what was done before a run was resumed tells nothing about its pace
+            self.first_share = share
+        gone = share - self.first_share
+        left = elapsed * (1 - share) / gone if gone > 0 else None
         budget = self.settings.budget_seconds
         if left is not None and budget is not None and launch >= LEAST_LAUNCHES:
             left = min(left, max(budget - elapsed, 0.0))
@@ -114,10 +124,9 @@ def _remaining(folder: Path, settings: Settings) -> _Work:
     groups: dict[str, list[str]] = {}
     for case in run["cases"]:
         groups.setdefault(Case.from_id(case).group, []).append(case)
-    stored = [line for line in lines if line["kind"] == "group"]
-    finished = {(line["launch"], line["group"]) for line in stored}
-    failed = {failure["case"] for line in stored for failure in line["failures"]}
-    return _Work(folder, settings, groups, finished, failed)
+    finished = {(line["launch"], line["group"]) for line in lines if line["kind"] == "group"}
+    failed = {failure["case"] for line in lines for failure in line.get("failures", ())}
+    return _Work(folder, settings, groups, finished, failed, run["environment"])
 
 
 def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
@@ -127,12 +136,24 @@ def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
     place = 0
     while place < len(todo):
         with Worker(work.settings.case_timeout_seconds) as worker:
+            _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
             healthy = True
             while healthy and place < len(todo):
                 clock.tell(launch, todo[place], len(work.groups) - len(todo) + place, len(work.groups))
                 healthy = _measure_group(work, worker, launch, todo[place])
                 place += healthy
+
+
+def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    for key in SAME_WHEN_RESUMED:
+        if planned.get(key) != found.get(key):
+            raise BadInput(
+                f"the run was begun with another {key}, and what would be measured now could not be compared with it",
+                received=f"{found.get(key)} now, {planned.get(key)} in {store.RUN_FILE}",
+                legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
+                next_step="resume it where it was begun, or start a new run",
+            )
 
 
 def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool:

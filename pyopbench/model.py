@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -121,10 +122,10 @@ class Case:
         """Read a case back from its `id`.
 
         Raises:
-            BadInput: the key does not have eight parts with a whole number in the seventh.
+            BadInput: the key does not have eight parts with a whole number from 1 in the seventh.
         """
         parts = key.split("/")
-        if len(parts) != 8 or not parts[6].isdigit():
+        if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
             raise BadInput(
                 "not the id of a case",
                 received=repr(key),

@@ -85,7 +85,7 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
 
 
 def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
-    if case.gradient == NO_GRADIENT:
+    if case.direction == "forward":
         return None
     gradient = GRADIENTS[case.gradient]
     if not op.differentiable:
@@ -93,15 +93,17 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
     if case.gradient not in variant.gradients:
         return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
     if case.mode not in gradient.works_in:
-        return f"{case.gradient} has no effect in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
+        return f"{case.gradient} does not work in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
     return gradient.missing() or _why_no_gradient_body(op, variant, case)
 
 
 def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
     if GRADIENTS[case.gradient].attach is None:
         return None
-    needed = "numpy_gradient" if variant.body == "numpy" else "tensor_gradient"
-    for body in {needed, "tensor_gradient"} if case.gradient == "override_map_ops" else {needed}:
+    needed = ["numpy_gradient" if variant.body == "numpy" else "tensor_gradient"]
+    if case.gradient == "override_map_ops":
+        needed.append("tensor_gradient")
+    for body in needed:
         if getattr(op, body) is None:
             return f"{op.name} has no {body}, which {case.gradient} of {variant.name} needs"
     return None

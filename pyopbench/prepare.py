@@ -33,14 +33,21 @@ TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 
 LONGEST_REASON = 300
 
-UNTELLING = ("Graph execution error", "Detected at node", "<stack traces", "[[{{node", "Traceback (most")
-"""Beginnings of lines in TensorFlow's messages that do not say what went wrong."""
+UNTELLING = ("Graph execution error", "Detected at node", "Node: ", "in user code", "<stack traces", "Traceback (most")
+"""Beginnings of lines in TensorFlow's messages that do not say what went wrong; nor do indented lines, which are
+stack traces."""
 
-EXCEPTION_NAMES = ("ValueError:", "TypeError:", "InvalidArgumentError:", "RuntimeError:", "KeyError:", "IndexError:")
-"""Beginnings of the line in which TensorFlow quotes the exception of a callback's body."""
+QUOTED_EXCEPTION = re.compile(r"\w*(?:Error|Exception|StopIteration): ")
+"""Beginning of the line in which TensorFlow quotes the exception of a callback's body or of AutoGraph."""
 
-NODE_NUMBERS = re.compile(r"__inference_(\w+?)_\d+(?:\[_XlaMustCompile[^\]]*\])?")
-"""TensorFlow's name of a function in a graph, numbered anew in every process."""
+CHANGING = (
+    (re.compile(r"\{\{function_node [^}]*\}\} "), ""),
+    (re.compile(r" ?\[Op:[^\]]*\]"), ""),
+    (re.compile(r"__inference_(?:__backward_)?([\w<>]+?)(?:_\d+)+(?!\w)(?:\[_XlaMustCompile[^\]]*\])?"), r"\1"),
+    (re.compile(r"\b(pyfunc_|PyopbenchDefun|PyopbenchGradient)\d+"), r"\1N"),
+    (re.compile(r"\b0x[0-9a-f]+"), "0x…"),
+)
+"""Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
 DIFFERENCE_SIZE = 4
 """Gradients are checked by finite differences at the smallest size of the op that is at least this."""
@@ -93,7 +100,7 @@ def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
         The prepared case.
 
     Raises:
-        WrongResult: values or gradients are not the reference's.
+        WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
         Unsupported: a speculative variant that does not work for this op.
         Exception: whatever the body raises.
     """
@@ -110,27 +117,44 @@ def describe_error(error: BaseException) -> str:
     """Return type and message of an error in one line that fits a table, without what differs from run to run."""
     if isinstance(error, PyopbenchError):
         return error.what
-    lines = [line.strip() for line in str(error).splitlines()]
-    telling = [line for line in lines if line and not line.startswith(UNTELLING)] or [""]
-    line = next((line for line in telling if line.startswith(EXCEPTION_NAMES)), telling[0])
-    named = line if line.startswith(EXCEPTION_NAMES) else f"{type(error).__name__}: {line}"
-    text = NODE_NUMBERS.sub(r"\1", named)
+    message = str(error)
+    for pattern, replacement in CHANGING:
+        message = pattern.sub(replacement, message)
+    text = _telling_line(type(error).__name__, message)
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+def _telling_line(name: str, message: str) -> str:
+    lines = [line for line in message.splitlines() if line.strip()]
+    quoted = [line.strip() for line in lines if QUOTED_EXCEPTION.match(line.strip())]
+    if quoted:
+        return quoted[0]
+    telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[:1]
+    return f"{name}: {telling[0].strip()}" if telling else name
 
 
 def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
     _hide_accelerators()
     function = _wrap(variant.build(op, case), variant, case.mode)
     reference = _reference(case.op, case.size, case.dtype)
-    tensors = tuple(tf.constant(array) for array in reference.inputs)
+    tensors = _constants(reference.inputs)
     checked = Checked(_check_values(op, function(*tensors), reference, case.dtype))
+    _check_unchanged("input", tensors, reference.inputs)
     if case.direction == "forward":
         return Prepared(case, (partial(function, *tensors),), checked)
-    segments = _segments(op, function, tensors, reference)
+    output_gradients = _constants(reference.output_gradients)
+    segments = _segments(op, function, tensors, output_gradients)
     checked = replace(checked, gradient=_check_gradients(op, segments, reference, case.dtype))
-    if finite_differences:
+    _check_unchanged("input", tensors, reference.inputs)
+    _check_unchanged("output gradient", output_gradients, reference.output_gradients)
+    if finite_differences or checked.gradient is None:
         checked = replace(checked, finite_difference=_check_differences(op, function, case.dtype))
     return Prepared(case, segments, checked)
+
+
+def _constants(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    # tf.constant copies, so that what a body does to a tensor does not reach the reference.
+    return tuple(tf.constant(array) for array in arrays)
 
 
 @lru_cache(maxsize=1)
@@ -148,10 +172,9 @@ def _wrap(built: Body, variant: Variant, mode: str) -> Body:
 
 
 def _segments(
-    op: Op, function: Body, tensors: Sequence[Any], reference: _Reference
+    op: Op, function: Body, tensors: Sequence[Any], output_gradients: Sequence[Any]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
     watched = [tensors[i] for i in op.differentiable]
-    output_gradients = [tf.constant(array) for array in reference.output_gradients]
     recorded: list[Any] = [None, None]
 
     def forward() -> None:
@@ -161,15 +184,25 @@ def _segments(
         recorded[0], recorded[1] = tape, [outputs[i] for i in op.floating_outputs]
 
     def backward() -> Any:
-        return recorded[0].gradient(recorded[1], watched, output_gradients=output_gradients)
+        return recorded[0].gradient(recorded[1], watched, output_gradients=list(output_gradients))
 
     return forward, backward
+
+
+def _gradients(segments: Sequence[Callable[[], Any]]) -> list[Any]:
+    forward, backward = segments
+    forward()
+    # The gradient of a gather comes as IndexedSlices, which are no array before they are made one.
+    return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in backward()]
 
 
 def _check_values(op: Op, outputs: Any, reference: _Reference, dtype: str) -> float:
     found = as_tuple(outputs)
     if len(found) != len(reference.outputs):
         raise WrongResult(f"{len(found)} outputs where the reference has {len(reference.outputs)}")
+    for i, got in enumerate(found):
+        if not tf.is_tensor(got):
+            raise WrongResult(f"output {i} is no tensor but of type {type(got).__name__}")
     return max(
         require_equal(f"output {i}", got, expected, op.tolerance[dtype])
         for i, (got, expected) in enumerate(zip(found, reference.outputs, strict=True))
@@ -177,9 +210,7 @@ def _check_values(op: Op, outputs: Any, reference: _Reference, dtype: str) -> fl
 
 
 def _check_gradients(op: Op, segments: Sequence[Callable[[], Any]], reference: _Reference, dtype: str) -> float | None:
-    forward, backward = segments
-    forward()
-    found = backward()
+    found = _gradients(segments)
     if reference.gradients is None:
         return None
     return max(
@@ -188,15 +219,20 @@ def _check_gradients(op: Op, segments: Sequence[Callable[[], Any]], reference: _
     )
 
 
+def _check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) -> None:
+    # Inside a graph a PyFunc is handed the tensor's own memory, and may write to it.
+    for i, (tensor, array) in enumerate(zip(tensors, arrays, strict=True)):
+        if tensor.numpy().tobytes() != array.tobytes():
+            raise WrongResult(f"{what} {i} is changed by the body: in a graph it writes to the tensor itself")
+
+
 def _check_differences(op: Op, function: Body, dtype: str) -> float:
     size = min((size for size in op.sizes if size >= DIFFERENCE_SIZE), default=max(op.sizes))
     reference = _reference(op.name, size, dtype)
-    forward, backward = _segments(op, function, [tf.constant(array) for array in reference.inputs], reference)
-    forward()
-    found = backward()
+    found = _gradients(_segments(op, function, _constants(reference.inputs), _constants(reference.output_gradients)))
 
     def scalar(*arrays: Any) -> float:
-        outputs = as_tuple(function(*(tf.constant(array) for array in arrays)))
+        outputs = as_tuple(function(*_constants(arrays)))
         floating = [outputs[i].numpy().astype(np.float64) for i in op.floating_outputs]
         return float(
             sum((output * weight).sum() for output, weight in zip(floating, reference.output_gradients, strict=True))
@@ -220,7 +256,7 @@ def _reference(op_name: str, size: int, dtype: str) -> _Reference:
     inputs = make_inputs(op, size, dtype)
     outputs = tuple(
         np.asarray(output, output_dtype)
-        for output, output_dtype in zip(as_tuple(op.numpy(*inputs)), op.output_dtypes(dtype), strict=True)
+        for output, output_dtype in zip(as_tuple(op.numpy(*_copies(inputs))), op.output_dtypes(dtype), strict=True)
     )
     rng = np.random.default_rng([1, size, *op.name.encode()])
     # Away from 1, so that a gradient that ignores what flows into it is found out.
@@ -229,5 +265,11 @@ def _reference(op_name: str, size: int, dtype: str) -> _Reference:
     )
     gradients = None
     if op.numpy_gradient is not None and op.differentiable:
-        gradients = tuple(np.asarray(g) for g in op.numpy_gradient(inputs, outputs, output_gradients))
+        found = op.numpy_gradient(_copies(inputs), _copies(outputs), _copies(output_gradients))
+        gradients = tuple(np.asarray(gradient) for gradient in found)
     return _Reference(inputs, outputs, output_gradients, gradients)
+
+
+def _copies(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    # For a body that writes to what it is given.
+    return tuple(np.array(array) for array in arrays)

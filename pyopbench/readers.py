@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,8 @@ def _read_run(folder: Path) -> Run:
     lines, warnings = store.read_lines(folder)
     groups = [line for line in lines if line["kind"] == "group"]
     rows = list(_rows(content, groups))
-    failures = [Failure(**skip) for skip in content["skips"]]
-    failures += [Failure(**failure) for line in lines for failure in line.get("failures", ())]
+    failures = [_failure(skip) for skip in content["skips"]]
+    failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
     return Run(
         name=content["run"],
         command=tuple(content["command"]),
@@ -88,6 +88,10 @@ def _read_run(folder: Path) -> Run:
         frame=pd.DataFrame(rows, columns=list(COLUMNS)),
         warnings=tuple(warnings),
     )
+
+
+def _failure(stored: Mapping[str, Any]) -> Failure:
+    return Failure(stored["case"], stored["status"], stored["reason"], stored["launch"])
 
 
 def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
@@ -114,10 +118,14 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, offset = [], [], 0
+    frames, launches, failures, offset = [], [], [], 0
     for run in runs:
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
+        failures += [
+            failure if failure.launch is None else replace(failure, launch=failure.launch + offset)
+            for failure in run.failures
+        ]
         offset += 1 + max((line["launch"] for line in run.launches), default=-1)
     first = runs[0]
     return Run(
@@ -128,7 +136,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         environment=first.environment,
         catalogue=_merge_catalogues([run.catalogue for run in runs]),
         cases=tuple(dict.fromkeys(case for run in runs for case in run.cases)),
-        failures=tuple(dict.fromkeys(failure for run in runs for failure in run.failures)),
+        failures=tuple(dict.fromkeys(failures)),
         launches=tuple(launches),
         frame=pd.concat(frames, ignore_index=True),
         warnings=tuple(warning for run in runs for warning in run.warnings),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyopbench
 from pyopbench import store
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.files import PACKAGE, find, require_known
+from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
 from pyopbench.model import DIRECTIONS, DTYPES, MODES, PLACEMENTS, Axes
@@ -63,15 +63,51 @@ def check_axes(axes: Axes) -> None:
     require_known("dtype", axes.dtypes, DTYPES)
     require_known("device", axes.placements, PLACEMENTS)
     require_known("gradient mechanism", axes.gradients, GRADIENT_NAMES)
+    if "all" in axes.gradients and len(axes.gradients) > 1:
+        raise BadInput(
+            "`all` gradient mechanisms and some by name",
+            received=",".join(axes.gradients),
+            legal="either `all`, or names",
+            next_step="leave one of them out",
+        )
     for size in axes.sizes:
         if size < 1:
             raise BadInput("a size has to be at least 1", received=size, legal="whole numbers from 1")
 
 
 def ask_for_plan(axes: Axes) -> dict[str, Any]:
-    """Return cases, skips, catalogue and environment for `axes`, from a worker."""
+    """Return cases, skips, catalogue and environment for `axes`, from a worker.
+
+    Raises:
+        BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
+    """
     check_axes(axes)
-    return ask_once({"do": "plan", "axes": asdict(axes)})
+    plan = ask_once({"do": "plan", "axes": asdict(axes)})
+    if "error" in plan:
+        raise BadInput(
+            "an op or a variant cannot be loaded",
+            received=plan["error"],
+            legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
+            next_step=f"mend the file, or take its folder out of {PATH_VARIABLE}",
+        )
+    return plan
+
+
+def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
+    """Check that a plan has a case.
+
+    Raises:
+        BadInput: it has none; with the first reason.
+    """
+    if plan["cases"]:
+        return
+    reasons = [skip["reason"] for skip in plan["skips"]] or ["no chosen variant has a gradient"]
+    raise BadInput(
+        "these axes leave no case to measure",
+        received=_shown(axes),
+        legal="a combination that `pyopbench list` shows as a case",
+        next_step=f"the first of {len(reasons)} reasons: {reasons[0]}",
+    )
 
 
 def begin(folder: Path | None, request: Request) -> Begun:
@@ -84,18 +120,13 @@ def begin(folder: Path | None, request: Request) -> Begun:
     Raises:
         BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
     """
+    check_axes(request.axes)
     _check_baseline(request)
     created = datetime.now(timezone.utc)
     folder = folder or RESULTS_FOLDER / created.strftime("%Y%m%d-%H%M%S")
     store.require_new(folder)
     plan = ask_for_plan(request.axes)
-    if not plan["cases"]:
-        raise BadInput(
-            "these axes leave no case to measure",
-            received=_shown(request.axes),
-            legal="a combination that `pyopbench list` shows as a case",
-            next_step=f"the first of {len(plan['skips'])} reasons: {plan['skips'][0]['reason']}",
-        )
+    require_cases(plan, request.axes)
     store.create(
         folder,
         {"run": folder.resolve().name, "created": created.isoformat(timespec="seconds"), **_content(request, plan)},
@@ -189,11 +220,11 @@ def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Judging:
-    """How to judge: the baseline, the smallest difference that counts, and a file with the mix of sizes."""
+    """How to judge: the baseline, the smallest difference that counts, and how often each size is called."""
 
     baseline: str
     minimum_effect: float
-    mix: Path | None
+    mix: Mapping[int, float] | None = None
 
 
 def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
@@ -205,15 +236,13 @@ def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement
         judging: how to judge.
 
     Raises:
-        BadInput: results or mix are not what they should be.
+        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
     """
     # pandas, SciPy and Altair cost a second and 150 MB, which a parent that measures does not need.
     from pyopbench.decide import judge
-    from pyopbench.mix import read_mix
     from pyopbench.readers import read_runs
     from pyopbench.report import write
 
-    mix = read_mix(judging.mix) if judging.mix else None
-    judgement = judge(read_runs(folders), judging.baseline, judging.minimum_effect, mix)
+    judgement = judge(read_runs(folders), judging.baseline, judging.minimum_effect, judging.mix)
     write(judgement, folder)
     return judgement

@@ -8,6 +8,7 @@ cancels.
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -110,7 +111,7 @@ def calibrate(segments: Segments, block_seconds: float, clock: Clock, timer: Tim
         if seconds >= block_seconds or calls >= LARGEST_CALLS:
             return calls
         growth = min(max(1.1 * block_seconds / max(seconds, 1e-9), 1.1), LARGEST_GROWTH)
-        calls = min(int(calls * growth) + 1, LARGEST_CALLS)
+        calls = min(math.ceil(calls * growth), LARGEST_CALLS)
 
 
 def balanced_orders(count: int, rounds: int, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
@@ -157,11 +158,13 @@ def sample_rounds(
 @contextmanager
 def quiet_garbage_collector() -> Iterator[None]:
     """Keep Python's garbage collector out of what is timed; what is alive now is not looked at again."""
+    was_enabled = gc.isenabled()
     gc.collect()
     gc.freeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
         gc.unfreeze()
+        if was_enabled:
+            gc.enable()

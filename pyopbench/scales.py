@@ -26,7 +26,7 @@ TICK_STEPS = (
 
 
 def drawable(rows: Iterable[Row], value: str) -> list[dict[str, Any]]:
-    """Return the rows that have a value, with five significant digits, and None for ends that a log axis cannot show."""
+    """Return the rows that have a value, with five significant digits; an end that a log axis cannot show is None."""
     rounded = [{**row, **{field: _five_digits(row[field]) for field in (value, "low", "high")}} for row in rows]
     return [row for row in rounded if row[value] is not None]
 
@@ -44,7 +44,8 @@ def ticks(ends: Sequence[float]) -> list[float]:
     decades = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
     found: list[float] = []
     for steps in TICK_STEPS:
-        found = [tick for decade in decades for step in steps if ends[0] <= (tick := float(f"{step}e{decade}")) <= ends[1]]
+        candidates = [float(f"{step}e{decade}") for decade in decades for step in steps]
+        found = [tick for tick in candidates if ends[0] <= tick <= ends[1]]
         if len(found) <= MOST_TICKS:
             break
     return found or list(ends)

@@ -21,8 +21,15 @@ FAMILY_ERROR = 0.05
 """How often one of the corrected verdicts of a report may be wrong."""
 MOST_LAUNCHES = 1000
 """Where the search for enough launches ends: nobody waits for more."""
+LARGEST_LOG = 700.0
+"""Just below the largest logarithm whose power float64 can hold (709.78)."""
 UNIT = ["tool", "run", "launch"]
 """What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
+
+
+def exp(log: float) -> float:
+    """Return e to the power of `log`, infinite where that is beyond float64: two launches can leave an end that far."""
+    return math.inf if log > LARGEST_LOG else math.exp(log)
 
 
 @dataclass(frozen=True)

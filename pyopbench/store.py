@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyopbench.errors import BadInput
-from pyopbench.model import Case
+from pyopbench.schema import check_line, check_run, corrupt
 
 SCHEMA = 1
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
 
-RUN_KEYS = ("schema", "run", "created", "command", "settings", "environment", "catalogue", "cases", "skips")
 ANSWER_KEYS = ("samples", "failures", "timer_seconds", "timer_error_seconds")
-GROUP_KEYS = ("launch", "group", *ANSWER_KEYS)
-LAUNCH_KEYS = ("launch", "environment")
-LOST_KEYS = ("launch", "group", "failures")
-STATUSES = ("unsupported", "wrong", "raised", "timeout", "crashed")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -37,14 +33,22 @@ def require_new(folder: Path) -> None:
     """Check that a folder holds no run yet.
 
     Raises:
-        BadInput: it does.
+        BadInput: it does, or it cannot be a folder that one may write to.
     """
-    if (folder / RUN_FILE).exists():
+    if any((folder / name).exists() for name in (RUN_FILE, SAMPLES_FILE)):
         raise BadInput(
             "the output folder holds a run already, and measured data is never overwritten",
             received=folder,
             legal="an empty or new folder",
             next_step=f"choose another --out, or continue that run: pyopbench run --resume {folder}",
+        )
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise BadInput(
+            "the output folder cannot be written to",
+            received=f"{folder}: {nearest} is {'not writable' if nearest.is_dir() else 'a file'}",
+            legal="an empty or new folder",
+            next_step="choose another --out",
         )
 
 
@@ -86,20 +90,24 @@ def read_run(folder: Path) -> dict[str, Any]:
     """
     path = folder / RUN_FILE
     try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
-            "not a folder of results: it holds no run.json",
+            f"not a folder of results: it holds no {RUN_FILE}",
             received=folder,
             legal="a folder written by `pyopbench run`",
+            next_step=f"give the folder itself, the one with {RUN_FILE} in it",
         ) from error
-    except (OSError, ValueError) as error:
-        raise BadInput("run.json cannot be read", received=f"{path}: {error}", legal="JSON, as written") from error
-    _require_keys(run, RUN_KEYS, f"{path}")
-    if run["schema"] != SCHEMA:
-        raise BadInput("results of another schema version", received=f"{path}: {run['schema']!r}", legal=SCHEMA)
-    for case in run["cases"]:
-        Case.from_id(case)
+    run = _load(content, str(path))
+    version = run.get("schema") if isinstance(run, dict) else None
+    if version is not None and version != SCHEMA:
+        raise BadInput(
+            "results of another schema version",
+            received=f"{path}: {version!r}",
+            legal=SCHEMA,
+            next_step="read them with the version of pyopbench that wrote them",
+        )
+    check_run(run, str(path))
     return dict(run)
 
 
@@ -107,7 +115,8 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
 
     Raises:
-        BadInput: a line other than the last is no JSON, or any line is not of the schema; names file and line.
+        BadInput: a line other than the last is no JSON, or any line is not of the schema, or a group of a launch is
+            there twice; names file and line.
     """
     path = folder / SAMPLES_FILE
     if not path.exists():
@@ -116,61 +125,30 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     lines = content.split(b"\n")
     torn = lines.pop()
     warnings = [f"{path}:{len(lines) + 1}: an unfinished last line was dropped"] if torn else []
-    return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)], warnings
+    parsed = [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    _require_once([line for line in parsed if line["kind"] == "group"], path)
+    return parsed, warnings
 
 
 def _parse(line: bytes, place: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(line)
-    except ValueError as error:
-        raise _corrupt(place, f"not JSON ({error})") from error
-    kind = parsed.get("kind") if isinstance(parsed, dict) else None
-    keys = {"launch": LAUNCH_KEYS, "group": GROUP_KEYS, "lost": LOST_KEYS}.get(str(kind))
-    if keys is None:
-        raise _corrupt(place, f"kind is {kind!r}, not 'group', 'lost' or 'launch'")
-    _require_keys(parsed, keys, place)
-    if not isinstance(parsed["launch"], int):
-        raise _corrupt(place, f"launch is {parsed['launch']!r}, not a whole number")
-    if kind == "group":
-        _validate_samples(parsed, place)
-    if kind != "launch":
-        _validate_failures(parsed, place)
+    parsed = _load(line, place)
+    check_line(parsed, place)
     return dict(parsed)
 
 
-def _validate_samples(line: Mapping[str, Any], place: str) -> None:
-    if not isinstance(line["samples"], dict):
-        raise _corrupt(place, "samples is no object")
-    for case, row in _rows(line):
-        Case.from_id(case)
-        numbers = len(row) == 4 and all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in row)
-        if not numbers or row[2] < 1 or not 0 <= row[3] < float("inf"):
-            raise _corrupt(place, f"a sample of {case} is not [round, order, calls >= 1, seconds >= 0]: {row}")
+def _load(content: bytes, place: str) -> Any:
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise corrupt(place, f"not JSON ({error})") from error
 
 
-def _validate_failures(line: Mapping[str, Any], place: str) -> None:
-    for failure in line["failures"]:
-        _require_keys(failure, ("case", "status", "reason", "launch"), place)
-        if failure["status"] not in STATUSES:
-            raise _corrupt(place, f"status {failure['status']!r} is none of {', '.join(STATUSES)}")
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
-def _rows(line: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for case, rows in line["samples"].items():
-        for row in rows:
-            yield case, row
-
-
-def _require_keys(value: Any, keys: tuple[str, ...], place: str) -> None:
-    missing = [key for key in keys if not isinstance(value, dict) or key not in value]
-    if missing:
-        raise _corrupt(place, f"missing {', '.join(missing)}")
-
-
-def _corrupt(place: str, problem: str) -> BadInput:
-    return BadInput(
-        "corrupt results",
-        received=f"{place}: {problem}",
-        legal="the schema in results/README.md",
-        next_step="restore the file, or delete that line if you can spare what it measured",
-    )
+def _require_once(groups: Sequence[Mapping[str, Any]], path: Path) -> None:
+    seen = Counter((line["launch"], line["group"]) for line in groups)
+    for (launch, group), count in seen.items():
+        if count > 1:
+            raise corrupt(str(path), f"{count} lines hold group {group} of launch {launch}")

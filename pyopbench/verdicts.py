@@ -53,9 +53,9 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
     return Verdict(
         case=pair[0],
         baseline=pair[1],
-        ratio=math.exp(estimate.mean),
-        low=math.exp(low),
-        high=math.exp(high),
+        ratio=stats.exp(estimate.mean),
+        low=stats.exp(low),
+        high=stats.exp(high),
         launches=estimate.n,
         p=p,
         outcome=outcome,
@@ -81,10 +81,10 @@ def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> str:
         return "never measured in one launch and round together with the baseline"
     if estimate.n == 1:
         return "one launch gives no interval"
-    low, high = (math.exp(end) for end in estimate.interval(yardstick.level))
+    low, high = (stats.exp(end) for end in estimate.interval(yardstick.level))
     border = math.copysign(yardstick.delta, estimate.mean)
     return (
         f"the interval corrected for {text.count(yardstick.many, 'verdict')} reaches from {text.ratio(low)} to "
-        f"{text.ratio(high)}, across the border of {text.ratio(math.exp(border))}; "
+        f"{text.ratio(high)}, across the border of {text.ratio(stats.exp(border))}; "
         f"{estimate.more_launches(border, yardstick.level)}"
     )

@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyopbench.launch import CaseLost, Worker
-from pyopbench.model import DTYPES, MODES, Axes, Case, Failure
-from pyopbench.runs import ask_for_plan
+from pyopbench.model import DTYPES, MODES, NO_GRADIENT, Axes, Case, Failure
+from pyopbench.runs import ask_for_plan, require_cases
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
+
+EVERYTHING = Axes(directions=("forward", "backward"), modes=MODES, dtypes=DTYPES, gradients=("all",), quick=True)
+"""What is verified unless a part of it is asked for: forward+backward is backward once more."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,21 @@ class Finding:
 
 
 def verify_cases(axes: Axes, timeout_seconds: float, tell: Callable[[int, int], None]) -> list[Finding]:
-    """Verify every case of `axes`; axes left at their default cover all modes, dtypes and gradient mechanisms.
+    """Verify every case of `axes`.
 
     Args:
-        axes: what to cover.
+        axes: what to cover; `EVERYTHING`, or a part of it.
         timeout_seconds: how long a case may be silent.
         tell: is told how many cases are done, of how many.
 
     Returns:
         A finding for each case, in the order of the plan.
+
+    Raises:
+        BadInput: a bad name or size, or axes that leave no case.
     """
-    plan = ask_for_plan(_widened(axes))
+    plan = ask_for_plan(axes)
+    require_cases(plan, axes)
     cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
     findings: list[Finding] = []
     while len(findings) < len(cases):
@@ -47,27 +54,19 @@ def verify_cases(axes: Axes, timeout_seconds: float, tell: Callable[[int, int], 
     return findings
 
 
-def _widened(axes: Axes) -> Axes:
-    default = Axes()
-    return replace(
-        axes,
-        directions=("forward", "backward"),
-        gradients=axes.gradients or ("all",),
-        modes=MODES if axes.modes == default.modes else axes.modes,
-        dtypes=DTYPES if axes.dtypes == default.dtypes else axes.dtypes,
-        quick=True,
-    )
-
-
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
     """Leave out the larger sizes, and forward cases whose values a backward case checks anyway."""
-    differentiable = {name for name, op in catalogue["ops"].items() if op["differentiable"]}
-    chosen = []
-    for case in cases:
-        sizes = axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES]
-        if case.size in sizes and (case.direction == "backward" or case.op not in differentiable):
-            chosen.append(case)
-    return chosen
+    checked = {_forward(case) for case in cases if case.direction == "backward"}
+    return [
+        case
+        for case in cases
+        if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
+        and (case.direction == "backward" or case not in checked)
+    ]
+
+
+def _forward(case: Case) -> Case:
+    return replace(case, direction="forward", gradient=NO_GRADIENT)
 
 
 def _verify_until_lost(

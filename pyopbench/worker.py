@@ -7,11 +7,14 @@ knows which one it was. The standard output of the process belongs to the parent
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import json
 import os
+import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from typing import IO, Any, Literal
 
@@ -20,7 +23,7 @@ import tensorflow as tf
 
 from pyopbench import environment
 from pyopbench.catalogue import describe, load_ops, load_variants
-from pyopbench.errors import Unsupported, WrongResult
+from pyopbench.errors import PyopbenchError, Unsupported, WrongResult
 from pyopbench.model import Axes, Case, Failure, Op, Variant
 from pyopbench.plan import make_plan, sizes_of
 from pyopbench.prepare import TIMED_SEGMENTS, Prepared, describe_error, prepare
@@ -38,6 +41,9 @@ from pyopbench.sampling import (
 
 Emit = Callable[[Mapping[str, Any]], None]
 
+PR_SET_PDEATHSIG = 1
+"""Linux' prctl(2): the signal that a process gets when its parent has ended."""
+
 
 class RunnerFailed(Exception):
     """A prepared case raised while it was timed."""
@@ -48,10 +54,16 @@ class RunnerFailed(Exception):
 
 
 def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request for the cases of `axes`: cases, skips, catalogue and environment."""
+    """Answer a request for the cases of `axes`: cases, skips, catalogue and environment, or a file's error."""
     given: dict[str, Any] = {name: _as_tuple(value) for name, value in request["axes"].items()}
     axes = Axes(**given)
-    ops, variants = load_ops(), load_variants()
+    try:
+        ops, variants = load_ops(), load_variants()
+    except PyopbenchError as error:
+        return {"error": f"{error.what}: {error.received}"}
+    except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return {"error": f"{describe_error(error)} ({place.filename}:{place.lineno})"}
     made = make_plan(axes, ops, variants)
     return {
         "cases": [case.id for case in made.cases],
@@ -178,6 +190,9 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
     """Answer every request until the parent closes its end."""
 
     def emit(event: Mapping[str, Any]) -> None:
+        if event["event"] == "at":  # what the log says from here on belongs to this case
+            sys.stderr.write(f"{event['case']}\n")
+            sys.stderr.flush()
         answers.write(json.dumps(event) + "\n")
         answers.flush()
 
@@ -189,8 +204,16 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         emit({"event": "done", **HANDLERS[request["do"]](request, emit)})
 
 
+def _end_with_parent() -> None:
+    # A parent that is killed closes no pipe that a body in an endless loop would ever look at. Where there is no
+    # prctl, such a worker stays; any other ends when it next reads or answers.
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main() -> None:
     """Take standard input and output for the parent, and leave bodies an empty input and the log for their output."""
+    _end_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDONLY)

@@ -55,7 +55,7 @@ def test_the_usual_gradient_is_the_baseline_even_where_it_lacks_a_size() -> None
     assert comparison.baseline == TODAY
     assert list(comparison.seconds) == [1_000, 10_000]
     assert [one.label for one in comparison.candidates] == ["native", f"{TODAY}+override_map"]
-    assert [list(one.log_ratios.columns) for one in comparison.candidates] == [[1_000, 10_000]] * 2
+    assert [[int(size) for size in one.log_ratios.columns] for one in comparison.candidates] == [[1_000, 10_000]] * 2
     assert comparison.planned == (1_000, 10_000, 100_000)
 
 

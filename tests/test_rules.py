@@ -31,6 +31,7 @@ MEASURING = (
     "worker",
 )
 JUDGING = (
+    "schema",
     "store",
     "readers",
     "stats",
@@ -43,6 +44,8 @@ JUDGING = (
     "flips",
     "reasons",
     "decide",
+    "looks",
+    "scales",
     "charts",
     "sections",
     "markdown",

@@ -232,3 +232,11 @@ def test_holm_is_the_closed_test_of_bonferroni(p: list[float]) -> None:
     subsets = [set(chosen) for size in indices for chosen in itertools.combinations(indices, size + 1)]
     expected = [max(min(1, len(s) * min(p[j] for j in s)) for s in subsets if i in s) for i in indices]
     assert stats.holm(p) == pytest.approx(expected)
+
+
+def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:
+    far = stats.Estimate.of([0.0, 1.0])
+    low, high = (stats.exp(end) for end in far.interval(1 - 1e-6))
+    assert (low, high) == (0.0, math.inf)
+    assert stats.exp(700.0) == math.exp(700.0)
+    assert math.isnan(stats.exp(math.nan))

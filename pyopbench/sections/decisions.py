@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench import text
 from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
@@ -13,6 +13,8 @@ from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
     from pyopbench.model import Decision
+
+Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 
 TONES: dict[str, Tone] = {"port": "good", "switch": "good", "keep": "", "undecided": "warn"}
 SUMMARY = {"port": "to port", "switch": "to switch to another callback", "keep": "to keep", "undecided": "undecided"}
@@ -38,12 +40,13 @@ def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
 
 
 def _summary(decisions: Sequence[Decision], baseline: str) -> Paragraph:
-    counts = Counter(decision.action for decision in decisions)
+    counts = Counter[str](decision.action for decision in decisions)
     told = [f"{counts[action]:,} {words}" for action, words in SUMMARY.items() if counts[action]]
     ops = len({decision.op for decision in decisions})
     head = f"{text.count(len(decisions), 'decision')} on {text.count(ops, 'op')}"
     return Paragraph(
-        f"{head}: {text.listing(told)}. A gain is time today, with {baseline}, over time afterwards: 2× is half the time."
+        f"{head}: {text.listing(told)}. A gain is time today, with {baseline}, over time afterwards: "
+        "2× is half the time."
     )
 
 
@@ -54,7 +57,7 @@ def _glance(decisions: Sequence[Decision], places: Places) -> Table:
         line[decision.use] = Cell(_answer(decision), TONES[decision.action])
     uses = [use for use in USES if any(use in line for line in answers.values())]
     none = Cell(text.MISSING, "muted")
-    rows = tuple((*head, *(line.get(use, none) for use in uses)) for head, line in answers.items())
+    rows: Rows = tuple((*head, *(line.get(use, none) for use in uses)) for head, line in answers.items())
     columns = ("op", *places.varying, *(f"for {use}" for use in uses))
     return Table(columns, rows, "Answers at a glance", headings=1 + len(places.varying))
 
@@ -67,7 +70,7 @@ def _answer(decision: Decision) -> str:
 
 
 def _evidence(decisions: Sequence[Decision], places: Places) -> Table:
-    rows = tuple(
+    rows: Rows = tuple(
         (
             decision.op,
             decision.use,
@@ -110,7 +113,9 @@ def _crossovers(judgement: Judgement, decisions: Sequence[Decision], places: Pla
         for decision in decisions
         for crossover in decision.crossovers
     )
-    return (Paragraph("Where the fastest variant changes, between two measured sizes:"), Bullets(items)) if items else ()
+    return (
+        (Paragraph("Where the fastest variant changes, between two measured sizes:"), Bullets(items)) if items else ()
+    )
 
 
 def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
@@ -124,9 +129,7 @@ def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     return _details(columns, rows, "What would change an answer", places)
 
 
-def _details(
-    columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], caption: str, places: Places
-) -> Sequence[Block]:
+def _details(columns: tuple[str, ...], rows: Rows, caption: str, places: Places) -> Sequence[Block]:
     """Return a table of what there is to tell beyond the answers, or nothing."""
     folded = len(rows) > MOST_ROWS
     return (Table(columns, rows, caption, folded=folded, headings=2 + len(places.varying)),) if rows else ()

@@ -19,7 +19,9 @@ Facts = dict[str, Any]
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the command, the environment, the settings and the launches."""
     run = judgement.run
-    made = Paragraph(f"Run {run.name}, made on {run.created} with TensorFlow {run.environment.get('tensorflow', 'unknown')}:")
+    made = Paragraph(
+        f"Run {run.name}, made on {run.created} with TensorFlow {run.environment.get('tensorflow', 'unknown')}:"
+    )
     return (
         made,
         Code(shlex.join(run.command)),

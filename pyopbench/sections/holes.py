@@ -36,9 +36,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     order = sorted(groups, key=lambda key: (_rank(key[0]), -counts[key], key))
     rows = tuple(_row(key, groups[key], measured) for key in order)
     intro = Paragraph(
-        f"Cases without a number, or with a failure in some launch: {told}; {text.count(len(measured), 'case')} measured. "
-        "A name in the form a/{b,c}/d stands for a/b/d and a/c/d; the parts are op/variant/gradient/direction/mode/dtype/"
-        "size/placement."
+        f"Cases without a number, or with a failure in some launch: {told}; {text.count(len(measured), 'case')} "
+        "measured. A name in the form a/{b,c}/d stands for a/b/d and a/c/d; the parts are op, variant, gradient, "
+        "direction, mode, dtype, size and placement."
     )
     return (intro, Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", headings=1))
 
@@ -71,7 +71,7 @@ def _merged(patterns: Sequence[Pattern], position: int) -> list[Pattern]:
     for pattern in patterns:
         rest = pattern[:position] + pattern[position + 1 :]
         joined[rest] = joined.get(rest, frozenset()) | pattern[position]
-    return [rest[:position] + (values,) + rest[position:] for rest, values in joined.items()]
+    return [(*rest[:position], values, *rest[position:]) for rest, values in joined.items()]
 
 
 def _shown(pattern: Pattern) -> str:
@@ -84,7 +84,12 @@ def _row(key: tuple[str, str], cases: Sequence[str], measured: set[str]) -> tupl
     kept = sum(case in measured for case in cases)
     note = f" ({kept:,} of these measured in other launches)" if kept else ""
     which = "; ".join(compact(cases))
-    return (Cell(status, SEVERITY.get(status, "warn")), f"{len(cases):,}", text.shorten(reason, LONGEST_REASON) + note, which)
+    return (
+        Cell(status, SEVERITY.get(status, "warn")),
+        f"{len(cases):,}",
+        text.shorten(reason, LONGEST_REASON) + note,
+        which,
+    )
 
 
 def _rank(status: str) -> int:

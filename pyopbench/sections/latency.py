@@ -23,8 +23,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     pinned = looks(judgement.run.catalogue["variants"], judgement.latencies["label"])
     places = places_of(judgement)
     intro = Paragraph(
-        "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower is "
-        f"faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
+        "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower "
+        f"is faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
         "singles its line out."
     )
     return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))

@@ -31,11 +31,11 @@ def _measured(judgement: Judgement) -> Paragraph:
     each = text.size_range(blocks.min(), blocks.max()) if len(blocks) else "no"
     return Paragraph(
         f"{text.count(frame['case'].nunique(), 'case')} timed in {text.count(launches, 'launch', 'launches')}, each a "
-        f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode are "
-        "timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. Values and "
-        "gradients are checked against the reference before anything is timed; what fails is listed as a hole and has "
-        "no number. Outputs are waited for inside the timed call. Backward is timed on its own, between two readings of "
-        "the clock, not as a difference of totals."
+        f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode "
+        "are timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. "
+        "Values and gradients are checked against the reference before anything is timed; what fails is listed as a "
+        "hole and has no number. Outputs are waited for inside the timed call. Backward is timed on its own, between "
+        "two readings of the clock, not as a difference of totals."
     )
 
 
@@ -48,47 +48,59 @@ def _judged(judgement: Judgement) -> Paragraph:
     return Paragraph(
         "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
         f"launches, on logarithms. {text.count(len(judgement.verdicts), 'verdict')} against {judgement.baseline} are "
-        f"corrected together (Holm). A variant is faster or slower only if the difference exceeds {effect} beyond doubt, "
-        f"equivalent only if it is within {effect} beyond doubt, and unresolved otherwise. In the gain of a decision {mix}."
+        f"corrected together (Holm), which holds the chance of any false one among them to 5%. A variant is faster or "
+        f"slower only if it is shown to differ by more than {effect}, equivalent only if it is shown to differ by "
+        f"less, and unresolved otherwise. In the gain of a decision {mix}; its interval is corrected for the "
+        "number of candidates."
     )
 
 
 def _clock(frame: pd.DataFrame) -> Paragraph:
     """Say what share of the timed blocks is the clock itself, from the frame."""
     per_call = frame["direction"].map(CLOCK_PAIRS_PER_CALL)
-    pairs = (per_call * frame["calls"]).where(per_call.notna(), 1)
-    shares = (pairs * frame["timer_seconds"] / frame["seconds"]).where(frame["seconds"] > 0)
-    forward, backward = shares[per_call.isna()].max(), shares[per_call.notna()].max()
+    pairs = (per_call * frame["calls"]).where(per_call.notna(), 1) / frame["seconds"].where(frame["seconds"] > 0)
+    shares = pairs * frame["timer_seconds"]
+    forward, backward = _largest(shares[per_call.isna()]), _largest(shares[per_call.notna()])
     parts = []
-    if pd.notna(forward):
-        parts.append(f"A block of forward calls holds one pair of readings, at most {text.percent(forward)} of the block.")
-    if pd.notna(backward):
+    if forward is not None:
         parts.append(
-            "A block of backward calls holds a pair for every call (two where forward is timed too), which came to at most "
-            f"{text.percent(backward)} of the time recorded."
+            f"A block of forward calls holds one pair of readings, at most {text.percent(forward)} of the block."
+        )
+    if backward is not None:
+        parts.append(
+            "A block of backward calls holds a pair for every call (two where forward is timed too), which came to at "
+            f"most {text.percent(backward)} of the time recorded."
         )
     if not parts:
         return Paragraph("What the clock costs is not recorded in these results.")
-    cost = text.seconds(frame["timer_seconds"].max())
+    cost = text.seconds(_largest(frame["timer_seconds"]))
     taken_off = "This has been taken off the recorded times."
-    return Paragraph(" ".join((f"A pair of clock readings costs up to {cost}.", *parts, taken_off, *_left(frame, pairs))))
+    return Paragraph(
+        " ".join((f"A pair of clock readings costs up to {cost}.", *parts, taken_off, *_left(frame, pairs)))
+    )
 
 
-def _left(frame: pd.DataFrame, pairs: pd.Series) -> Sequence[str]:
+def _left(frame: pd.DataFrame, pairs: pd.Series[float]) -> Sequence[str]:
     """Say what is uncertain after the cost of the clock is taken off, where the results tell."""
-    if "timer_error_seconds" not in frame:
+    left = _largest(pairs * frame["timer_error_seconds"]) if "timer_error_seconds" in frame else None
+    if left is None:
         return ()
-    left = (pairs * frame["timer_error_seconds"] / frame["seconds"]).where(frame["seconds"] > 0).max()
-    if pd.isna(left):
-        return ()
-    return (f"What it varies by (half the distance between its quartiles) came to at most {text.percent(left)}.",)
+    share = text.percent(left)
+    return (f"What is left of it, half the distance between the quartiles of its cost, is at most {share}.",)
+
+
+def _largest(values: pd.Series[float]) -> float | None:
+    known = values.dropna()
+    return float(known.max()) if len(known) else None
 
 
 def _floor(judgement: Judgement) -> Sequence[Block]:
     """Return what it costs to cross each bridge with an op that does nothing."""
     rows = [row for row in records(judgement, FLOOR_OP) if row["direction"] == "forward"]
     if not rows:
-        return (Paragraph(f"The floor was not measured: this run has no op `{FLOOR_OP}`, which only crosses the bridges."),)
+        return (
+            Paragraph(f"The floor was not measured: this run has no op `{FLOOR_OP}`, which only crosses the bridges."),
+        )
     smallest = min(row["size"] for row in rows)
     places = places_of(judgement)
     lines = tuple(
@@ -96,7 +108,9 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest
     )
-    caption = f"The floor: forward {FLOOR_OP} at {text.size(smallest)} elements, which does nothing but cross the bridge"
+    caption = (
+        f"The floor: forward {FLOOR_OP} at {text.size(smallest)} elements, which does nothing but cross the bridge"
+    )
     return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
 
 

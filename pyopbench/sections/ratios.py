@@ -30,10 +30,13 @@ def build(judgement: Judgement) -> Sequence[Block]:
     effect = text.percent(judgement.minimum_effect)
     intro = Paragraph(
         f"Time per call relative to {judgement.baseline}, paired within launches, with its 95% interval; left of 1 is "
-        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a variant "
-        "small sizes are on top."
+        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a "
+        "variant small sizes are on top."
     )
-    return (intro, *(block for op, rows in by_op.items() for block in _op(judgement, op, places.in_panels(rows), places)))
+    return (
+        intro,
+        *(block for op, rows in by_op.items() for block in _op(judgement, op, places.in_panels(rows), places)),
+    )
 
 
 def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:

@@ -1,7 +1,9 @@
 """The NumPy body behind `tf.compat.v1.py_func(stateful=False)` (a `PyFuncStateless` node).
 
-It costs what `py_func` costs; it is told apart because graphs treat it differently: Grappler may run it once for
-two equal calls, or at optimisation time on constants. It is measured only where it is asked for by name.
+It costs what `py_func` costs; it is told apart because graphs treat it differently. Grappler runs it not at all where
+nothing uses its result, only while it optimises where the inputs are constants, and once where a function that holds
+it is called twice with the same input; two calls of `py_func` itself stay two, because each has a token of its own.
+A `PyFunc` runs every time. It is measured only where it is asked for by name.
 """
 
 from __future__ import annotations

@@ -1,0 +1,187 @@
+"""The shape of stored results, as data, and what is wrong with a value that has another. Prose: results/README.md.
+
+A shape is a tuple of the types that a JSON value may have, a list of one shape for every item, or a dict of shapes by
+key; under `ANY` stands the shape of all other keys, which without it may be there and hold anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pyopbench.errors import BadInput
+from pyopbench.model import Case
+
+Shape: TypeAlias = "tuple[type, ...] | list[Shape] | dict[str, Shape]"
+
+ANY = "*"
+NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+
+TEXT = (str,)
+TEXTS: Shape = [TEXT]
+MAYBE_TEXT = (str, type(None))
+WHOLE = (int,)
+NUMBER = (int, float)
+
+STATUSES = ("unsupported", "wrong", "raised", "timeout", "crashed")
+FAILURE: Shape = {"case": TEXT, "status": TEXT, "reason": TEXT, "launch": (int, type(None))}
+
+SETTINGS: Shape = {
+    "seed": WHOLE,
+    "launches": WHOLE,
+    "rounds": WHOLE,
+    "block_seconds": NUMBER,
+    "budget_seconds": (int, float, type(None)),
+    "case_timeout_seconds": NUMBER,
+    "quick": (bool,),
+    "baseline": TEXT,
+}
+ENVIRONMENT: Shape = {
+    "cpu": MAYBE_TEXT,
+    "cores": WHOLE,
+    "python": TEXT,
+    "numpy": TEXT,
+    "tensorflow": TEXT,
+    "commit": MAYBE_TEXT,
+    "dirty": (bool, type(None)),
+}
+OP: Shape = {
+    "summary": TEXT,
+    "source": TEXT,
+    "sizes": [WHOLE],
+    "quick_sizes": [WHOLE],
+    "size_unit": TEXT,
+    "dtypes": TEXTS,
+    "outputs": TEXTS,
+    "differentiable": (bool,),
+    "bytes_moved": {ANY: {ANY: WHOLE}},
+    "flops": {ANY: WHOLE},
+}
+VARIANT: Shape = {
+    "summary": TEXT,
+    "body": TEXT,
+    "kind": TEXT,
+    "effort": WHOLE,
+    "gradients": TEXTS,
+    "modes": TEXTS,
+}
+GRADIENT: Shape = {"summary": TEXT, "source": TEXT, "works_in": TEXTS}
+
+RUN: Shape = {
+    "schema": WHOLE,
+    "run": TEXT,
+    "created": TEXT,
+    "command": TEXTS,
+    "settings": SETTINGS,
+    "environment": ENVIRONMENT,
+    "catalogue": {"ops": {ANY: OP}, "variants": {ANY: VARIANT}, "gradients": {ANY: GRADIENT}},
+    "cases": TEXTS,
+    "skips": [FAILURE],
+}
+LINES: dict[str, Shape] = {
+    "launch": {"launch": WHOLE, "environment": {}},
+    "group": {
+        "launch": WHOLE,
+        "group": TEXT,
+        "samples": {ANY: [[NUMBER]]},
+        "failures": [FAILURE],
+        "timer_seconds": NUMBER,
+        "timer_error_seconds": NUMBER,
+    },
+    "lost": {"launch": WHOLE, "group": TEXT, "failures": [FAILURE]},
+}
+
+
+def check_run(run: Any, place: str) -> None:
+    """Check the content of a `run.json`.
+
+    Raises:
+        BadInput: it has another shape, or a case id that is none; names `place`.
+    """
+    _require(run, RUN, place)
+    for key in run["cases"]:
+        _require_case(key, place)
+    for skip in run["skips"]:
+        _check_failure(skip, place)
+
+
+def check_line(line: Any, place: str) -> None:
+    """Check a line of samples.
+
+    Raises:
+        BadInput: it has another shape, or a value that makes no sense; names `place`.
+    """
+    kind = line.get("kind") if isinstance(line, dict) else None
+    if not isinstance(kind, str) or kind not in LINES:
+        raise corrupt(place, f"kind is {kind!r}, not one of {', '.join(LINES)}")
+    _require(line, LINES[kind], place)
+    if line["launch"] < 0:
+        raise corrupt(place, f"launch is {line['launch']}, below 0")
+    for failure in line.get("failures", ()):
+        _check_failure(failure, place)
+    for key, samples in line.get("samples", {}).items():
+        if _require_case(key, place).group != line["group"]:
+            raise corrupt(place, f"{key} does not belong to the group {line['group']}")
+        for sample in samples:
+            _check_sample(key, sample, place)
+
+
+def corrupt(place: str, problem: str) -> BadInput:
+    """Return the error for results that are not as they were written."""
+    return BadInput(
+        "corrupt results",
+        received=f"{place}: {problem}",
+        legal="the schema in results/README.md",
+        next_step="restore the file; a line of samples may also be deleted if you can spare what it measured",
+    )
+
+
+def _require_case(key: str, place: str) -> Case:
+    try:
+        return Case.from_id(key)
+    except BadInput as error:
+        raise corrupt(place, f"{key!r} is not the id of a case") from error
+
+
+def _check_failure(failure: Mapping[str, Any], place: str) -> None:
+    _require_case(failure["case"], place)
+    if failure["status"] not in STATUSES:
+        raise corrupt(place, f"status is {failure['status']!r}, not one of {', '.join(STATUSES)}")
+
+
+def _check_sample(key: str, sample: Sequence[Any], place: str) -> None:
+    whole = len(sample) == 4 and all(isinstance(number, int) for number in sample[:3])
+    if not whole or min(sample) < 0 or sample[2] < 1 or sample[3] == float("inf"):
+        raise corrupt(place, f"a sample of {key} is not [round, order, calls >= 1, seconds >= 0]: {sample}")
+
+
+def _require(value: Any, shape: Shape, place: str) -> None:
+    problem = _problem(value, shape, "")
+    if problem is not None:
+        raise corrupt(place, problem)
+
+
+def _problem(value: Any, shape: Shape, path: str) -> str | None:
+    """Return where a value departs from a shape and how, or None."""
+    if isinstance(shape, tuple):
+        # Not isinstance: True is an int to Python.
+        names = " or ".join(NAMES[kind] for kind in shape)
+        return None if type(value) in shape else f"{path or 'the line'} is not {names}: {str(value)[:80]}"
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return f"{path} is not a list: {str(value)[:80]}"
+        return _first(_problem(item, shape[0], f"{path}[{place}]") for place, item in enumerate(value))
+    if not isinstance(value, dict):
+        return f"{path or 'it'} is not an object: {str(value)[:80]}"
+    missing = [key for key in shape if key != ANY and key not in value]
+    if missing:
+        return f"{path + ': ' if path else ''}missing {', '.join(missing)}"
+    return _first(
+        _problem(item, shape[key if key in shape else ANY], f"{path}.{key}" if path else key)
+        for key, item in value.items()
+        if key in shape or ANY in shape
+    )
+
+
+def _first(problems: Any) -> str | None:
+    return next((problem for problem in problems if problem is not None), None)

@@ -1,0 +1,99 @@
+"""A worker process for tests that measures nothing: it speaks the protocol, and cases behave as their variant says.
+
+    well, and any other name  gives one sample for each round
+    raising, wrong, impossible  fail with `FAILURES`
+    hanging  never answers            silent  never even says that it has come to the case
+    crashing  ends by a signal        exiting  ends with exit code 7
+    torn  ends in the middle of its answer    talking  writes to the log, then as `well`
+
+Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
+plan stands in the file that `FAKE_WORKER_PLAN` names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENT = {"pid": os.getpid(), "load": None, "executable": "python"}
+VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
+SECONDS = 0.5
+FAILURES = {
+    "raising": ("raised", "ValueError: no"),
+    "wrong": ("wrong", "output 0 differs at index [3]: expected 1.5, got 2.5"),
+    "impossible": ("unsupported", "it cannot be built"),
+}
+EXIT_CODE = 7
+
+
+def emit(event: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def behave(case: str, variant: str) -> None:
+    """Name the case and do what its variant says, unless that is to answer."""
+    if variant == "silent":
+        signal.pause()
+    sys.stderr.write(f"{case}\n")
+    sys.stderr.flush()
+    emit({"event": "at", "case": case})
+    if variant == "hanging":
+        signal.pause()
+    if variant == "crashing":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if variant == "exiting":
+        sys.stderr.write("first words\nE0000 00:00:1795201820.852615   29463 some.cc:1] last words\n")
+        sys.stderr.write("I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n\n")
+        sys.stderr.flush()
+        os._exit(EXIT_CODE)
+    if variant == "talking":
+        sys.stderr.write("words of a case that is well\n")
+    if variant == "torn":
+        sys.stdout.write('{"event": "done", "samp')
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    if request["do"] == "plan":
+        return dict(json.loads(Path(os.environ["FAKE_WORKER_PLAN"]).read_text(encoding="utf-8")))
+    measured = answer_measure(request)
+    if request["do"] == "measure":
+        return measured
+    if measured["failures"]:
+        return {"failure": measured["failures"][0]}
+    return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
+
+
+def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:
+    cases = request["cases"] if "cases" in request else [request["case"]]
+    failures, samples = [], {}
+    for place, case in enumerate(cases):
+        variant = case.split("/")[1]
+        behave(case, variant)
+        if variant in FAILURES:
+            status, reason = FAILURES[variant]
+            failures.append({"case": case, "status": status, "reason": reason, "launch": request.get("launch")})
+        else:
+            samples[case] = [[index, place, 1, SECONDS] for index in range(request.get("rounds", 1))]
+    return {"samples": samples, "failures": failures, "timer_seconds": 0.0, "timer_error_seconds": 0.0}
+
+
+def main() -> None:
+    versions = {**VERSIONS, **json.loads(os.environ.get("FAKE_WORKER_VERSIONS", "{}"))}
+    emit({"event": "ready", "environment": {**ENVIRONMENT, **versions}})
+    for line in sys.stdin:
+        if "FAKE_WORKER_LOG" in os.environ:
+            with Path(os.environ["FAKE_WORKER_LOG"]).open("a", encoding="utf-8") as log:
+                log.write(line)
+        emit({"event": "done", **answer(json.loads(line))})
+
+
+if __name__ == "__main__":
+    main()

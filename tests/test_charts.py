@@ -1,0 +1,116 @@
+"""Charts as specs; vl-convert's Vega-Lite says whether they can be drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import vl_convert
+
+from judgements import HOSTILE
+from pyopbench.charts import latency_chart, ratio_chart
+from pyopbench.looks import looks
+
+LABELS = ("native", "py_func", "py_func+override_map")
+PANELS = ("forward", "backward")
+
+
+def latencies(sizes=(1_000, 10_000), labels=LABELS, interval=1.1):
+    return [
+        {"panel": panel, "label": label, "size": size, "seconds": s, "low": s / interval, "high": s * interval}
+        for panel in PANELS
+        for place, label in enumerate(labels)
+        for size in sizes
+        for s in [1e-5 * (place + 1) + 1e-9 * size]
+    ]
+
+
+def ratios(sizes=(1_000, 10_000), labels=LABELS, interval=1.1):
+    return [
+        {"panel": r["panel"], "label": r["label"], "size": r["size"], "ratio": 3e4 * r["seconds"], "outcome": "slower",
+         "low": 3e4 * r["low"], "high": 3e4 * r["high"]}
+        for r in latencies(sizes, labels, interval)
+    ]  # fmt: skip
+
+
+def latency(rows, labels=LABELS):
+    return latency_chart(rows, looks(labels, labels), labels[0], "elements")
+
+
+def ratio(rows, baseline="py_function_numpy"):
+    return ratio_chart(rows, baseline, 0.03, "elements")
+
+
+def drawn(spec) -> str:
+    return vl_convert.vegalite_to_svg(spec)
+
+
+def marks(spec) -> list[str]:
+    return [layer["mark"]["type"] for layer in spec["spec"]["layer"]]
+
+
+def test_latency_is_lines_with_bands():
+    spec = latency(latencies())
+    assert marks(spec) == ["area", "line", "point"]
+    assert drawn(spec).count('class="mark-group') >= 1
+    for panel in PANELS:
+        assert f">{panel}<" in drawn(spec)
+
+
+def test_an_op_of_one_size_is_dots_by_label():
+    spec = latency(latencies(sizes=(1_000,)))
+    assert marks(spec) == ["rule", "point"]
+    assert spec["spec"]["layer"][1]["encoding"]["y"]["field"] == "label"
+    assert ">native<" in drawn(spec)
+
+
+def test_ratios_are_points_with_intervals_on_a_band_and_a_line_at_one():
+    spec = ratio(ratios())
+    assert marks(spec) == ["rect", "rule", "rule", "point"]
+    shaded = spec["spec"]["layer"][0]["data"]["name"]
+    assert spec["datasets"][shaded] == [{"ratio": 1.0, "low": pytest.approx(1 / 1.03), "high": 1.03}]
+    assert "py_function_numpy" in drawn(spec)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: latency(latencies(interval=math.nan)), lambda: ratio(ratios(interval=math.nan))]
+)
+def test_values_without_an_interval_are_drawn_alone(make):
+    spec = make()
+    assert all(row["low"] is None and row["high"] is None for row in spec["datasets"]["rows"])
+    assert "NaN" not in drawn(spec)
+
+
+def test_no_value_at_all_is_an_empty_chart():
+    for spec in (latency([]), ratio([])):
+        assert drawn(spec).startswith("<svg")
+
+
+def test_the_same_rows_give_the_same_spec():
+    for make in (lambda: latency(latencies()), lambda: ratio(ratios())):
+        assert json.dumps(make()) == json.dumps(make())
+
+
+def test_no_name_in_a_spec_is_made_up():
+    assert latency(latencies())["params"][0]["views"] == ["points"]
+
+
+def test_tooltips_have_the_value_and_its_interval():
+    point = latency(latencies())["spec"]["layer"][-1]
+    assert [field["field"] for field in point["encoding"]["tooltip"]] == [
+        "label", "panel", "size", "value_text", "interval_text",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_data_and_never_code(name):
+    labels = (name, "native")
+    for spec in (latency(latencies(labels=labels), labels), ratio(ratios(labels=labels), name)):
+        assert "<script" not in drawn(spec)
+        expressions = [transform["calculate"] for transform in spec["transform"]]
+        assert all(name not in expression for expression in expressions)
+
+
+def test_panels_keep_the_order_of_the_rows():
+    assert latency(latencies())["facet"]["sort"] == list(PANELS)

@@ -1,0 +1,554 @@
+"""The command line: what goes to stdout and stderr, exit codes, and that no input ends in a traceback.
+
+Most runs have a worker that measures nothing (fake_worker.py). Two whole runs at the end are real, in processes of
+their own: one whose variants misbehave in every way, and one that is interrupted, killed and resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pyopbench
+import stored
+from pyopbench import cli, launch, runs, store
+from pyopbench.files import PATH_VARIABLE
+from pyopbench.model import Case
+from test_launch import is_gone
+
+TESTS = Path(__file__).parent
+NUMBERS = ("report.html", "report.md", "decisions.json")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Ended]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run a command in this process, through `main`."""
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["pyopbench", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        assert "Traceback" not in captured.out + captured.err
+        return Ended(0 if code is None else int(code), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to start a worker fail the test."""
+    monkeypatch.setattr(launch, "COMMAND", ("no program of this name",))
+
+
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let commands have a fake worker that plans cases of the variants that are named after how they behave."""
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+
+    def plan(*variants: str, **changes: Any) -> None:
+        cases = [stored.case(variant) for variant in ("py_function_numpy", *variants)]
+        content = stored.run(cases)
+        skips = [stored.failure(stored.case("xla"), "unsupported", None)]
+        made = {"cases": cases, "skips": skips, "catalogue": content["catalogue"]}
+        environment = {key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty"}}
+        (tmp_path / "plan").write_text(json.dumps({**made, "environment": environment, **changes}), encoding="utf-8")
+
+    return plan
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize("command", ["run", "list", "verify"])
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["sinhh"], "unknown op"),
+        (["--variant", "natve"], "unknown variant"),
+        (["--mode", "node"], "unknown mode"),
+        (["--gradient", "magic"], "unknown gradient mechanism"),
+        (["--axis", "dtype=int8"], "unknown dtype"),
+        (["--axis", "device=tpu"], "unknown device"),
+        (["--axis", "direction=up"], "unknown direction"),
+        (["--axis", "size=0"], "not a size"),
+        (["--axis", "size=abc"], "not a size"),
+        (["--axis", "size=1e999"], "not a size"),
+        (["--axis", "foo=1"], "not an axis"),
+        (["--axis", "size"], "not an axis"),
+    ],
+)
+def test_a_bad_name_ends_at_once_with_what_is_legal(
+    call: Call, command: str, arguments: Sequence[str], what: str
+) -> None:
+    ended = call(command, *arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    lines = ended.err.splitlines()
+    assert lines[0] == f"error: {what}"
+    assert [line.split(":")[0].strip() for line in lines[1:]] == ["received", "legal", "next"]
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
+    assert "did you mean sinh" in call("run", "sihn").err
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--budget", "soon"], "not a duration"),
+        (["--budget", "0"], "not a duration"),
+        (["--case-timeout", "-1s"], "not a duration"),
+        (["--case-timeout", "9" * 400], "not a duration"),
+        (["--min-effect", "0"], "not a minimum effect"),
+        (["--min-effect", "1"], "not a minimum effect"),
+        (["--min-effect", "nan"], "not a minimum effect"),
+        (["--min-effect", "few"], "Invalid value for '--min-effect'"),
+        (["--mix", "nosuch.csv"], "cannot read the mix nosuch.csv"),
+        (["--baseline", "nosuch"], "unknown baseline"),
+        (["--variant", "native"], "the baseline is not among the variants"),
+        (["--device", "tpu"], "unknown device"),
+        (["--direction", "up"], "unknown direction"),
+        (["--launches", "1"], "Invalid value for '--launches'"),
+        (["--rounds", "0"], "Invalid value for '--rounds'"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--out", __file__], "the output folder cannot be written to"),
+        (["--out", f"{__file__}/below"], "the output folder cannot be written to"),
+        (["--resume", "nosuch"], "not a folder of results"),
+        (["--resume", __file__], "not a folder of results"),
+        (["--nosuch"], "No such option"),
+    ],
+)
+def test_a_bad_option_of_run_ends_at_once(call: Call, arguments: Sequence[str], what: str) -> None:
+    ended = call("run", *arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert what in ended.err
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_mix_that_is_none_ends_at_once_with_its_line(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mix.csv").write_text("size,weight\n1,-1\n", encoding="utf-8")
+    ended = call("run", "--mix", tmp_path / "mix.csv")
+    assert ended.code == 2
+    assert "mix.csv, line 2" in ended.err
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    ended = call("run", "sinh", "--out", folder)
+    assert ended.code == 2
+    assert "never overwritten" in ended.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sinh"],
+        ["--quick"],
+        ["--out", "elsewhere"],
+        ["--seed", "0"],
+        ["--budget", "5m"],
+        ["--baseline", "native"],
+        ["--axis", "size=1"],
+        ["--launches", "3"],
+    ],
+)
+def test_a_run_is_resumed_as_it_was_planned(call: Call, tmp_path: Path, arguments: Sequence[str]) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    ended = call("run", "--resume", folder, *arguments)
+    assert ended.code == 2
+    assert f"received: --resume with {arguments[0]}" in ended.err
+
+
+def corrupt(folder: Path, name: str, content: bytes) -> Path:
+    cases = [stored.case("py_function_numpy")]
+    stored.write(folder, stored.run(cases), [stored.launch_line(0), stored.group_line(0, cases)])
+    (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("command", [["report"], ["run", "--resume"]])
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        (store.RUN_FILE, b"", "run.json"),
+        (store.RUN_FILE, b"[]", "run.json"),
+        (store.RUN_FILE, b'{"schema": 99}', "run.json: 99"),
+        (store.RUN_FILE, b'{"schema": 1}', "run.json: missing run"),
+        (store.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
+        (store.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
+    ],
+)
+def test_corrupt_results_end_with_file_and_line(
+    call: Call, tmp_path: Path, command: Sequence[str], name: str, content: bytes, place: str
+) -> None:
+    ended = call(*command, corrupt(tmp_path / "run", name, content))
+    assert ended.code == 2
+    assert ended.out == ""
+    assert place in ended.err.replace("\n", "")
+
+
+def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> None:
+    """The samples are a folder: no content is wrong, but the system refuses to read it."""
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    (folder / store.SAMPLES_FILE).mkdir()
+    ended = call("report", folder)
+    assert ended.code == 2
+    assert ended.err.startswith("error: a file or folder cannot be read or written\n  received: [Errno 21]")
+
+
+def test_results_without_a_sample_are_nothing_measured(call: Call, tmp_path: Path) -> None:
+    ended = call("report", stored.write(tmp_path / "run", stored.run([stored.case("well")]), []))
+    assert ended.code == 3
+    assert "nothing was measured" in ended.err
+
+
+def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(request: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "ask_once", interrupted)
+    assert call("run", "sinh").code == 130
+
+
+def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned()
+    options = "--launches 3 --rounds 1 --seed 7 --budget 2m --case-timeout 90s --quick"
+    ended = call("run", "double", *options.split(), "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    settings = store.read_run(tmp_path / "run")["settings"]
+    assert settings == {
+        "seed": 7,
+        "launches": 3,
+        "rounds": 1,
+        "block_seconds": runs.QUICK.block_seconds,
+        "budget_seconds": 120.0,
+        "case_timeout_seconds": 90.0,
+        "quick": True,
+        "baseline": "py_function_numpy",
+    }
+    assert store.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
+
+
+def test_progress_goes_to_stderr_and_results_to_stdout(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("native")
+    folder = tmp_path / "[run]"
+    ended = call("run", "double", "--launches", 2, "--out", folder)
+    assert ended.code == 0, ended.err
+    progress = ended.err.splitlines()
+    assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
+    assert [line.split(",")[0] for line in progress[1:]] == ["launch 1 of 2", "launch 2 of 2"]
+    assert ended.out.startswith("What to do")
+    assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
+    assert {*NUMBERS, store.RUN_FILE, store.SAMPLES_FILE} == {path.name for path in folder.iterdir()}
+
+
+def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("raising", "crashing", "impossible")
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert f"raised  {stored.case('raising')}\n  ValueError: no\n" in ended.out
+    assert f"crashed  {stored.case('crashing')}\n  the worker process ended by signal SIGKILL\n" in ended.out
+    assert stored.case("impossible") not in ended.out
+
+
+def test_many_failures_are_cut_short(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    cases = [stored.case("py_function_numpy")] + [stored.case("raising", size=size) for size in range(1, 31)]
+    planned(cases=cases)
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.out.count("ValueError: no") == cli.SHOWN_FAILURES
+    assert "and 10 more failures, in the report" in ended.out
+
+
+def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("wrong", "native")
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.code == 1
+    assert f"wrong  {stored.case('wrong')}\n" in ended.out
+    assert "index [3]: expected 1.5, got 2.5" in ended.out
+    measured = {key for line in store.read_lines(tmp_path / "run")[0] for key in line.get("samples", {})}
+    assert measured == {stored.case("py_function_numpy"), stored.case("native")}
+    again = call("report", tmp_path / "run", "--out", tmp_path / "again")
+    assert (again.code, again.err) == (1, "")
+    for name in NUMBERS:
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+
+
+def test_a_run_in_which_nothing_works_measured_nothing(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned(cases=[stored.case("raising")])
+    ended = call("run", "double", "--out", tmp_path / "run")
+    assert ended.code == 3
+    assert "nothing was measured" in ended.err
+    assert "the first: ValueError: no" in ended.err
+
+
+def test_a_spent_budget_is_told(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned()
+    monkeypatch.setattr(cli, "measure", lambda folder, settings, show: 2)
+    ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
+    assert "the budget of 3 s was spent after 2 of 5 launches" in ended.err
+
+
+def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned(cases=[])
+    for command in ("run", "verify"):
+        ended = call(command, "double")
+        assert ended.code == 2
+        assert "the first of 1 reasons: it did not work" in ended.err
+
+
+def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("wrong")
+    call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    reported = call("report", tmp_path / "run", "--json")
+    assert (reported.code, reported.err) == (1, "")
+    assert json.loads(reported.out) == json.loads((tmp_path / "run" / "decisions.json").read_text(encoding="utf-8"))
+    verified = call("verify", "--json")
+    assert verified.code == 1
+    assert [finding["failure"] and finding["failure"]["status"] for finding in json.loads(verified.out)] == [
+        None,
+        "wrong",
+    ]
+    listed = call("list", "--json")
+    assert listed.code == 0
+    assert json.loads(listed.out)["cases"] == [stored.case("py_function_numpy"), stored.case("wrong")]
+
+
+def test_a_list_shows_ops_variants_and_why_a_case_cannot_be(call: Call, planned: Callable[..., None]) -> None:
+    planned("native")
+    ended = call("list")
+    assert (ended.code, ended.err) == (0, "")
+    for words in ("double", "made up", "1 to 10 elements", "py_function_numpy", "2 cases; 1 that cannot be"):
+        assert words in ended.out
+    assert "it did not work" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_a_list_of_cases_has_one_on_each_line(call: Call, planned: Callable[..., None]) -> None:
+    planned("native")
+    assert call("list", "--cases").out.splitlines() == [
+        stored.case("py_function_numpy"),
+        stored.case("native"),
+        f"{stored.case('xla')}  cannot be: it did not work",
+    ]
+
+
+def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[..., None]) -> None:
+    planned("wrong", "crashing", "impossible")
+    ended = call("verify", "double")
+    assert (ended.code, ended.err) == (1, "")
+    assert f"wrong  {stored.case('wrong')}\n  output 0 differs at index [3]: expected 1.5, got 2.5\n" in ended.out
+    assert f"crashed  {stored.case('crashing')}\n" in ended.out
+    assert "it cannot be built" in ended.out
+    assert ended.out.endswith("1 right, 2 failed, 1 do not exist here\n")
+
+
+def test_verify_ends_with_0_where_all_that_exists_is_right(call: Call, planned: Callable[..., None]) -> None:
+    planned("impossible")
+    assert call("verify", "double").code == 0
+
+
+def test_the_version_is_printed(call: Call) -> None:
+    assert call("version") == Ended(0, f"{pyopbench.__version__}\n", "")
+
+
+# Real runs, in processes of their own.
+
+ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(TESTS / "extras"), "COLUMNS": "80"}
+PROGRAM = (sys.executable, "-c", "from pyopbench.cli import main; main()")
+TIMEOUT_SECONDS = 10
+MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
+BEHAVING = ("numpy_function", "twin", "printing")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended, and its folder."""
+
+    folder: Path
+    ended: Ended
+
+    @property
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Failures of launches, by variant."""
+        lines, _ = store.read_lines(self.folder)
+        return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
+
+
+def program(*arguments: object) -> Ended:
+    done = subprocess.run(
+        [*PROGRAM, *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A run whose variants misbehave in every way, next to some that do not."""
+    folder = tmp_path_factory.mktemp("misbehaved") / "run"
+    variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
+    options = "--axis size=4 --direction forward,backward --baseline numpy_function --launches 2 --rounds 2"
+    arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
+    return Finished(folder, program("run", *arguments, "--out", folder))
+
+
+def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:
+    failures = misbehaved.failures
+    assert {variant: failure["status"] for variant, failure in failures.items()} == {
+        "raising": "raised",
+        "crashing": "crashed",
+        "exiting": "crashed",
+        "hanging": "timeout",
+        "wrong_value": "wrong",
+        "wrong_gradient": "wrong",
+    }
+    assert "raised by the body" in failures["raising"]["reason"]
+    assert failures["crashing"]["reason"].startswith("the worker process ended by signal SIGSEGV")
+    assert failures["exiting"]["reason"].startswith("the worker process ended with exit code 7")
+    assert failures["hanging"]["reason"] == f"no sign of life for {TIMEOUT_SECONDS} s; the worker was killed"
+
+
+def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Finished) -> None:
+    assert not [failure for failure in misbehaved.failures.values() if "oneDNN" in failure["reason"]]
+
+
+def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
+    skips = {skip["case"].split("/")[1]: skip for skip in store.read_run(misbehaved.folder)["skips"]}
+    assert "no python body" in skips["autograph"]["reason"]
+    assert skips["crashing"]["reason"] == "crashing is for forward cases only"
+
+
+def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
+    lines = [line for line in store.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
+    assert Counter((line["launch"], line["group"].split("/")[1]) for line in lines) == Counter(
+        [(0, "forward"), (0, "gradient"), (1, "forward"), (1, "gradient")]
+    )
+    for line in lines:
+        forward = line["group"].split("/")[1] == "forward"
+        measured = [Case.from_id(key).variant for key in line["samples"]]
+        assert measured == [*BEHAVING, "wrong_gradient"][: 4 if forward else 3]
+
+
+def test_a_planted_wrong_gradient_ends_the_run_with_1_and_is_printed(misbehaved: Finished) -> None:
+    assert misbehaved.ended.code == 1
+    assert "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n" in misbehaved.ended.out
+    assert "gradient of input 0 differs at index [3]: expected -0.72793" in misbehaved.ended.out
+    assert ", got -0.73521" in misbehaved.ended.out
+
+
+def test_the_run_says_at_the_end_what_failed(misbehaved: Finished) -> None:
+    for variant, failure in misbehaved.failures.items():
+        assert f"{failure['status']}  {failure['case']}\n  {failure['reason']}\n" in misbehaved.ended.out, variant
+    assert (misbehaved.folder / "report.html").stat().st_size > 0
+
+
+def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbehaved: Finished) -> None:
+    for stream in (misbehaved.ended.out, misbehaved.ended.err):
+        for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
+            assert words not in stream
+    assert [line.split(",")[0] for line in misbehaved.ended.err.splitlines()[1:]] == ["launch 1 of 2", "launch 2 of 2"]
+
+
+def test_verify_finds_a_planted_wrong_gradient() -> None:
+    ended = program(
+        *"verify negate --variant native,wrong_gradient --gradient all --mode call --axis dtype=float32 size=4".replace(
+            " size", " --axis size"
+        ).split()
+    )
+    assert ended.code == 1
+    assert "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n" in ended.out
+    assert "gradient of input 0 differs at index [3]: expected -0.72793" in ended.out
+    assert "absl" not in ended.err
+    assert "1 right, " in ended.out
+
+
+def begin(*arguments: object) -> subprocess.Popen[str]:
+    """Begin a run, and return when it has told that its second launch begins."""
+    process = subprocess.Popen(
+        [*PROGRAM, "run", *map(str, arguments)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("launch 2 of 2"):
+            return process
+    raise AssertionError(f"ended with {process.wait()} before its second launch")
+
+
+def newest_worker(folder: Path) -> int:
+    launches = [line for line in store.read_lines(folder)[0] if line["kind"] == "launch"]
+    return int(launches[-1]["environment"]["pid"])
+
+
+def groups(folder: Path) -> list[tuple[int, str]]:
+    lines, _ = store.read_lines(folder)
+    return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]
+
+
+def test_a_run_that_is_interrupted_and_killed_is_completed_by_resuming(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    axes = "negate --variant numpy_function,native --baseline numpy_function --direction forward --axis size=4,8"
+    interrupted = begin(*axes.split(), "--launches", 2, "--rounds", 2, "--out", folder)
+    worker = newest_worker(folder)
+    interrupted.send_signal(signal.SIGINT)
+    out, err = interrupted.communicate(timeout=60)
+    assert interrupted.returncode == 130
+    assert out == ""
+    assert f"continue: pyopbench run --resume {folder}" in err
+    assert "Traceback" not in err
+    assert is_gone(worker)
+    first = groups(folder)
+    assert sorted(launch for launch, _ in first)[:2] == [0, 0]
+    assert len(first) < 4
+
+    killed = begin("--resume", folder)
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+
+    ended = program("run", "--resume", folder)
+    assert ended.code == 0, ended.err
+    kinds = [f"negate/forward/call/float32/{size}/cpu" for size in (4, 8)]
+    assert sorted(groups(folder)) == [(launch, kind) for launch in (0, 1) for kind in kinds]
+    assert groups(folder)[: len(first)] == first
+    assert {*NUMBERS} <= {path.name for path in folder.iterdir()}

@@ -1,0 +1,185 @@
+"""A worker that hangs, dies or never comes up costs one request, says why, and leaves no process behind.
+
+Most of it is shown on a worker that measures nothing (fake_worker.py); what only a real one can show is at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import stored
+from fake_worker import EXIT_CODE, VERSIONS
+from pyopbench import launch
+from pyopbench.errors import WorkerLost
+from pyopbench.files import PATH_VARIABLE
+from pyopbench.launch import CaseLost, Worker, ask_once
+from pyopbench.model import Case
+
+TESTS = Path(__file__).parent
+LONG = 60.0
+SHORT = 1.0
+HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
+
+
+@pytest.fixture
+def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+
+
+def measure(*variants: str) -> dict[str, object]:
+    return {"do": "measure", "cases": [stored.case(variant) for variant in variants], "launch": 0, "rounds": 1}
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def pid_of(worker: Worker) -> int:
+    return int(worker.environment["pid"])
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_answers_one_request_after_another() -> None:
+    with Worker(LONG) as worker:
+        assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]
+        for _ in range(2):
+            answer = worker.ask(measure("well", "raising"))
+            assert list(answer["samples"]) == [stored.case("well")]
+            assert answer["failures"][0]["reason"] == "ValueError: no"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_leaving_a_worker_ends_its_process() -> None:
+    with Worker(LONG) as worker:
+        pid = pid_of(worker)
+        assert not is_gone(pid)
+    assert is_gone(pid)
+    worker.close()
+
+
+@pytest.mark.usefixtures("_fake")
+def test_one_request_may_have_a_worker_of_its_own() -> None:
+    assert ask_once(measure("well"))["event"] == "done"
+
+
+@pytest.mark.usefixtures("_fake")
+@pytest.mark.parametrize(
+    ("variant", "status", "reason"),
+    [
+        ("crashing", "crashed", "the worker process ended by signal SIGKILL"),
+        ("exiting", "crashed", f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"),
+        ("torn", "crashed", "the worker process ended with exit code 0"),
+        ("hanging", "timeout", f"no sign of life for {SHORT:g} s; the worker was killed"),
+    ],
+)
+def test_a_lost_worker_names_the_case_and_says_how(variant: str, status: str, reason: str) -> None:
+    with Worker(SHORT if status == "timeout" else LONG) as worker:
+        pid = pid_of(worker)
+        with pytest.raises(CaseLost) as caught:
+            worker.ask(measure("talking", variant, "well"))
+    assert caught.value.case == stored.case(variant)
+    assert caught.value.status == status
+    assert caught.value.reason == reason
+    assert is_gone(pid)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_lost_before_it_came_to_a_case_names_none() -> None:
+    with Worker(SHORT) as worker, pytest.raises(CaseLost) as caught:
+        worker.ask(measure("silent"))
+    assert caught.value.case is None
+    assert caught.value.status == "timeout"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_that_died_between_requests_is_lost() -> None:
+    with Worker(LONG) as worker:
+        os.kill(pid_of(worker), signal.SIGKILL)
+        with pytest.raises(CaseLost, match="ended by signal SIGKILL") as caught:
+            worker.ask(measure("well"))
+    assert caught.value.case is None
+
+
+def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
+    with pytest.raises(WorkerLost, match="did not start") as caught:
+        Worker(LONG)
+    assert "No module named 'nothing_of_this_name'" in str(caught.value)
+    assert "import tensorflow" in caught.value.next_step
+    assert not isinstance(caught.value, CaseLost)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_interrupt_while_a_worker_comes_up_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupted(self: Worker, timeout_seconds: float, case: str | None) -> None:
+        started.append(self._process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Worker, "_next", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Worker(LONG)
+    assert started[0].returncode == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(timeout: float) -> bytes:
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        with Worker(LONG) as worker:
+            pids.append(pid_of(worker))
+            monkeypatch.setattr(worker._lines, "get", interrupted)
+            worker.ask(measure("hanging"))
+
+    pids: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        ask()
+    assert is_gone(pids[0])
+
+
+PARENT = """
+import sys
+from pyopbench.launch import Worker
+with Worker(600) as worker:
+    worker.ask({"do": "verify", "case": sys.argv[1], "finite_differences": False})
+"""
+
+
+@pytest.fixture
+def orphan(tmp_path: Path) -> Iterator[int]:
+    """The process id of a real worker that is in a body that never returns, and whose parent has just been killed."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    environment = {**os.environ, PATH_VARIABLE: str(TESTS / "extras"), "PYOPBENCH_TESTS_HANGING": str(pipe)}
+    with subprocess.Popen([sys.executable, "-c", PARENT, HANGING], env=environment) as parent:
+        pid = int(pipe.read_text(encoding="utf-8"))  # opens when the body writes to it
+        parent.kill()
+    yield pid
+    if not is_gone(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of a process that is no child")
+def test_a_worker_in_a_hanging_body_ends_with_its_parent(orphan: int) -> None:
+    try:
+        descriptor = os.pidfd_open(orphan)
+    except ProcessLookupError:
+        return
+    ended, _, _ = select.select([descriptor], [], [], LONG)
+    os.close(descriptor)
+    assert ended

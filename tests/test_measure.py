@@ -1,0 +1,297 @@
+"""Launches, groups and what is lost: every group of every launch once, whatever happens in between.
+
+The worker measures nothing (fake_worker.py); a variant is named after how it behaves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from pyopbench import launch, measure, store
+from pyopbench.errors import BadInput
+from pyopbench.measure import Progress, Settings
+
+TESTS = Path(__file__).parent
+SIZES = (1, 2, 3, 4, 5)
+
+
+def settings(**changes: Any) -> Settings:
+    chosen = {name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__}
+    return Settings(**{**chosen, **changes})
+
+
+def ignore(progress: Progress) -> None:
+    pass
+
+
+@pytest.fixture(autouse=True)
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which the worker keeps the requests."""
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def plan(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **changes: Any) -> None:
+    cases = [stored.case(variant, size=size) for size in sizes for variant in variants]
+    store.create(folder, stored.run(cases, **changes))
+
+
+def lines_of(folder: Path, kind: str) -> list[dict[str, Any]]:
+    return [line for line in store.read_lines(folder)[0] if line["kind"] == kind]
+
+
+def measured(folder: Path) -> list[tuple[int, str]]:
+    """Return the launch and group of every group that was measured, in order."""
+    return [(line["launch"], line["group"]) for line in lines_of(folder, "group")]
+
+
+def all_once(launches: int, sizes: tuple[int, ...] = SIZES) -> list[tuple[int, str]]:
+    return [(launch, stored.group(size=size)) for launch in range(launches) for size in sizes]
+
+
+def failures(folder: Path) -> list[tuple[str, str]]:
+    return [
+        (failure["case"], failure["status"])
+        for line in store.read_lines(folder)[0]
+        for failure in line.get("failures", ())
+    ]
+
+
+def test_every_group_of_every_launch_is_measured_once(folder: Path) -> None:
+    plan(folder, "well", "well_too")
+    assert measure.measure(folder, settings(launches=3), ignore) == 3
+    assert sorted(measured(folder)) == all_once(3)
+    assert [line["launch"] for line in lines_of(folder, "launch")] == [0, 1, 2]
+    for line in lines_of(folder, "group"):
+        assert {case.split("/")[1] for case in line["samples"]} == {"well", "well_too"}
+
+
+def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
+    plan(folder, "well", sizes=(1,))
+    measure.measure(folder, settings(seed=5, rounds=3, block_seconds=0.25), ignore)
+    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    same = {"do": "measure", "cases": [stored.case("well")], "seed": 5, "rounds": 3, "block_seconds": 0.25}
+    assert requests == [
+        {**same, "launch": 0, "finite_differences": True},
+        {**same, "launch": 1, "finite_differences": False},
+    ]
+
+
+def orders(folder: Path, seed: int) -> list[tuple[int, str]]:
+    plan(folder, "well", sizes=tuple(range(1, 9)))
+    measure.measure(folder, settings(seed=seed), ignore)
+    return measured(folder)
+
+
+def test_a_seed_repeats_the_order_of_groups(tmp_path: Path) -> None:
+    first = orders(tmp_path / "first", 1)
+    assert orders(tmp_path / "again", 1) == first
+    assert orders(tmp_path / "other", 2) != first
+
+
+def test_every_launch_has_an_order_of_its_own(tmp_path: Path) -> None:
+    order = orders(tmp_path / "run", 1)
+    assert [group for launch, group in order if launch == 0] != [group for launch, group in order if launch == 1]
+
+
+@pytest.mark.parametrize(
+    ("variant", "status"), [("raising", "raised"), ("crashing", "crashed"), ("exiting", "crashed"), ("torn", "crashed")]
+)
+def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, variant: str, status: str) -> None:
+    plan(folder, "well", variant, "well_too", sizes=(1, 2))
+    measure.measure(folder, settings(), ignore)
+    assert sorted(measured(folder)) == all_once(2, (1, 2))
+    for line in lines_of(folder, "group"):
+        assert {case.split("/")[1] for case in line["samples"]} == {"well", "well_too"}
+    assert sorted(failures(folder)) == [(stored.case(variant, size=size), status) for size in (1, 2)]
+
+
+def test_a_case_that_hangs_is_a_row_and_the_others_are_measured(folder: Path) -> None:
+    plan(folder, "hanging", "well", sizes=(1,))
+    measure.measure(folder, settings(case_timeout_seconds=1.0), ignore)
+    assert measured(folder) == all_once(2, (1,))
+    assert failures(folder) == [(stored.case("hanging"), "timeout")]
+    (lost,) = lines_of(folder, "lost")
+    assert lost["launch"] == 0
+    assert lost["failures"][0]["reason"] == "no sign of life for 1 s; the worker was killed"
+
+
+def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path) -> None:
+    keys = [
+        f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
+        for variant in ("crashing", "well")
+        for direction in ("backward", "forward_backward")
+    ]
+    store.create(folder, stored.run(keys))
+    measure.measure(folder, settings(), ignore)
+    assert sorted(failures(folder)) == [(key, "crashed") for key in keys[:2]]
+    assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
+
+
+def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_time(folder: Path) -> None:
+    plan(folder, "silent", sizes=(1,))
+    measure.measure(folder, settings(case_timeout_seconds=1.0), ignore)
+    assert [len(line["failures"]) for line in lines_of(folder, "lost")] == [0, 1]
+    assert failures(folder) == [(stored.case("silent"), "timeout")]
+    assert measured(folder) == []
+
+
+def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
+    plan(folder, "raising", sizes=(1, 2))
+    assert measure.measure(folder, settings(launches=4), ignore) == 4
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+    assert [line["launch"] for line in lines_of(folder, "launch")] == [0]
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt_at(step: int) -> Iterator[None]:
+    """Yield so many times, then raise."""
+    for _ in range(step):
+        yield
+    raise Interrupted
+
+
+@pytest.mark.parametrize("step", [0, 1, 4, 5, 9])
+def test_an_interrupted_run_is_continued_with_every_group_once(folder: Path, step: int) -> None:
+    plan(folder, "well", "crashing")
+    steps = interrupt_at(step)
+    with pytest.raises(Interrupted):
+        measure.measure(folder, settings(), lambda progress: next(steps))
+    before = measured(folder)
+    assert len(before) < len(SIZES) * 2
+    measure.measure(folder, settings(), ignore)
+    assert measured(folder)[: len(before)] == before
+    assert sorted(measured(folder)) == all_once(2)
+    assert len(failures(folder)) == len(set(failures(folder))) == len(SIZES)
+
+
+def test_a_resumed_run_keeps_the_order_that_it_would_have_had(tmp_path: Path) -> None:
+    whole = orders(tmp_path / "whole", 3)
+    plan(tmp_path / "parts", "well", sizes=tuple(range(1, 9)))
+    steps = interrupt_at(5)
+    with pytest.raises(Interrupted):
+        measure.measure(tmp_path / "parts", settings(seed=3), lambda progress: next(steps))
+    measure.measure(tmp_path / "parts", settings(seed=3), ignore)
+    assert measured(tmp_path / "parts") == whole
+
+
+def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
+    plan(folder, "well")
+    measure.measure(folder, settings(), ignore)
+    path = folder / store.SAMPLES_FILE
+    path.write_bytes(path.read_bytes()[:-10])
+    measure.measure(folder, settings(), ignore)
+    assert sorted(measured(folder)) == all_once(2)
+    assert store.read_lines(folder)[1] == []
+
+
+def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well")
+    measure.measure(folder, settings(), ignore)
+    monkeypatch.setattr(launch, "COMMAND", ("false",))
+    assert measure.measure(folder, settings(), ignore) == 2
+
+
+@pytest.mark.parametrize("key", ["tensorflow", "numpy", "cpu"])
+def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well")
+    monkeypatch.setenv("FAKE_WORKER_VERSIONS", json.dumps({key: "another"}))
+    with pytest.raises(BadInput, match=f"another {key}") as caught:
+        measure.measure(folder, settings(), ignore)
+    assert caught.value.received == f"another now, {stored.ENVIRONMENT[key]} in run.json"
+    assert store.read_lines(folder) == ([], [])
+
+
+def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well")
+    events: list[str] = []
+    fsync = os.fsync
+
+    def spy(descriptor: int) -> None:
+        fsync(descriptor)
+        events.append(f"{len(measured(folder))} on disk")
+
+    monkeypatch.setattr(os, "fsync", spy)
+    measure.measure(folder, settings(launches=1), lambda progress: events.append(f"begin {progress.done}"))
+    begun = [[f"begin {place}", f"{place + 1} on disk"] for place in range(len(SIZES))]
+    assert events == ["0 on disk", *(event for pair in begun for event in pair)]
+
+
+class Clock:
+    """Stands for the module `time`: a minute passes with every group."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def pass_a_minute(self, progress: Progress) -> None:
+        self.seconds += 60.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(measure, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize(
+    ("budget_seconds", "launches"),
+    [(None, 6), (1.0, 2), (600.0, 2), (899.0, 2), (900.0, 3), (1200.0, 4), (1799.0, 5), (1800.0, 6), (1e6, 6)],
+)
+def test_no_launch_is_begun_that_would_end_after_the_budget(
+    folder: Path, clock: Clock, budget_seconds: float | None, launches: int
+) -> None:
+    """A launch takes five minutes here; two are made whatever the budget, because one gives no interval."""
+    plan(folder, "well")
+    chosen = settings(launches=6, budget_seconds=budget_seconds)
+    assert measure.measure(folder, chosen, clock.pass_a_minute) == launches
+    assert sorted(measured(folder)) == all_once(launches)
+
+
+def test_the_time_left_is_told_from_the_pace(folder: Path, clock: Clock) -> None:
+    plan(folder, "well")
+    told: list[float | None] = []
+
+    def show(progress: Progress) -> None:
+        told.append(progress.seconds_left)
+        clock.pass_a_minute(progress)
+
+    measure.measure(folder, settings(), show)
+    assert told[0] is None
+    assert told[1:] == pytest.approx([60.0 * left for left in range(9, 0, -1)])
+
+
+def test_the_time_left_of_a_resumed_run_is_told_from_its_own_pace(folder: Path, clock: Clock) -> None:
+    plan(folder, "well")
+    steps = interrupt_at(4)
+    with pytest.raises(Interrupted):
+        measure.measure(folder, settings(), lambda progress: next(steps))
+    told: list[float | None] = []
+
+    def show(progress: Progress) -> None:
+        told.append(progress.seconds_left)
+        clock.pass_a_minute(progress)
+
+    measure.measure(folder, settings(), show)
+    assert told[0] is None
+    assert told[1:] == pytest.approx([60.0 * left for left in range(5, 0, -1)])

@@ -1,0 +1,524 @@
+"""What is handed to the clocks is right, warm and can be called again and again; all else is refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench import prepare as module
+from pyopbench.catalogue import load_variant, make_inputs
+from pyopbench.errors import BadInput, Unsupported, WrongResult
+from pyopbench.model import Case, Op
+from pyopbench.prepare import LONGEST_REASON, Prepared, describe_error, prepare
+from small_ops import SIZE, case_of, power, square
+
+Put = Callable[..., None]
+
+
+@pytest.fixture
+def put(monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
+    """Return a function that puts an op, and changed variants, in place of what is loaded by name."""
+
+    def put(op: Op, **variant_changes: Any) -> None:
+        module._reference.cache_clear()
+        monkeypatch.setattr(module, "load_op", lambda name: op)
+        monkeypatch.setattr(module, "load_variant", lambda name: replace(load_variant(name), **variant_changes))
+
+    yield put
+    module._reference.cache_clear()
+
+
+def refusal(case: Case, **options: Any) -> str:
+    with pytest.raises(WrongResult) as raised:
+        prepare(case, **options)
+    return raised.value.what
+
+
+def inputs_of(op: Op, dtype: str = "float64") -> tuple[Any, ...]:
+    return make_inputs(op, SIZE, dtype)
+
+
+def square_with_gradient(gradient: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return x**2 in TensorFlow ops, with `(x, dy) -> dx` as its gradient."""
+
+    @tf.custom_gradient
+    def body(x: Any) -> Any:
+        return tf.square(x), lambda dy: gradient(x, dy)
+
+    return body
+
+
+NATIVE = case_of("native", "autodiff")
+FORWARD = case_of("native")
+
+
+# What is right
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["eager", "call"])
+@pytest.mark.parametrize("variant", ["native", "numpy_function", "py_function", "py_function_numpy"])
+def test_forward_is_one_segment_that_gives_the_values(put: Put, variant: str, mode: str, dtype: str) -> None:
+    op = square()
+    put(op)
+    prepared = prepare(case_of(variant, mode=mode, dtype=dtype))
+    (segment,) = prepared.segments
+    (x,) = inputs_of(op, dtype)
+    for _ in range(3):
+        np.testing.assert_allclose(segment(), x * x, rtol=1e-6)
+    assert prepared.timed == (0,)
+    assert prepared.checked.values <= op.tolerance[dtype]
+    assert prepared.checked.gradient is prepared.checked.finite_difference is None
+
+
+@pytest.mark.parametrize(
+    ("variant", "gradient", "mode"),
+    [
+        ("native", "autodiff", "eager"),
+        ("native", "autodiff", "call"),
+        ("py_function", "tape", "eager"),
+        ("py_function", "tape", "call"),
+        ("py_function_numpy", "custom_gradient", "call"),
+        ("numpy_function", "custom_gradient", "eager"),
+        ("numpy_function", "override_map_ops", "call"),
+        ("numpy_function", "defun", "call"),
+    ],
+)
+def test_forward_and_backward_take_turns_any_number_of_times(put: Put, variant: str, gradient: str, mode: str) -> None:
+    """py_function pops its tape entry for every gradient, so that each needs a forward pass of its own."""
+    op = square()
+    put(op)
+    prepared = prepare(case_of(variant, gradient, mode))
+    forward, backward = prepared.segments
+    (x,) = inputs_of(op)
+    weights = backward_weights(prepared, x)
+    for _ in range(50):
+        prepared()
+    for _ in range(3):
+        forward()
+        (found,) = backward()
+        np.testing.assert_allclose(found, 2 * x * weights, rtol=1e-14)
+    assert prepared.checked.gradient is not None
+    assert prepared.checked.gradient <= op.tolerance["float64"]
+
+
+def backward_weights(prepared: Prepared, x: Any) -> Any:
+    """Return what flows back into the op, as the reference drew it: not all ones, lest ignoring it would pass."""
+    forward, backward = prepared.segments
+    forward()
+    weights = backward()[0].numpy() / (2 * x)
+    assert np.all((weights >= 0.5) & (weights < 1.5))
+    assert len(set(weights)) == len(x)
+    return weights
+
+
+def test_the_segments_that_count_are_those_of_the_direction(put: Put) -> None:
+    put(square())
+    timed = {direction: prepare(replace(NATIVE, direction=direction)).timed for direction in module.TIMED_SEGMENTS}
+    assert timed == {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
+
+
+def test_a_prepared_case_called_calls_its_segments_in_order() -> None:
+    called: list[int] = []
+    segments = (lambda: called.append(0), lambda: called.append(1))
+    Prepared(NATIVE, segments, module.Checked(0.0))()
+    assert called == [0, 1]
+
+
+@pytest.mark.parametrize("variant", ["native", "numpy_function", "py_function"])
+def test_whole_numbers_and_several_outputs_are_prepared_too(put: Put, variant: str) -> None:
+    put(power())
+    gradient = "autodiff" if variant == "native" else "custom_gradient"
+    checked = prepare(case_of(variant, gradient), finite_differences=True).checked
+    assert checked.gradient is not None
+    assert checked.gradient <= 1e-12
+    assert checked.finite_difference is not None
+    assert checked.finite_difference < 1e-6
+
+
+@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+def test_nothing_is_traced_once_a_case_is_prepared(put: Put, direction: str) -> None:
+    traces = []
+
+    def body(x: Any) -> Any:
+        traces.append(1)
+        return tf.square(x)
+
+    put(square(tensor=body))
+    prepared = prepare(replace(NATIVE, direction=direction))
+    before = len(traces)
+    assert before > 0
+    for _ in range(5):
+        prepared()
+    assert len(traces) == before
+
+
+def test_eager_runs_the_body_every_time(put: Put) -> None:
+    runs = []
+
+    def body(x: Any) -> Any:
+        runs.append(1)
+        return tf.square(x)
+
+    put(square(tensor=body))
+    prepared = prepare(replace(FORWARD, mode="eager"))
+    before = len(runs)
+    prepared()
+    assert len(runs) == before + 1
+
+
+def test_a_gradient_by_slices_is_a_gradient(put: Put) -> None:
+    """That of a gather is IndexedSlices, which are neither array nor tensor."""
+    put(square(tensor=lambda x: tf.square(tf.gather(x, [0, 1, 2]))))
+    assert prepare(replace(NATIVE, mode="eager")).checked.gradient == 0
+
+
+# What is wrong
+
+
+def test_a_wrong_value_is_refused_with_its_place(put: Put) -> None:
+    """In words that name neither op nor variant, because the case says them."""
+    op = square(tensor=lambda x: tf.square(x) + tf.constant([0.0, 0.5, 0.0], tf.float64))
+    put(op)
+    (x,) = inputs_of(op)
+    y = x * x
+    errors = f"relative error {0.5 / y.max():.2g}, tolerance 1e-12"
+    assert refusal(FORWARD) == f"output 0 differs at index [1]: expected {y[1]}, got {y[1] + 0.5} ({errors})"
+
+
+def test_a_wrong_gradient_is_refused_with_its_place(put: Put) -> None:
+    """Its values are right: a forward case of the same op passes."""
+    op = square(tensor=square_with_gradient(lambda x, dy: 2 * x * dy * tf.constant([1.0, 1.0, 1.5], tf.float64)))
+    put(op)
+    assert prepare(FORWARD).checked.values == 0
+    assert refusal(NATIVE).startswith("gradient of input 0 differs at index [2]: expected ")
+
+
+def test_a_gradient_that_ignores_what_flows_into_it_is_refused(put: Put) -> None:
+    put(square(tensor=square_with_gradient(lambda x, dy: 2 * x)))
+    assert "gradient of input 0 differs at index" in refusal(NATIVE)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), 2 * n), "2 outputs where the reference has 3"),
+        (lambda n, x: x, "1 outputs where the reference has 3"),
+        (
+            lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), tf.cast(2 * n, tf.int32), 3 * x),
+            "output 1 has another type: expected int64 (3,), got int32 (3,)",
+        ),
+        (
+            lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), 2 * n, 3 * x[:, tf.newaxis]),
+            "output 2 has another type: expected float64 (3,), got float64 (3, 1)",
+        ),
+    ],
+)
+def test_outputs_missing_or_of_another_type_are_refused(put: Put, body: Any, expected: str) -> None:
+    put(power(tensor=body))
+    assert refusal(FORWARD) == expected
+
+
+def test_a_callback_that_returns_another_dtype_is_refused_in_eager_and_raises_in_a_graph(put: Put) -> None:
+    """The eager numpy_function does not look at what it was told to return."""
+    put(square(numpy=lambda x: np.square(x, dtype=np.float64)))
+    case = case_of("numpy_function", mode="eager", dtype="float32")
+    assert refusal(case) == "output 0 has another type: expected float32 (3,), got float64 (3,)"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is double, but expects float"):
+        prepare(replace(case, mode="call"))
+
+
+def test_an_output_that_is_no_tensor_is_refused(put: Put) -> None:
+    put(square(tensor=lambda x: np.square(x.numpy())))
+    assert refusal(replace(FORWARD, mode="eager")) == "output 0 is no tensor but of type ndarray"
+
+
+def test_no_gradient_where_there_should_be_one_is_refused(put: Put) -> None:
+    put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))))
+    assert refusal(NATIVE) == "gradient of input 0 is None: TensorFlow found no path for it"
+
+
+def test_what_a_body_raises_comes_through(put: Put) -> None:
+    def body(x: Any) -> Any:
+        raise LookupError("no table")
+
+    put(square(numpy=square().numpy, tensor=body))
+    with pytest.raises(LookupError, match="no table"):
+        prepare(FORWARD)
+
+
+# Finite differences
+
+
+def gradient_of_a_mistake(inputs: Any, outputs: Any, output_gradients: Any) -> Any:
+    return (3 * inputs[0] * output_gradients[0],)
+
+
+def test_finite_differences_catch_a_gradient_that_is_wrong_everywhere_alike(put: Put) -> None:
+    """Variant and reference agree, so that nothing else would."""
+    put(square(numpy_gradient=gradient_of_a_mistake, tensor_gradient=gradient_of_a_mistake))
+    case = case_of("numpy_function", "custom_gradient")
+    assert prepare(case).checked.gradient == 0
+    assert refusal(case, finite_differences=True).startswith("gradient of input 0 against finite differences differs")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("variant", "gradient"),
+    [("native", "autodiff"), ("py_function", "tape"), ("py_function_numpy", "custom_gradient")],
+)
+def test_finite_differences_pass_what_is_right(put: Put, variant: str, gradient: str, dtype: str) -> None:
+    """`py_function_numpy` too, whose custom gradient tf.test.compute_gradient breaks by its persistent tape."""
+    put(square())
+    checked = prepare(case_of(variant, gradient, dtype=dtype), finite_differences=True).checked
+    assert checked.finite_difference is not None
+    assert checked.finite_difference <= module.DIFFERENCE_TOLERANCE[dtype]
+
+
+def test_finite_differences_are_taken_at_a_small_size(put: Put) -> None:
+    """At the smallest of at least four elements, whatever the size of the case."""
+    drawn = []
+
+    def draw(size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        drawn.append(size)
+        return (rng.uniform(1.0, 2.0, size).astype(dtype),)
+
+    put(square(make_inputs=draw, sizes=(1, 3, 6, 1000)))
+    prepare(replace(NATIVE, size=1000), finite_differences=True)
+    assert drawn == [1000, 6]
+    put(square(make_inputs=draw, sizes=(1, 2)))
+    prepare(replace(NATIVE, size=1), finite_differences=True)
+    assert drawn == [1000, 6, 1, 2]
+
+
+def test_without_a_reference_gradient_finite_differences_are_taken_anyway(put: Put) -> None:
+    """Nothing unchecked is timed."""
+    put(square(numpy_gradient=None))
+    checked = prepare(NATIVE).checked
+    assert checked.gradient is None
+    assert checked.finite_difference is not None
+    put(square(numpy_gradient=None, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
+    assert "against finite differences" in refusal(NATIVE)
+
+
+# Bodies that write to what they are given
+
+
+def doubling_in_place(x: Any) -> Any:
+    """Return (2 x)**2 and leave 2 x behind."""
+    x *= 2
+    return x * x
+
+
+@pytest.mark.parametrize("variant", ["numpy_function", "py_func", "py_func_stateless"])
+def test_a_body_that_writes_to_its_input_is_refused_in_a_graph(put: Put, variant: str) -> None:
+    """There it has the tensor's own memory, and every call would be given something else."""
+    put(square(numpy=doubling_in_place, tensor=lambda x: 4 * tf.square(x)))
+    assert refusal(case_of(variant)) == "input 0 is changed by the body: in a graph it writes to the tensor itself"
+
+
+def test_a_body_that_writes_to_its_input_spoils_nobody_else(put: Put) -> None:
+    """Neither the reference nor the variants after it; where it is given a copy it is as right as any."""
+    op = square(numpy=doubling_in_place, tensor=lambda x: 4 * tf.square(x), numpy_gradient=None)
+    put(op)
+    refusal(case_of("numpy_function"))
+    assert prepare(FORWARD).checked.values <= 1e-12
+    for variant, mode in (("numpy_function", "eager"), ("py_function_numpy", "call"), ("py_function_numpy", "eager")):
+        (segment,) = prepare(case_of(variant, mode=mode)).segments
+        for _ in range(2):
+            np.testing.assert_allclose(segment(), 4 * inputs_of(op)[0] ** 2, rtol=1e-12)
+
+
+def writing_to(group: int) -> Callable[..., Any]:
+    def gradient(*groups: Any) -> Any:
+        found = 2 * groups[0][0] * groups[2][0]
+        groups[group][0][:] = 0
+        return (found,)
+
+    return gradient
+
+
+@pytest.mark.parametrize(("group", "named"), [(0, "input 0"), (2, "output gradient 0")])
+@pytest.mark.parametrize("mechanism", ["custom_gradient", "override_map", "defun"])
+def test_a_gradient_that_writes_to_what_it_is_given_is_refused(
+    put: Put, mechanism: str, group: int, named: str
+) -> None:
+    put(square(numpy_gradient=writing_to(group)))
+    assert refusal(case_of("numpy_function", mechanism)) == (
+        f"{named} is changed by the body: in a graph it writes to the tensor itself"
+    )
+    checked = prepare(NATIVE).checked
+    assert checked.gradient is not None
+    assert checked.gradient <= 1e-12
+
+
+# Ports that nobody wrote for the op
+
+
+def test_a_speculative_port_with_wrong_values_is_unsupported(put: Put) -> None:
+    put(square(tensor=lambda x: x * x + 1), speculative=True)
+    with pytest.raises(
+        Unsupported, match=r"^native does not work for made: output 0 differs at index \[\d\]: "
+    ) as raised:
+        prepare(FORWARD)
+    assert isinstance(raised.value.__cause__, WrongResult)
+
+
+def test_a_speculative_port_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -> None:
+    put(square(tensor=lambda x: tf.ensure_shape(tf.py_function(tf.square, [x], x.dtype), [SIZE])))
+    with pytest.raises(Unsupported) as raised:
+        prepare(case_of("xla"))
+    assert raised.value.what.startswith(
+        "xla does not work for made: InvalidArgumentError: Detected unsupported operations"
+    )
+    assert "No registered 'EagerPyFunc' OpKernel for XLA_CPU_JIT" in raised.value.what
+    assert isinstance(raised.value.__cause__, tf.errors.InvalidArgumentError)
+
+
+def test_a_speculative_port_without_a_gradient_is_unsupported(put: Put) -> None:
+    put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), speculative=True)
+    with pytest.raises(Unsupported, match="gradient of input 0 is None"):
+        prepare(NATIVE)
+
+
+# Errors in one line
+
+
+def raised_by(action: Callable[[], Any]) -> Exception:
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - TensorFlow raises what it likes
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def body(x: Any) -> Any:
+        raise error
+
+    return body
+
+
+def callback_graph(body: Callable[..., Any], bridge: Any = tf.numpy_function) -> Any:
+    return tf.function(lambda x: bridge(body, [x], tf.float32), autograph=False)
+
+
+def assertion(x: Any) -> Any:
+    with tf.control_dependencies([tf.debugging.Assert(x[0] > 5, ["too small", x])]):
+        return tf.identity(x)
+
+
+def branching(x: Any) -> Any:
+    y = 0
+    if x > 0:
+        y = 1
+    return y
+
+
+def compiled(x: Any) -> Any:
+    return tf.numpy_function(np.square, [x], tf.float32)
+
+
+PAIR = tf.constant([1.0, 2.0])
+
+NO_CONDITION = (
+    "ValueError: condition of if statement expected to be `tf.bool` scalar, "
+    'got Tensor("Greater:0", shape=(2,), dtype=bool); to check for None, use `is not None`'
+)
+
+NO_KERNEL = (
+    "InvalidArgumentError: Detected unsupported operations when trying to compile graph compiled on XLA_CPU_JIT: "
+    "PyFunc (No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices compatible with node {{node PyFunc}}){{node PyFunc}}"
+)
+
+# As TensorFlow 2.12 puts it.
+WITH_SOURCE = """Graph execution error:
+
+Detected at node 'add' defined at (most recent call last):
+    File "a.py", line 3, in <module>
+      f(x)
+Node: 'add'
+Incompatible shapes: [2] vs. [3]
+\t [[{{node add}}]] [Op:__inference_f_12]"""
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: callback_graph(raising(ValueError("boom"))), "ValueError: boom"),
+        (lambda: callback_graph(raising(ZeroDivisionError("by 0"))), "ZeroDivisionError: by 0"),
+        (lambda: callback_graph(raising(np.linalg.LinAlgError("Singular"))), "LinAlgError: Singular"),
+        (lambda: callback_graph(raising(StopIteration("end"))), "StopIteration: end"),
+        (lambda: callback_graph(raising(ValueError("one\ntwo"))), "ValueError: one"),
+        (lambda: callback_graph(raising(ValueError("boom")), tf.py_function), "ValueError: boom"),
+        (lambda: lambda x: tf.numpy_function(raising(ValueError("boom")), [x], tf.float32), "ValueError: boom"),
+        (lambda: lambda x: tf.py_function(raising(KeyError("k")), [x], tf.float32), "KeyError: 'k'"),
+        (
+            lambda: callback_graph(lambda x: x.astype(float)),
+            "InvalidArgumentError: 0-th value returned by pyfunc_N is double, but expects float",
+        ),
+        (
+            lambda: lambda x: tf.reshape(x, [3]),
+            "InvalidArgumentError: Input to reshape is a tensor with 2 values, but the requested shape has 3",
+        ),
+        (lambda: tf.function(assertion), "InvalidArgumentError: assertion failed: [too small] [1 2]"),
+        (
+            lambda: tf.function(branching),
+            NO_CONDITION,
+        ),
+        (
+            lambda: tf.function(compiled, jit_compile=True),
+            NO_KERNEL,
+        ),
+        (lambda: lambda x: x.tolist(), "AttributeError: EagerTensor object has no attribute 'tolist'."),
+    ],
+)
+def test_tells_the_line_that_tells_and_the_same_every_time(make: Callable[[], Any], expected: str) -> None:
+    """TensorFlow numbers functions and callbacks anew each time that they are made, as it does in every process."""
+    first, second = (raised_by(lambda: make()(PAIR)) for _ in range(2))
+    assert describe_error(first) == describe_error(second) == expected
+
+
+def test_the_numbers_that_are_left_out_are_there() -> None:
+    """Else the test above would show nothing."""
+    first, second = (raised_by(lambda: callback_graph(lambda x: x.astype(float))(PAIR)) for _ in range(2))
+    assert str(first) != str(second)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("", "RuntimeError"),
+        ("\n\n", "RuntimeError"),
+        ("  only this", "RuntimeError: only this"),
+        ("plain", "RuntimeError: plain"),
+        ("<f at 0x7f9010038360> failed", "RuntimeError: <f at 0x…> failed"),
+        ("no PyopbenchDefun8_float64", "RuntimeError: no PyopbenchDefunN_float64"),
+        ("in __inference___backward_op_669_680", "RuntimeError: in op"),
+        ("in __inference_f_2x_17", "RuntimeError: in f_2x"),
+        (
+            WITH_SOURCE,
+            "RuntimeError: Incompatible shapes: [2] vs. [3]",
+        ),
+        ("Graph execution error:", "RuntimeError: Graph execution error:"),
+    ],
+)
+def test_tells_the_line_that_tells_of_other_messages(message: str, expected: str) -> None:
+    assert describe_error(RuntimeError(message)) == expected
+
+
+def test_an_error_of_our_own_is_told_in_its_own_words() -> None:
+    assert describe_error(BadInput("not a size", received="'x'", next_step="read on")) == "not a size"
+
+
+def test_a_long_line_is_cut() -> None:
+    told = describe_error(ValueError("x" * 1000))
+    assert len(told) == LONGEST_REASON
+    assert told == "ValueError: " + "x" * (LONGEST_REASON - len("ValueError: ") - 1) + "…"
+    exact = "x" * (LONGEST_REASON - len("ValueError: "))
+    assert describe_error(ValueError(exact)) == f"ValueError: {exact}"

@@ -1,0 +1,152 @@
+"""From stored results to one tidy frame."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import stored
+from pyopbench import store
+from pyopbench.errors import BadInput
+from pyopbench.model import Case, Failure
+from pyopbench.readers import CASE_COLUMNS, COLUMNS, POOLED_ENVIRONMENT, read_runs
+
+WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
+SKIP = stored.failure(stored.case("impossible"), "unsupported", None)
+LINES = [
+    stored.launch_line(0),
+    stored.group_line(0, [WELL, SLOW], [stored.failure(FAILED)], seconds=0.25),
+    {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(SLOW, "crashed", 1)]},
+    stored.launch_line(1),
+    stored.group_line(1, [WELL], seconds=0.75),
+]
+
+
+def make(folder: Path, name: str = "first", lines: list[dict[str, Any]] = LINES, **changes: Any) -> Path:
+    content = stored.run([WELL, SLOW, FAILED], run=name, skips=[SKIP], **changes)
+    return stored.write(folder / name, content, lines)
+
+
+def test_every_block_is_a_row(tmp_path: Path) -> None:
+    frame = read_runs([make(tmp_path)]).frame
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == 6
+    row = frame[(frame["case"] == SLOW) & (frame["round"] == 1)].to_dict("records")
+    case = Case.from_id(SLOW)
+    assert row == [
+        {
+            "tool": "pyopbench",
+            "run": "first",
+            "launch": 0,
+            "group": case.group,
+            "case": SLOW,
+            **{name: getattr(case, name) for name in CASE_COLUMNS},
+            "tf": "2.21.0",
+            "round": 1,
+            "order": 1,
+            "calls": 3,
+            "seconds": 0.25,
+            "timer_seconds": 4e-8,
+            "timer_error_seconds": 1e-9,
+        }
+    ]
+
+
+def test_seconds_stay_with_their_launch(tmp_path: Path) -> None:
+    frame = read_runs([make(tmp_path)]).frame
+    assert frame[frame["case"] == WELL].groupby("launch")["seconds"].sum().to_dict() == {0: 0.5, 1: 1.5}
+
+
+def test_all_else_is_kept(tmp_path: Path) -> None:
+    run = read_runs([make(tmp_path)])
+    assert run.name == "first"
+    assert run.command == ("pyopbench", "run")
+    assert run.created == "2026-01-02T03:04:05+00:00"
+    assert run.settings == stored.SETTINGS
+    assert run.environment == stored.ENVIRONMENT
+    assert run.cases == (WELL, SLOW, FAILED)
+    assert [line["launch"] for line in run.launches] == [0, 1]
+    assert run.warnings == ()
+
+
+def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> None:
+    assert read_runs([make(tmp_path)]).failures == (
+        Failure(SKIP["case"], "unsupported", "it did not work", None),
+        Failure(FAILED, "raised", "it did not work", 0),
+        Failure(SLOW, "crashed", "it did not work", 1),
+    )
+
+
+def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    with (folder / store.SAMPLES_FILE).open("ab") as stream:
+        stream.write(b'{"kind": "gro')
+    run = read_runs([folder])
+    assert len(run.frame) == 6
+    assert [warning.endswith("samples.jsonl:6: an unfinished last line was dropped") for warning in run.warnings] == [
+        True
+    ]
+
+
+def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    content = (folder / store.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
+    (folder / store.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
+    with pytest.raises(BadInput, match=r"samples\.jsonl:2: "):
+        read_runs([folder])
+
+
+def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
+    first, second = make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])
+    run = read_runs([first, second])
+    assert run.name == "first + second"
+    assert sorted(set(run.frame["launch"])) == [0, 1, 2]
+    assert set(run.frame[run.frame["run"] == "second"]["launch"]) == {2}
+    assert [line["launch"] for line in run.launches] == [0, 1, 2]
+    assert run.cases == (WELL, SLOW, FAILED)
+    assert [(failure.case, failure.launch) for failure in run.failures] == [
+        (SKIP["case"], None),
+        (FAILED, 0),
+        (SLOW, 1),
+        (FAILED, 2),
+    ]
+
+
+def test_catalogues_are_joined(tmp_path: Path) -> None:
+    other = stored.write(
+        tmp_path / "cube", stored.run([stored.case("native", "cube")]), [stored.group_line(0, [WELL, SLOW])]
+    )
+    run = read_runs([make(tmp_path), other])
+    assert set(run.catalogue["ops"]) == {"double", "cube"}
+    assert set(run.catalogue["variants"]) == {"well", "slow", "raising", "native"}
+
+
+def test_the_same_folder_twice_is_one_run(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    assert len(read_runs([folder, folder / "." / ".." / folder.name]).frame) == 6
+
+
+@pytest.mark.parametrize("key", POOLED_ENVIRONMENT)
+def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, key: str) -> None:
+    changed = {**stored.ENVIRONMENT, key: {"cores": 64, "dirty": True}.get(key, "another")}
+    first, second = make(tmp_path, "first"), make(tmp_path, "second", environment=changed)
+    with pytest.raises(BadInput, match=f"{key} differs") as caught:
+        read_runs([first, second])
+    assert f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}" in str(caught.value.received)
+
+
+RUN = {"schema": store.SCHEMA, **stored.run([WELL, SLOW, FAILED], skips=[SKIP])}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.sampled_from(list(stored.places_in(RUN))), new=stored.json_values)
+def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: tuple[Any, ...], new: Any) -> None:
+    (tmp_path / store.RUN_FILE).write_text(json.dumps(stored.put(RUN, place, new)), encoding="utf-8")
+    (tmp_path / store.SAMPLES_FILE).write_text("".join(json.dumps(line) + "\n" for line in LINES), encoding="utf-8")
+    received = stored.refusal(lambda: read_runs([tmp_path]))
+    assert received is None or received.startswith(str(tmp_path))

@@ -1,0 +1,271 @@
+"""The report: every output from the same sections, the same bytes each time, and inert whatever names hold."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from judgements import CLOSING, HOSTILE, decision, hostile, plain
+from pyopbench import report
+from pyopbench.sections import Chart, discover
+
+NAMES = ["report.html", "report.md", "decisions.json"]
+VOID = {"meta", "br", "img", "hr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Collects what a browser would see: scripts by type, attributes, and whether every element is closed."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(content)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append((dict(attrs).get("type") or "", ""))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+        else:
+            self.words.append(data)
+
+    @property
+    def specs(self) -> list[str]:
+        return [content for kind, content in self.scripts if kind == "application/json"]
+
+    @property
+    def code(self) -> list[str]:
+        return [content for kind, content in self.scripts if kind != "application/json"]
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return plain()
+
+
+@pytest.fixture(scope="module")
+def rendered(judged):
+    return report.render(judged)
+
+
+@pytest.fixture(scope="module")
+def attacked():
+    return report.render(hostile())
+
+
+def test_the_report_is_three_files(judged, rendered, tmp_path):
+    assert list(rendered) == NAMES
+    paths = report.write(judged, tmp_path / "deep" / "folder")
+    assert [path.name for path in paths] == NAMES
+    assert {path.name: path.read_text(encoding="utf-8") for path in paths} == rendered
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(NAMES)
+
+
+def test_the_same_judgement_gives_the_same_bytes_in_another_process(rendered):
+    code = (
+        "import hashlib, judgements; from pyopbench import report; found = report.render(judgements.plain());"
+        "print(*(hashlib.sha256(found[name].encode()).hexdigest() for name in found))"
+    )
+    here = [hashlib.sha256(rendered[name].encode()).hexdigest() for name in NAMES]
+    root = Path(__file__).parent.parent
+    for seed in ("1", "2"):
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
+        }
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == here
+
+
+# HTML
+
+
+def test_the_page_needs_no_network(rendered):
+    page = Page(rendered["report.html"])
+    links = [value for name, value in page.attributes if name in {"src", "href", "action", "poster", "srcset"}]
+    assert all(value.startswith("#") for value in links)
+    assert "link" not in page.tags
+    assert "@import" not in rendered["report.html"].split("</style>")[0]
+    (policy,) = [value for name, value in page.attributes if name == "content" and "default-src" in value]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.split("script-src")[1]
+
+
+def test_the_policy_lets_exactly_the_scripts_of_the_page_run(rendered):
+    page = Page(rendered["report.html"])
+    (policy,) = [value for name, value in page.attributes if name == "content" and "default-src" in value]
+    allowed = re.findall(r"'sha256-([^']+)'", policy)
+    assert [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in page.code] == allowed
+    assert len(allowed) == 2
+
+
+def test_the_library_is_in_the_page_once(rendered):
+    assert (
+        rendered["report.html"].count("window.vegaEmbed = ") + rendered["report.html"].count("window.vegaEmbed=") == 1
+    )
+
+
+def test_every_section_and_chart_is_in_the_page(judged, rendered):
+    page = Page(rendered["report.html"])
+    assert page.open == []
+    charts = [block for section in discover() for block in section.build(judged) if isinstance(block, Chart)]
+    assert [json.loads(spec) for spec in page.specs] == [chart.spec for chart in charts]
+    for section in discover():
+        assert ("id", section.name) in page.attributes
+
+
+def test_the_page_follows_light_and_dark_and_narrow_screens(rendered):
+    assert "prefers-color-scheme: dark" in rendered["report.html"]
+    assert 'name="viewport"' in rendered["report.html"]
+
+
+def test_hostile_names_are_inert_in_html(rendered, attacked):
+    quiet, loud = Page(rendered["report.html"]), Page(attacked["report.html"])
+    assert loud.open == []
+    assert len(loud.code) == len(quiet.code) == 2
+    assert set(loud.tags) <= set(quiet.tags) | {"ul", "li"}
+    assert not [name for name, _ in loud.attributes if name.startswith("on")]
+    for spec in loud.specs:
+        assert "<" not in spec
+        assert json.loads(spec)["datasets"]["rows"]
+
+
+def test_hostile_names_are_still_shown(attacked):
+    words = " ".join("".join(Page(attacked["report.html"]).words).split())
+    for name in HOSTILE:
+        assert " ".join(name.split()) in words
+
+
+# Markdown
+
+
+def paragraphs_of(markdown: str) -> str:
+    return MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
+
+
+@pytest.mark.parametrize("which", ["rendered", "attacked"])
+def test_markdown_tables_have_a_cell_for_each_column(which, request):
+    page = paragraphs_of(request.getfixturevalue(which)["report.md"])
+    tables = re.findall(r"<table>(.*?)</table>", page, re.DOTALL)
+    assert len(tables) >= 5
+    for table in tables:
+        rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+        assert len(rows) >= 2
+        # markdown-it, like GitHub, cuts what is too much and fills what is missing: neither may happen
+        assert len({len(re.findall(r"<t[hd]", row)) for row in rows}) == 1
+    lines = request.getfixturevalue(which)["report.md"].splitlines()
+    for above, below in itertools.pairwise(lines):
+        if above.startswith("|") and below.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", above)) == len(re.findall(r"(?<!\\)\|", below))
+
+
+def test_hostile_names_are_inert_and_shown_in_markdown(attacked):
+    page = paragraphs_of(attacked["report.md"])
+    assert set(re.findall(r"</?([a-z0-9]+)", page)) <= {
+        "h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "strong", "pre", "code", "ul", "li",
+    }  # fmt: skip
+    words = " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
+    for name in HOSTILE:
+        assert " ".join(name.split()) in words
+
+
+def test_markdown_has_the_sections_with_the_answer_first(rendered):
+    titles = re.findall(r"^## (.*)$", rendered["report.md"], re.MULTILINE)
+    assert titles == [section.title for section in discover()]
+
+
+def test_long_markdown_goes_without_folded_tables(judged, monkeypatch):
+    whole = report.render(judged)["report.md"]
+    monkeypatch.setattr(report, "TICKET_CHARACTERS", len(whole) - 1)
+    short = report.render(judged)["report.md"]
+    assert len(short) < len(whole)
+    assert "left out to fit a ticket" in short
+    assert "left out to fit a ticket" not in whole
+    assert "Answers at a glance" in short
+
+
+# JSON and terminal
+
+
+def test_json_has_its_keys_sorted_and_no_number_that_json_lacks(rendered):
+    document = json.loads(rendered["decisions.json"], parse_constant=pytest.fail)
+    assert list(document) == sorted(
+        [
+            "schema",
+            "run",
+            "created",
+            "baseline",
+            "minimum_effect",
+            "mix",
+            "decisions",
+            "verdicts",
+            "failures",
+            "warnings",
+        ]
+    )
+    for key in document:
+        assert re.search(rf"^    .*\b{key}\b", report.__doc__, re.MULTILINE), f"{key} is not documented"
+
+
+def test_one_launch_has_no_intervals_and_json_says_null():
+    document = json.loads(report.decisions_json(plain(launches=1)))
+    assert {verdict["low"] for verdict in document["verdicts"]} == {None}
+
+
+def test_every_decision_is_in_every_output(judged, rendered):
+    page = " ".join("".join(Page(rendered["report.html"]).words).split())
+    markdown = html.unescape(re.sub(r"<[^>]+>", "", paragraphs_of(rendered["report.md"])))
+    document = json.loads(rendered["decisions.json"])
+    (table, _) = report.terminal_tables(judged)
+    assert len(document["decisions"]) == len(table.rows) == len(judged.decisions) > 4
+    for made, found, row in zip(judged.decisions, document["decisions"], table.rows, strict=True):
+        assert (found["op"], found["use"], found["answer"]) == (made.op, made.use, made.answer) == row[:3]
+        assert made.reason in page
+        assert made.reason in markdown
+
+
+def test_every_failure_and_verdict_is_in_json(judged, rendered):
+    document = json.loads(rendered["decisions.json"])
+    assert [failure["case"] for failure in document["failures"]] == [failure.case for failure in judged.run.failures]
+    assert [verdict["case"] for verdict in document["verdicts"]] == [verdict.case for verdict in judged.verdicts]
+
+
+def test_the_terminal_table_says_where_and_why():
+    made = decision("sinh", action="undecided", choice=None, reason="too noisy", dtype="float64")
+    judged = plain()
+    decisions, holes = report.terminal_tables(type(judged)(**{**vars(judged), "decisions": (made, *judged.decisions)}))
+    assert decisions.rows[0] == ("sinh", "inference", "undecided", "–", "float64; differs by size; too noisy")
+    assert holes.rows == (("crashed", "1"), ("timeout", "6"), ("unsupported", "40"), ("wrong", "1"))
+
+
+def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():
+    embedded = report._embedded({"name": CLOSING})
+    assert "<" not in embedded
+    assert json.loads(embedded) == {"name": CLOSING}

@@ -1,0 +1,201 @@
+"""A run is refused before any work where it can be, and otherwise planned, recorded and judged."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pyopbench
+import stored
+from pyopbench import launch, runs, store
+from pyopbench.errors import BadInput, NothingMeasured
+from pyopbench.measure import Settings
+from pyopbench.model import NO_GRADIENT, Axes
+
+CASES = [stored.case("native"), stored.case("numpy_function")]
+SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
+PLAN = {
+    "cases": CASES,
+    "skips": SKIPS,
+    "catalogue": stored.run(CASES)["catalogue"],
+    "environment": {
+        key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty", "pyopbench"}
+    },
+}
+AXES = Axes(ops=("double",), sizes=(1,))
+
+
+@pytest.fixture(autouse=True)
+def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(PLAN), encoding="utf-8")
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(path))
+    return path
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to start a worker fail."""
+    monkeypatch.setattr(launch, "COMMAND", ("no program of this name",))
+
+
+def request(axes: Axes = AXES, baseline: str = "numpy_function") -> runs.Request:
+    return runs.Request(axes, runs.QUICK, baseline, ("pyopbench", "run", "double"))
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    ("axes", "what"),
+    [
+        (Axes(ops=("sinhh",)), "unknown op"),
+        (Axes(variants=("natve",)), "unknown variant"),
+        (Axes(directions=("sideways",)), "unknown direction"),
+        (Axes(modes=("node",)), "unknown mode"),
+        (Axes(dtypes=("int8",)), "unknown dtype"),
+        (Axes(placements=("tpu",)), "unknown device"),
+        (Axes(gradients=("magic",)), "unknown gradient mechanism"),
+        (Axes(gradients=("all", "tape")), "`all` gradient mechanisms and some by name"),
+        (Axes(sizes=(0,)), "a size has to be at least 1"),
+    ],
+)
+def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes, what: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        runs.begin(tmp_path / "run", request(axes))
+    assert caught.value.what == what
+    assert caught.value.legal
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"baseline is not among the variants(.|\n)*add --variant numpy_function"):
+        runs.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="unknown baseline"):
+        runs.begin(tmp_path / "run", request(baseline="nosuch"))
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
+    stored.write(tmp_path / "run", stored.run(CASES), [])
+    with pytest.raises(BadInput, match="never overwritten"):
+        runs.begin(tmp_path / "run", request())
+
+
+def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
+    from pyopbench.gradients import GRADIENTS
+
+    assert set(runs.GRADIENT_NAMES) == {*GRADIENTS, "all"} - {NO_GRADIENT}
+
+
+def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
+    begun = runs.begin(tmp_path / "run", request())
+    assert (begun.folder, begun.cases, begun.skips) == (tmp_path / "run", 2, 1)
+    content = store.read_run(begun.folder)
+    assert content["run"] == "run"
+    assert content["command"] == ["pyopbench", "run", "double"]
+    assert content["settings"] == {**asdict(runs.QUICK), "quick": False, "baseline": "numpy_function"}
+    assert content["cases"] == CASES
+    assert content["skips"] == SKIPS
+    assert content["environment"]["tensorflow"] == "2.21.0"
+    assert content["environment"]["pyopbench"] == pyopbench.__version__
+    assert {"commit", "dirty"} <= set(content["environment"])
+    assert store.read_lines(begun.folder) == ([], [])
+
+
+def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = runs.begin(None, request())
+    assert begun.folder.parent == Path("results")
+    assert store.read_run(begun.folder)["run"] == begun.folder.name
+    assert begun.folder.name.replace("-", "").isdigit()
+
+
+def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
+    settings = replace(runs.FULL, seed=3, budget_seconds=12.5)
+    folder = runs.begin(tmp_path / "run", replace(request(), settings=settings)).folder
+    assert runs.settings_of(folder) == settings
+    assert runs.baseline_of(folder) == "numpy_function"
+
+
+def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
+    with pytest.raises(BadInput, match="leave no case") as caught:
+        runs.begin(tmp_path / "run", request())
+    assert caught.value.received.startswith("ops=double")  # type: ignore[attr-defined]
+    assert caught.value.next_step == "the first of 1 reasons: it did not work"
+    assert not (tmp_path / "run").exists()
+
+
+def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({**PLAN, "cases": [], "skips": []}), encoding="utf-8")
+    with pytest.raises(BadInput, match="leave no case"):
+        runs.begin(tmp_path / "run", request())
+
+
+def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({"error": "SyntaxError: invalid syntax (mine.py:3)"}), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"cannot be loaded(.|\n)*mine\.py:3(.|\n)*PYOPBENCH_PATH"):
+        runs.begin(tmp_path / "run", request())
+
+
+def test_a_commit_that_git_does_not_know_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(runs, "PACKAGE", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert runs._commit() == {"commit": None, "dirty": None}
+    monkeypatch.setenv("PATH", "")
+    assert runs._commit() == {"commit": None, "dirty": None}
+
+
+def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
+    runs.require_measured(stored.write(tmp_path / "run", stored.run(CASES), [stored.group_line(0, CASES)]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([], "no sample in"),
+        (
+            [stored.launch_line(0), stored.group_line(0, [], [stored.failure(CASES[0])])],
+            "1 failures; the first: it did",
+        ),
+    ],
+)
+def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], words: str) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
+    with pytest.raises(NothingMeasured, match="nothing was measured") as caught:
+        runs.require_measured(folder)
+    assert words in str(caught.value)
+
+
+def test_reasons_are_counted_the_most_frequent_first() -> None:
+    skips = [{"reason": reason} for reason in ("a", "b", "b")]
+    assert runs.count_reasons(skips) == [("b", 2), ("a", 1)]
+
+
+def test_a_report_is_written_and_its_judgement_returned(tmp_path: Path) -> None:
+    lines = [
+        line
+        for launch in range(3)
+        for line in (stored.launch_line(launch), stored.group_line(launch, CASES, seconds=1.0))
+    ]
+    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
+    judgement = runs.report([folder], tmp_path / "out", runs.Judging("numpy_function", 0.05, {1: 2.0}))
+    assert (judgement.baseline, judgement.minimum_effect, judgement.mix) == ("numpy_function", 0.05, {1: 2.0})
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "report.md", "decisions.json"}
+
+
+def test_quick_is_quicker_than_full() -> None:
+    quick, full = runs.QUICK, runs.FULL
+    assert isinstance(quick, Settings)
+    assert quick.launches * quick.rounds * quick.block_seconds < full.launches * full.rounds * full.block_seconds
+    assert quick.budget_seconds is not None

@@ -1,0 +1,311 @@
+"""What each section says."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgements import decision, failures, hostile, plain
+from pyopbench import sections, text
+from pyopbench.model import Case
+from pyopbench.sections import (
+    Bullets,
+    Cell,
+    Chart,
+    Code,
+    Paragraph,
+    Table,
+    decisions,
+    discover,
+    environment,
+    holes,
+    method,
+)
+from pyopbench.sections import latency as latency_section
+from pyopbench.sections import ratios as ratios_section
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return plain()
+
+
+def tables(blocks) -> list[Table]:
+    return [block for block in blocks if isinstance(block, Table)]
+
+
+def words(blocks) -> str:
+    return "\n".join(block.text for block in blocks if isinstance(block, Paragraph))
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[str(cell) for cell in row] for row in table.rows]
+
+
+def with_run(judgement, **fields):
+    return replace(judgement, run=SimpleNamespace(**{**vars(judgement.run), **fields}))
+
+
+def expand(pattern: str) -> list[str]:
+    """Expand braces, on its own."""
+    parts = [part[1:-1].split(",") if part.startswith("{") else [part] for part in pattern.split("/")]
+    return ["/".join(choice) for choice in itertools.product(*parts)]
+
+
+def nothing_measured(judgement):
+    empty = judgement.latencies.iloc[:0]
+    nothing = with_run(judgement, frame=judgement.run.frame.iloc[:0], failures=(), launches=())
+    return replace(nothing, latencies=empty, verdicts=(), decisions=())
+
+
+def test_sections_are_found_in_order_each_under_the_name_of_its_file():
+    found = discover()
+    assert [section.name for section in found] == [
+        "decisions", "latency", "ratios", "holes", "environment", "method",
+    ]  # fmt: skip
+    assert [section.order for section in found] == sorted({section.order for section in found})
+
+
+@pytest.mark.parametrize("make", [plain, hostile, lambda: plain(launches=1), lambda: nothing_measured(plain())])
+def test_every_row_of_every_table_has_a_cell_for_each_column(make):
+    judgement = make()
+    for section in discover():
+        for table in tables(section.build(judgement)):
+            assert table.rows or section.name == "environment"
+            assert {len(row) for row in table.rows} <= {len(table.columns)}
+            assert 1 <= table.headings <= len(table.columns)
+
+
+# decisions
+
+
+def test_the_answer_comes_first(judged):
+    first, glance, *_ = decisions.build(judged)
+    assert isinstance(first, Paragraph)
+    assert isinstance(glance, Table)
+    assert f"{len(judged.decisions)} decisions on 3 ops" in first.text
+
+
+def test_every_decision_has_its_answer_gain_and_reason(judged):
+    evidence = tables(decisions.build(judged))[1]
+    assert evidence.columns == ("op", "use", "dtype", "answer", "gain (lower bound)", "95% interval", "why")
+    assert texts(evidence) == [
+        [
+            made.op, made.use, made.dtype, made.answer, text.gain_at_least(made.gain, made.gain_low),
+            text.interval(made.gain_low, made.gain_high), made.reason,
+        ]
+        for made in judged.decisions
+    ]  # fmt: skip
+
+
+def test_sizes_crossovers_and_flips_are_told_where_there_are_any(judged):
+    made = decision("native", op="sinh", flips=("a faster baseline",))
+    other = decision("xla", flips=("a slower xla",), ranges=(), crossovers=())
+    blocks = decisions.build(replace(judged, decisions=(made, other)))
+    by_size, flips = tables(blocks)[2:]
+    assert [row[3:] for row in texts(by_size)] == [
+        ["1k to 10k elements", "native", "2.00×\u00a0(≥\u00a01.50×)"],
+        ["100k elements", "keep", "0.500×\u00a0(≥\u00a00.400×)"],
+    ]
+    assert [row[-1] for row in flips.rows] == ["a faster baseline", "a slower xla"]
+    (bullets,) = [block for block in blocks if isinstance(block, Bullets)]
+    assert bullets.items[0].endswith("native is fastest below about 35k elements, native above.")
+
+
+def test_one_answer_for_all_sizes_is_not_told_by_size(judged):
+    made = decision("native", crossovers=(), ranges=decision("native").ranges[:1])
+    assert len(tables(decisions.build(replace(judged, decisions=(made,))))) == 2
+
+
+def test_an_undecided_one_says_so_and_why(judged):
+    made = decision(
+        "sinh", action="undecided", choice=None, gain=None, gain_low=None, gain_high=None, reason="too noisy"
+    )
+    glance, evidence = tables(decisions.build(replace(judged, decisions=(made,))))[:2]
+    assert glance.rows[0][-1] == Cell("undecided", "warn")
+    assert [str(cell) for cell in evidence.rows[0][-4:]] == ["undecided", "–", "–", "too noisy"]
+
+
+def test_long_details_are_folded(judged):
+    many = tuple(decision(f"op_{i:02}") for i in range(decisions.MOST_ROWS))
+    assert [table.folded for table in tables(decisions.build(replace(judged, decisions=many)))] == [False, False, True]
+
+
+def test_warnings_of_the_files_stand_beside_the_answer(judged):
+    assert "Warning: torn line" in words(decisions.build(with_run(judged, warnings=("torn line",))))
+    assert "Warning: torn line" in words(decisions.build(with_run(nothing_measured(judged), warnings=("torn line",))))
+
+
+# latency and ratios
+
+
+def test_every_latency_is_in_a_chart_and_in_a_table(judged):
+    blocks = latency_section.build(judged)
+    rows = [row for block in blocks if isinstance(block, Chart) for row in block.spec["datasets"]["rows"]]
+    cells = [cell for table in tables(blocks) for row in table.rows for cell in row[table.headings :]]
+    assert len(rows) == len(judged.latencies)
+    shown = sorted(
+        text.seconds_interval(row.seconds, row.low, row.high) for row in judged.latencies.itertuples(index=False)
+    )
+    assert sorted(str(cell) for cell in cells if str(cell) != text.MISSING) == shown
+
+
+def test_a_chart_is_told_in_words(judged):
+    alts = [block.alt for block in latency_section.build(judged) if isinstance(block, Chart)]
+    table = judged.latencies
+    there = table[(table["op"] == "edit_distance") & (table["direction"] == "forward")]
+    fastest = there.loc[there["seconds"].idxmin()]
+    assert any(f"{fastest['label']} is fastest with {text.seconds(fastest['seconds'])}" in alt for alt in alts)
+
+
+def test_every_verdict_is_in_a_chart_and_in_a_table_with_its_outcome(judged):
+    blocks = ratios_section.build(judged)
+    rows = [row for block in blocks if isinstance(block, Chart) for row in block.spec["datasets"]["rows"]]
+    assert sorted(row["outcome"] for row in rows) == sorted(verdict.outcome for verdict in judged.verdicts)
+    cells = [cell for table in tables(blocks) for row in table.rows for cell in row if isinstance(cell, Cell)]
+    shown = [f"{text.ratio_interval(v.ratio, v.low, v.high)} {v.outcome}" for v in judged.verdicts]
+    assert sorted(str(cell) for cell in cells if str(cell) != text.MISSING) == sorted(shown)
+
+
+def test_an_unresolved_verdict_has_its_reason():
+    judgement = plain(launches=1)
+    reasons = [row[-1] for table in tables(ratios_section.build(judgement)) for row in texts(table)]
+    assert {verdict.outcome for verdict in judgement.verdicts} == {"unresolved"}
+    assert reasons.count("one launch gives no interval") == len(judgement.verdicts)
+
+
+def test_directions_of_one_dtype_stand_side_by_side(judged):
+    charts = [block for block in latency_section.build(judged) if isinstance(block, Chart)]
+    assert charts[0].spec["facet"]["sort"] == [
+        f"{direction} · {dtype}"
+        for dtype in ("float32", "float64")
+        for direction in ("forward", "backward", "forward + backward")
+    ]
+
+
+# holes
+
+
+def test_forty_cases_of_one_reason_are_one_row(judged):
+    (table,) = tables(holes.build(judged))
+    rows = {row[2]: row for row in texts(table)}
+    assert rows["no numba body"][:2] == ["unsupported", "40"]
+    assert sorted(row[0] for row in rows.values())[:2] == ["crashed", "not measured"]
+
+
+def test_every_case_without_a_number_is_accounted_for(judged):
+    (table,) = tables(holes.build(judged))
+    told = [case for row in texts(table) for pattern in row[3].split("; ") for case in expand(pattern)]
+    measured = set(judged.latencies["case"])
+    missing = {case for case in judged.run.cases if case not in measured}
+    assert sorted(told) == sorted({failure.case for failure in judged.run.failures} | missing)
+    assert "sinh/xla/none/forward/call/float32/1000/cpu" in told
+
+
+def test_a_case_that_failed_in_one_launch_and_was_measured_in_others_says_so(judged):
+    (table,) = tables(holes.build(judged))
+    assert [row[2] for row in texts(table) if row[0] == "crashed"] == [
+        "signal 11 (1 of these measured in other launches)"
+    ]
+
+
+def test_what_is_no_case_is_shown_as_it_is():
+    assert holes.compact(["what/ever", "a/b/none/forward/call/float32/1/cpu"]) == [
+        "a/b/none/forward/call/float32/1/cpu",
+        "what/ever",
+    ]
+
+
+def test_no_hole_is_said_so(judged):
+    measured = tuple(judged.latencies["case"])
+    assert "None" in words(holes.build(with_run(judged, failures=(), cases=measured)))
+
+
+cases = st.builds(
+    Case,
+    op=st.sampled_from("ab"), variant=st.sampled_from("cde"), gradient=st.sampled_from(["none", "tape"]),
+    direction=st.sampled_from(["forward", "backward"]), mode=st.sampled_from(["call", "eager"]),
+    dtype=st.sampled_from(["float32", "float64"]), size=st.sampled_from([1, 10, 100]),
+)  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(st.lists(cases, max_size=60))
+def test_patterns_stand_for_exactly_their_cases_each_once(chosen):
+    ids = [case.id for case in chosen]
+    expanded = [case for pattern in holes.compact(ids) for case in expand(pattern)]
+    assert sorted(expanded) == sorted(set(ids))
+
+
+# environment and method
+
+
+def test_the_command_can_be_pasted(judged):
+    blocks = environment.build(with_run(judged, command=("pyopbench", "run", "--out", "my results")))
+    assert [block.text for block in blocks if isinstance(block, Code)] == ["pyopbench run --out 'my results'"]
+
+
+def test_environment_and_settings_are_shown_whole(judged):
+    found = {row[0]: row[1] for table in tables(environment.build(judged))[:2] for row in texts(table)}
+    assert found["memory_bytes"] == "8.00 GiB"
+    assert found["tensorflow_build.cuda"] == "no"
+    assert found["governor"] == "unknown"
+    assert found["case_timeout_seconds"] == "60.0 s"
+    assert set(found) == set(environment.flat(judged.run.environment)) | set(judged.run.settings)
+
+
+def test_launches_tell_their_seeds_and_what_differs(judged):
+    table = tables(environment.build(judged))[2]
+    assert table.columns == ("launch", "seed")
+    assert texts(table) == [[str(i), str(i)] for i in range(4)]
+    assert "4 launches, each a process of its own under TensorFlow 2.21.0" in words(environment.build(judged))
+
+
+def test_the_method_has_the_figures_of_the_run(judged):
+    said = words(method.build(judged))
+    assert f"{len(judged.latencies)} cases timed in 4 launches" in said
+    assert f"{len(judged.verdicts)} verdicts against py_function_numpy" in said
+    assert "more than 3%" in said
+
+
+def test_the_share_of_the_clock_is_that_of_the_blocks(judged):
+    """One pair of readings for a forward block; one per call of backward, two where forward is timed too."""
+    frame = judged.run.frame.iloc[:3].assign(
+        direction=["forward", "backward", "forward_backward"], calls=[100, 10, 10], seconds=[1e-3, 1e-3, 1e-3],
+        timer_seconds=1e-7, timer_error_seconds=1e-9,
+    )  # fmt: skip
+    said = words([method.build(with_run(judged, frame=frame))[2]])
+    assert re.findall(r"[\d.]+%", said) == ["0.01%", "0.2%", "0.002%"]
+    assert "100 ns" in said
+
+
+def test_a_clock_that_was_not_recorded_is_not_made_up(judged):
+    frame = judged.run.frame.assign(timer_seconds=float("nan"))
+    assert "not recorded" in words([method.build(with_run(judged, frame=frame))[2]])
+
+
+def test_the_floor_is_the_op_that_only_crosses_the_bridges(judged):
+    (table,) = tables(method.build(judged))
+    assert [row[0] for row in texts(table)] == ["native", "py_function_numpy"]
+    assert "1k elements" in table.caption
+    without = replace(judged, latencies=judged.latencies[judged.latencies["op"] != "identity"])
+    assert "The floor was not measured" in words(method.build(without))
+
+
+def test_the_mix_is_told(judged):
+    assert "10.0 of 1k, 1.00 of 100k" in words(method.build(replace(judged, mix={100_000: 1.0, 1_000: 10.0})))
+
+
+def test_a_section_says_when_there_is_nothing_to_show(judged):
+    for section in sections.discover():
+        assert section.build(nothing_measured(judged))
+
+
+def test_the_failures_of_these_tests_are_many():
+    assert len({failure.case for failure in failures()}) == 42

@@ -1,0 +1,288 @@
+"""The measuring process: what it answers, and that whatever a body does ends in a row with a reason.
+
+Most is asked of the handlers in this process; bodies that end or hang a process are in test_launch.py and test_cli.py.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench import worker
+from pyopbench.catalogue import load_op, load_variant
+from pyopbench.files import PATH_VARIABLE
+from pyopbench.launch import Worker
+from pyopbench.model import Axes, Case
+from pyopbench.prepare import Prepared
+
+EXTRAS = Path(__file__).parent / "extras"
+SIZE = 4
+
+
+@pytest.fixture(autouse=True)
+def _extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PATH_VARIABLE, str(EXTRAS))
+
+
+def case(variant: str, direction: str = "forward", gradient: str = "", op: str = "negate", mode: str = "call") -> str:
+    usual = "none" if direction == "forward" else gradient or load_variant(variant).gradients[0]
+    return Case(op, variant, usual, direction, mode, "float32", SIZE).id
+
+
+def ignore(event: Mapping[str, Any]) -> None:
+    pass
+
+
+def measure(*cases: str, **changes: Any) -> dict[str, Any]:
+    request = {
+        "cases": cases,
+        "launch": 0,
+        "seed": 0,
+        "rounds": 4,
+        "block_seconds": 1e-6,
+        "finite_differences": False,
+        **changes,
+    }
+    emit = request.pop("emit", ignore)
+    answer = worker.measure(request, emit)
+    return dict(json.loads(json.dumps(answer)))
+
+
+def verify(key: str, *, finite_differences: bool = False) -> dict[str, Any]:
+    return worker.verify({"case": key, "finite_differences": finite_differences}, ignore)
+
+
+def failure_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    assert "checked" not in answer
+    return dict(answer["failure"])
+
+
+def expected_gradient() -> Any:
+    """The gradient of -x, from what flows into it: minus that."""
+    rng = np.random.default_rng([1, SIZE, *b"negate"])
+    return -rng.uniform(0.5, 1.5, SIZE).astype("float32")
+
+
+def test_what_is_right_is_verified_with_its_errors() -> None:
+    checked = verify(case("native", "backward"), finite_differences=True)["checked"]
+    assert checked["values"] == 0.0
+    assert checked["gradient"] == 0.0
+    assert 0 <= checked["finite_difference"] < 5e-3
+
+
+def test_a_body_that_raises_is_a_failure_with_its_message() -> None:
+    failure = failure_of(verify(case("raising")))
+    assert failure["status"] == "raised"
+    assert "raised by the body" in failure["reason"]
+
+
+def test_a_wrong_value_is_found_with_index_expected_and_got() -> None:
+    failure = failure_of(verify(case("wrong_value")))
+    assert failure["status"] == "wrong"
+    outputs = load_op("negate").numpy(*worker_inputs())
+    assert f"index [{SIZE - 1}]" in failure["reason"]
+    assert f"expected {outputs[-1]!s}, got {outputs[-1] * np.float32(1.01)!s}" in failure["reason"]
+
+
+def worker_inputs() -> tuple[Any, ...]:
+    rng = np.random.default_rng([0, SIZE, *b"negate"])
+    return (rng.uniform(1.0, 2.0, SIZE).astype("float32"),)
+
+
+@pytest.mark.parametrize("gradient", ["custom_gradient", "override_map"])
+@pytest.mark.parametrize("direction", ["backward", "forward_backward"])
+def test_a_planted_wrong_gradient_is_found_with_index_expected_and_got(direction: str, gradient: str) -> None:
+    failure = failure_of(verify(case("wrong_gradient", direction, gradient)))
+    right = expected_gradient()[-1]
+    assert failure["status"] == "wrong"
+    assert failure["case"] == case("wrong_gradient", direction, gradient)
+    assert f"gradient of input 0 differs at index [{SIZE - 1}]" in failure["reason"]
+    assert f"expected {right!s}, got {right * np.float32(1.01)!s}" in failure["reason"]
+
+
+def test_a_wrong_reference_is_found_by_finite_differences_alone() -> None:
+    key = case("numpy_function", "backward", op="misderived")
+    assert "checked" in verify(key)
+    failure = failure_of(verify(key, finite_differences=True))
+    assert failure["status"] == "wrong"
+    assert "against finite differences" in failure["reason"]
+
+
+def test_a_speculative_variant_that_does_not_work_is_unsupported() -> None:
+    key = Case("log_huber", "tnp", "none", "forward", "call", "float32", 1).id
+    failure = failure_of(verify(key))
+    assert failure["status"] == "unsupported"
+    assert failure["reason"].startswith("tnp does not work for log_huber")
+
+
+def test_every_case_has_a_sample_for_each_round() -> None:
+    keys = [case("native"), case("numpy_function"), case("twin"), case("slowed")]
+    answer = measure(*keys)
+    assert list(answer["samples"]) == keys
+    for rows in answer["samples"].values():
+        assert [row[0] for row in rows] == [0, 1, 2, 3]
+        assert all(calls >= 1 and seconds >= 0 for _, _, calls, seconds in rows)
+    for number in range(4):
+        assert sorted(rows[number][1] for rows in answer["samples"].values()) == [0, 1, 2, 3]
+    assert answer["failures"] == []
+    assert answer["timer_seconds"] > 0
+
+
+def test_backward_and_forward_backward_come_from_the_same_pass() -> None:
+    backward, both = case("numpy_function", "backward"), case("numpy_function", "forward_backward")
+    samples = measure(backward, both)["samples"]
+    for part, whole in zip(samples[backward], samples[both], strict=True):
+        assert part[:3] == whole[:3]
+        assert part[3] < whole[3]
+
+
+def places(answer: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the place of each case in each round."""
+    return {key: [row[1] for row in rows] for key, rows in answer["samples"].items()}
+
+
+def test_a_seed_repeats_the_order_of_rounds() -> None:
+    keys = [case("native"), case("numpy_function"), case("twin")]
+    first = places(measure(*keys, seed=1, rounds=12))
+    assert places(measure(*keys, seed=1, rounds=12)) == first
+    assert places(measure(*keys, seed=2, rounds=12)) != first
+    assert places(measure(*keys, seed=1, rounds=12, launch=1)) != first
+
+
+def test_what_fails_is_a_row_and_the_rest_of_the_group_is_measured() -> None:
+    keys = [case(name, "backward") for name in ("numpy_function", "wrong_gradient", "twin")]
+    answer = measure(*keys, launch=3)
+    assert list(answer["samples"]) == [keys[0], keys[2]]
+    (failure,) = answer["failures"]
+    assert (failure["case"], failure["status"], failure["launch"]) == (keys[1], "wrong", 3)
+
+
+def test_what_is_wrong_is_wrong_in_every_direction_of_its_group() -> None:
+    keys = [case("wrong_gradient", direction) for direction in ("backward", "forward_backward")]
+    answer = measure(*keys)
+    assert answer["samples"] == {}
+    assert [(failure["case"], failure["status"]) for failure in answer["failures"]] == [(key, "wrong") for key in keys]
+
+
+def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed: list[str] = []
+    sample = worker._sample
+
+    def spy(prepared: Mapping[str, Prepared], *others: Any) -> Any:
+        timed.extend(prepared)
+        return sample(prepared, *others)
+
+    monkeypatch.setattr(worker, "_sample", spy)
+    measure(case("native"), case("wrong_value"), case("raising"))
+    assert timed == ["native/none"]
+
+
+def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [case("numpy_function"), case("twin")]
+    prepare = worker.prepare
+
+    def prepare_flaky(one: Case, **options: Any) -> Prepared:
+        prepared = prepare(one, **options)
+        calls = iter(range(3))
+        segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
+        return Prepared(prepared.case, segments, prepared.checked)
+
+    monkeypatch.setattr(worker, "prepare", prepare_flaky)
+    answer = measure(*keys)
+    assert list(answer["samples"]) == keys[:1]
+    assert len(answer["samples"][keys[0]]) == 4
+    (failure,) = answer["failures"]
+    assert (failure["case"], failure["status"]) == (keys[1], "raised")
+    assert "StopIteration" in failure["reason"]
+
+
+def test_every_step_that_may_hang_is_announced_with_its_case() -> None:
+    keys = [case("native"), case("twin")]
+    events: list[Mapping[str, Any]] = []
+    measure(*keys, emit=events.append, rounds=2)
+    assert {event["event"] for event in events} == {"at"}
+    prepared, calibrated, timed = events[:2], events[2:4], events[4:]
+    assert [event["case"] for event in prepared] == keys
+    assert [event["case"] for event in calibrated] == keys
+    assert sorted(event["case"] for event in timed) == sorted(keys * 2)
+
+
+def plan(**axes: Any) -> dict[str, Any]:
+    return worker.plan({"axes": json.loads(json.dumps(asdict(Axes(**axes))))}, ignore)
+
+
+def test_a_plan_holds_cases_skips_catalogue_and_environment() -> None:
+    made = plan(ops=("negate",), variants=("native", "crashing", "autograph"), sizes=(4,))
+    assert case("native") in made["cases"]
+    assert case("crashing") in made["cases"]
+    reasons = {skip["case"]: skip["reason"] for skip in made["skips"]}
+    assert reasons[case("crashing", "backward")] == "crashing is for forward cases only"
+    assert "no python body" in reasons[case("autograph")]
+    assert set(made["catalogue"]["ops"]) == {"negate"}
+    assert made["environment"]["tensorflow"] == tf.__version__
+    assert made["environment"]["cores"] >= 1
+    assert json.loads(json.dumps(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("import nothing_of_this_name", "No module named"),
+        ("x = (", "never closed"),
+        ("", "does not hold what its name says"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, words: str
+) -> None:
+    name = f"broken_{len(content)}"  # modules are loaded once, so each has a name of its own
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / f"{name}.py").write_text(content, encoding="utf-8")
+    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
+    error = plan()["error"]
+    assert words in error
+    assert name in error
+
+
+def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
+    request = {"do": "verify", "case": case("native"), "finite_differences": False}
+    answers = io.StringIO()
+    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), answers)
+    events = [json.loads(line) for line in answers.getvalue().splitlines()]
+    assert [event["event"] for event in events] == ["ready", "at", "done", "at", "done"]
+    ready = events[0]["environment"]
+    assert ready["tensorflow"] == tf.__version__
+    assert ready["numpy"] == np.__version__
+    assert {"pid", "load", "cpu"} <= set(ready)
+    assert events[2]["checked"]["values"] == 0.0
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[Worker]:
+    """A real worker process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PATH_VARIABLE, str(EXTRAS))
+        with Worker(120.0) as one:
+            yield one
+
+
+def test_what_a_body_prints_does_not_reach_the_parent(process: Worker) -> None:
+    for mode in ("call", "eager"):
+        answer = process.ask({"do": "verify", "case": case("printing", mode=mode), "finite_differences": False})
+        assert answer["checked"]["values"] == 0.0
+
+
+def test_a_process_tells_what_a_resumed_run_is_compared_by(process: Worker) -> None:
+    assert process.environment["tensorflow"] == tf.__version__
+    assert process.environment["numpy"] == np.__version__
+    assert process.environment["pid"] != os.getpid()
+    assert "cpu" in process.environment
