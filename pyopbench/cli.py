@@ -23,7 +23,7 @@ from pyopbench.errors import BadInput, PyopbenchError
 from pyopbench.measure import Progress as Step
 from pyopbench.measure import measure
 from pyopbench.model import Axes, Failure
-from pyopbench.verify import Finding, verify_cases
+from pyopbench.verify import EVERYTHING, Finding, verify_cases
 
 EXIT_WRONG = 1
 EXIT_INTERRUPTED = 130
@@ -115,7 +115,7 @@ def run(
     """Measure ops in every variant, store the samples and write the decision report."""
     options = _read_judging(baseline, mix, min_effect)
     if resume is None:
-        axes = _read_axes(ops, variant, gradient, direction, mode, device, axis, quick)
+        axes = _read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, device, axis)
         settings = runs.QUICK if quick else runs.FULL
         changes: dict[str, Any] = {
             "seed": seed,
@@ -251,7 +251,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Show ops, variants and cases, and why a case cannot be."""
-    axes = _read_axes(ops, variant, gradient, direction, mode, None, axis, quick)
+    axes = _read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis)
     with err.status("asking TensorFlow"):
         plan = runs.ask_for_plan(axes)
     if as_json:
@@ -295,7 +295,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check values against NumPy, and gradients against the reference gradient and finite differences."""
-    axes = _read_axes(ops, variant, gradient, None, mode, None, axis, quick=False)
+    axes = _read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis)
     timeout_seconds = parse_duration(case_timeout)
     with err.status("verifying") as status:
         findings = verify_cases(
@@ -326,6 +326,7 @@ def version() -> None:
 
 
 def _read_axes(
+    default: Axes,
     ops: list[str] | None,
     variant: list[str] | None,
     gradient: list[str] | None,
@@ -333,7 +334,6 @@ def _read_axes(
     mode: list[str] | None,
     device: list[str] | None,
     axis: list[str] | None,
-    quick: bool,
 ) -> Axes:
     given = {
         "ops": split(ops or ()),
@@ -344,8 +344,7 @@ def _read_axes(
         "placements": split(device or ()),
     }
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value}
-    axes = replace(Axes(quick=quick), **chosen)
-    axes = apply_axes(axes, axis or ())
+    axes = apply_axes(replace(default, **chosen), axis or ())
     runs.check_axes(axes)
     return axes
 
@@ -366,7 +365,8 @@ def _read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> run
 
 
 def _print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    out.print(f"[italic]{escape(title)}[/]")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     rows = list(rows)
     for place, column in enumerate(columns):
         counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import NO_GRADIENT, Axes, Case, Failure, Op, Variant
@@ -46,20 +46,22 @@ def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) 
     chosen_variants = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
     for op_name, mode, dtype, placement in itertools.product(chosen_ops, axes.modes, axes.dtypes, axes.placements):
         op = ops[op_name]
-        for size, direction, variant_name in itertools.product(sizes_of(op, axes), axes.directions, chosen_variants):
-            for gradient in _gradients(axes, variants[variant_name], direction, mode):
-                yield Case(op_name, variant_name, gradient, direction, mode, dtype, size, placement)
+        for size, direction, name in itertools.product(sizes_of(op, axes), axes.directions, chosen_variants):
+            case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
+            for gradient in _gradients(axes, op, variants[name], case):
+                yield replace(case, gradient=gradient)
 
 
-def _gradients(axes: Axes, variant: Variant, direction: str, mode: str) -> tuple[str, ...]:
-    if direction == "forward":
+def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, ...]:
+    """Return the mechanisms to cover: those asked for, or the first that there is a way for."""
+    if case.direction == "forward":
         return (NO_GRADIENT,)
     if axes.gradients == ("all",):
         return variant.gradients
     if axes.gradients:
         return axes.gradients
-    working = [name for name in variant.gradients if mode in GRADIENTS[name].works_in]
-    return tuple(working[:1]) or variant.gradients[:1]
+    possible = (name for name in variant.gradients if why_not(op, variant, replace(case, gradient=name)) is None)
+    return (next(possible, variant.gradients[0]),)
 
 
 def why_not(op: Op, variant: Variant, case: Case) -> str | None:

@@ -7,7 +7,6 @@ work is done, so nothing has to be waited for; placements with a device of their
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -24,30 +23,13 @@ from pyopbench.checks import (
     central_differences,
     require_equal,
 )
-from pyopbench.errors import PyopbenchError, Unsupported, WrongResult
+from pyopbench.errors import Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
+from pyopbench.messages import describe_error
 from pyopbench.model import Body, Case, Op, Variant
 
 TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 """Which segments of a prepared case count for a direction."""
-
-LONGEST_REASON = 300
-
-UNTELLING = ("Graph execution error", "Detected at node", "Node: ", "in user code", "<stack traces", "Traceback (most")
-"""Beginnings of lines in TensorFlow's messages that do not say what went wrong; nor do indented lines, which are
-stack traces."""
-
-QUOTED_EXCEPTION = re.compile(r"\w*(?:Error|Exception|StopIteration): ")
-"""Beginning of the line in which TensorFlow quotes the exception of a callback's body or of AutoGraph."""
-
-CHANGING = (
-    (re.compile(r"\{\{function_node [^}]*\}\} "), ""),
-    (re.compile(r" ?\[Op:[^\]]*\]"), ""),
-    (re.compile(r"__inference_(?:__backward_)?([\w<>]+?)(?:_\d+)+(?!\w)(?:\[_XlaMustCompile[^\]]*\])?"), r"\1"),
-    (re.compile(r"\b(pyfunc_|PyopbenchDefun|PyopbenchGradient)\d+"), r"\1N"),
-    (re.compile(r"\b0x[0-9a-f]+"), "0x…"),
-)
-"""Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
 DIFFERENCE_SIZE = 4
 """Gradients are checked by finite differences at the smallest size of the op that is at least this."""
@@ -111,26 +93,6 @@ def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
         if not variant.speculative:
             raise
         raise Unsupported(f"{variant.name} does not work for {op.name}: {describe_error(error)}") from error
-
-
-def describe_error(error: BaseException) -> str:
-    """Return type and message of an error in one line that fits a table, without what differs from run to run."""
-    if isinstance(error, PyopbenchError):
-        return error.what
-    message = str(error)
-    for pattern, replacement in CHANGING:
-        message = pattern.sub(replacement, message)
-    text = _telling_line(type(error).__name__, message)
-    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
-
-
-def _telling_line(name: str, message: str) -> str:
-    lines = [line for line in message.splitlines() if line.strip()]
-    quoted = [line.strip() for line in lines if QUOTED_EXCEPTION.match(line.strip())]
-    if quoted:
-        return quoted[0]
-    telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[:1]
-    return f"{name}: {telling[0].strip()}" if telling else name
 
 
 def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:

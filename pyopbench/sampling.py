@@ -67,7 +67,7 @@ def measure_timer(clock: Clock) -> Timer:
     return Timer(middle, (upper - lower) / 2)
 
 
-def time_block(segments: Segments, calls: int, clock: Clock, timer: Timer) -> tuple[float, ...]:
+def measure_block(segments: Segments, calls: int, clock: Clock, timer: Timer) -> tuple[float, ...]:
     """Time `calls` calls in a row.
 
     One segment is stamped once around all calls. With two, every call is stamped before, between and after, because
@@ -104,10 +104,10 @@ def calibrate(segments: Segments, block_seconds: float, clock: Clock, timer: Tim
 
     The first call is not counted: it may still warm something up.
     """
-    time_block(segments, 1, clock, timer)
+    measure_block(segments, 1, clock, timer)
     calls = 1
     while True:
-        seconds = min(time_block(segments, calls, clock, timer))
+        seconds = min(measure_block(segments, calls, clock, timer))
         if seconds >= block_seconds or calls >= LARGEST_CALLS:
             return calls
         growth = min(max(1.1 * block_seconds / max(seconds, 1e-9), 1.1), LARGEST_GROWTH)

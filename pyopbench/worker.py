@@ -24,19 +24,20 @@ import tensorflow as tf
 from pyopbench import environment
 from pyopbench.catalogue import describe, load_ops, load_variants
 from pyopbench.errors import PyopbenchError, Unsupported, WrongResult
+from pyopbench.messages import describe_error
 from pyopbench.model import Axes, Case, Failure, Op, Variant
 from pyopbench.plan import make_plan, sizes_of
-from pyopbench.prepare import TIMED_SEGMENTS, Prepared, describe_error, prepare
+from pyopbench.prepare import TIMED_SEGMENTS, Prepared, prepare
 from pyopbench.sampling import (
     Block,
     Segments,
     Timer,
     balanced_orders,
     calibrate,
+    measure_block,
     measure_timer,
     quiet_garbage_collector,
     sample_rounds,
-    time_block,
 )
 
 Emit = Callable[[Mapping[str, Any]], None]
@@ -158,7 +159,7 @@ def _sample(
         return int(at(runner, lambda: calibrate(runners[runner], seconds, time.perf_counter, timer)))
 
     def timed(runner: str, segments: Segments, calls: int) -> tuple[float, ...]:
-        return tuple(at(runner, lambda: time_block(segments, calls, time.perf_counter, timer)))
+        return tuple(at(runner, lambda: measure_block(segments, calls, time.perf_counter, timer)))
 
     calls = {runner: calibrated(runner) for runner in runners}
     return sample_rounds(runners, calls, balanced_orders(len(runners), request["rounds"], rng), timed)
@@ -186,13 +187,13 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
 }
 
 
-def serve(requests: IO[str], answers: IO[str]) -> None:
+def serve(requests: IO[str], answers: IO[str], log: IO[str]) -> None:
     """Answer every request until the parent closes its end."""
 
     def emit(event: Mapping[str, Any]) -> None:
         if event["event"] == "at":  # what the log says from here on belongs to this case
-            sys.stderr.write(f"{event['case']}\n")
-            sys.stderr.flush()
+            log.write(f"{event['case']}\n")
+            log.flush()
         answers.write(json.dumps(event) + "\n")
         answers.flush()
 
@@ -220,7 +221,7 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    serve(requests, answers)
+    serve(requests, answers, sys.stderr)
 
 
 if __name__ == "__main__":

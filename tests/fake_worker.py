@@ -7,7 +7,7 @@
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
-plan stands in the file that `FAKE_WORKER_PLAN` names.
+plan stands in the file that `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers.
 """
 
 from __future__ import annotations
@@ -36,15 +36,21 @@ def emit(event: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def hang() -> None:
+    """Do nothing until the parent is gone, so that no process is left behind."""
+    sys.stdin.read()
+    sys.exit()
+
+
 def behave(case: str, variant: str) -> None:
     """Name the case and do what its variant says, unless that is to answer."""
     if variant == "silent":
-        signal.pause()
+        hang()
     sys.stderr.write(f"{case}\n")
     sys.stderr.flush()
     emit({"event": "at", "case": case})
-    if variant == "hanging":
-        signal.pause()
+    if variant == "hanging" and "FAKE_WORKER_HEALED" not in os.environ:
+        hang()
     if variant == "crashing":
         os.kill(os.getpid(), signal.SIGKILL)
     if variant == "exiting":

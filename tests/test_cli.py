@@ -1,7 +1,7 @@
 """The command line: what goes to stdout and stderr, exit codes, and that no input ends in a traceback.
 
 Most runs have a worker that measures nothing (fake_worker.py). Two whole runs at the end are real, in processes of
-their own: one whose variants misbehave in every way, and one that is interrupted, killed and resumed.
+their own: one whose variants misbehave in every way, and which is interrupted and resumed, and one of `verify`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from pyopbench.model import Case
 from test_launch import is_gone
 
 TESTS = Path(__file__).parent
-NUMBERS = ("report.html", "report.md", "decisions.json")
+REPORT = ("report.html", "report.md", "decisions.json")
 
 
 @dataclass(frozen=True)
@@ -271,7 +270,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert [line.split(",")[0] for line in progress[1:]] == ["launch 1 of 2", "launch 2 of 2"]
     assert ended.out.startswith("What to do")
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
-    assert {*NUMBERS, store.RUN_FILE, store.SAMPLES_FILE} == {path.name for path in folder.iterdir()}
+    assert {*REPORT, store.RUN_FILE, store.SAMPLES_FILE} == {path.name for path in folder.iterdir()}
 
 
 def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -303,7 +302,7 @@ def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
     assert measured == {stored.case("py_function_numpy"), stored.case("native")}
     again = call("report", tmp_path / "run", "--out", tmp_path / "again")
     assert (again.code, again.err) == (1, "")
-    for name in NUMBERS:
+    for name in REPORT:
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
 
 
@@ -396,20 +395,7 @@ PROGRAM = (sys.executable, "-c", "from pyopbench.cli import main; main()")
 TIMEOUT_SECONDS = 10
 MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
 BEHAVING = ("numpy_function", "twin", "printing")
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A run that has ended, and its folder."""
-
-    folder: Path
-    ended: Ended
-
-    @property
-    def failures(self) -> dict[str, dict[str, Any]]:
-        """Failures of launches, by variant."""
-        lines, _ = store.read_lines(self.folder)
-        return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
+GROUPS = tuple(f"negate/{family}/call/float32/4/cpu" for family in ("forward", "gradient"))
 
 
 def program(*arguments: object) -> Ended:
@@ -419,6 +405,57 @@ def program(*arguments: object) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
+def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
+    """Begin a run, and return when it has told that its second launch begins."""
+    process = subprocess.Popen(
+        [*command, "run", *map(str, arguments)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("launch 2 of 2"):
+            return process
+    raise AssertionError(f"ended with {process.wait()} before its second launch")
+
+
+def newest_worker(folder: Path) -> int:
+    launches = [line for line in store.read_lines(folder)[0] if line["kind"] == "launch"]
+    return int(launches[-1]["environment"]["pid"])
+
+
+def groups(folder: Path) -> list[tuple[int, str]]:
+    lines, _ = store.read_lines(folder)
+    return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that was interrupted in its second launch, and then resumed until it ended.
+
+    Attributes:
+        folder: of the run.
+        interrupted: how it ended the first time.
+        worker_was_gone: whether the worker had ended when the run had.
+        first: the groups that it had finished by then.
+        ended: how it ended when it was resumed.
+    """
+
+    folder: Path
+    interrupted: Ended
+    worker_was_gone: bool
+    first: list[tuple[int, str]]
+    ended: Ended
+
+    @property
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Failures of launches, by variant."""
+        lines, _ = store.read_lines(self.folder)
+        return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
+
+
 @pytest.fixture(scope="module")
 def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A run whose variants misbehave in every way, next to some that do not."""
@@ -426,7 +463,12 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     options = "--axis size=4 --direction forward,backward --baseline numpy_function --launches 2 --rounds 2"
     arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
-    return Finished(folder, program("run", *arguments, "--out", folder))
+    process = begin(PROGRAM, *arguments, "--out", folder)
+    worker = newest_worker(folder)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    interrupted = Ended(process.returncode, out, err)
+    return Finished(folder, interrupted, is_gone(worker), groups(folder), program("run", "--resume", folder))
 
 
 def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:
@@ -457,9 +499,7 @@ def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
 
 def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
     lines = [line for line in store.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
-    assert Counter((line["launch"], line["group"].split("/")[1]) for line in lines) == Counter(
-        [(0, "forward"), (0, "gradient"), (1, "forward"), (1, "gradient")]
-    )
+    assert {line["launch"] for line in lines} == {0, 1}
     for line in lines:
         forward = line["group"].split("/")[1] == "forward"
         measured = [Case.from_id(key).variant for key in line["samples"]]
@@ -483,72 +523,67 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     for stream in (misbehaved.ended.out, misbehaved.ended.err):
         for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
             assert words not in stream
-    assert [line.split(",")[0] for line in misbehaved.ended.err.splitlines()[1:]] == ["launch 1 of 2", "launch 2 of 2"]
+    assert misbehaved.ended.err.splitlines() == ["launch 2 of 2"]
 
 
 def test_verify_finds_a_planted_wrong_gradient() -> None:
-    ended = program(
-        *"verify negate --variant native,wrong_gradient --gradient all --mode call --axis dtype=float32 size=4".replace(
-            " size", " --axis size"
-        ).split()
-    )
+    axes = "negate --variant native,wrong_gradient --mode call --axis dtype=float32 --axis size=4 --gradient"
+    ended = program("verify", *axes.split(), "autodiff,custom_gradient")
     assert ended.code == 1
-    assert "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n" in ended.out
-    assert "gradient of input 0 differs at index [3]: expected -0.72793" in ended.out
-    assert "absl" not in ended.err
-    assert "1 right, " in ended.out
+    assert ended.err == ""
+    lines = ended.out.splitlines()
+    assert lines[0] == "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu"
+    assert lines[1].startswith("  gradient of input 0 differs at index [3]: expected -0.72793")
+    assert lines[2:] == ["1 right, 1 failed, 0 do not exist here"]
 
 
-def begin(*arguments: object) -> subprocess.Popen[str]:
-    """Begin a run, and return when it has told that its second launch begins."""
-    process = subprocess.Popen(
-        [*PROGRAM, "run", *map(str, arguments)],
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("launch 2 of 2"):
-            return process
-    raise AssertionError(f"ended with {process.wait()} before its second launch")
+def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(misbehaved: Finished) -> None:
+    assert misbehaved.interrupted.code == 130
+    assert misbehaved.interrupted.out == ""
+    assert f"continue: pyopbench run --resume {misbehaved.folder}" in misbehaved.interrupted.err
+    assert "Traceback" not in misbehaved.interrupted.err
+    assert sorted(misbehaved.first) == [(0, group) for group in GROUPS]
 
 
-def newest_worker(folder: Path) -> int:
-    launches = [line for line in store.read_lines(folder)[0] if line["kind"] == "launch"]
-    return int(launches[-1]["environment"]["pid"])
+def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> None:
+    assert misbehaved.worker_was_gone
 
 
-def groups(folder: Path) -> list[tuple[int, str]]:
-    lines, _ = store.read_lines(folder)
-    return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]
+def test_a_resumed_run_holds_every_group_of_every_launch_once(misbehaved: Finished) -> None:
+    assert groups(misbehaved.folder)[: len(misbehaved.first)] == misbehaved.first
+    assert sorted(groups(misbehaved.folder)) == [(number, group) for number in (0, 1) for group in GROUPS]
 
 
-def test_a_run_that_is_interrupted_and_killed_is_completed_by_resuming(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    axes = "negate --variant numpy_function,native --baseline numpy_function --direction forward --axis size=4,8"
-    interrupted = begin(*axes.split(), "--launches", 2, "--rounds", 2, "--out", folder)
-    worker = newest_worker(folder)
-    interrupted.send_signal(signal.SIGINT)
-    out, err = interrupted.communicate(timeout=60)
-    assert interrupted.returncode == 130
-    assert out == ""
-    assert f"continue: pyopbench run --resume {folder}" in err
-    assert "Traceback" not in err
-    assert is_gone(worker)
-    first = groups(folder)
-    assert sorted(launch for launch, _ in first)[:2] == [0, 0]
-    assert len(first) < 4
+def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:
+    lines, _ = store.read_lines(misbehaved.folder)
+    assert {failure["launch"] for line in lines for failure in line.get("failures", ())} == {0}
 
-    killed = begin("--resume", folder)
+
+WITH_FAKE_WORKER = f"""
+import sys
+from pyopbench import cli, launch
+launch.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
+cli.main()
+"""
+
+
+def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed in its second launch, of which one group hangs: what hung is not held against the case."""
+    sizes = (1, 2, 3)
+    cases = [stored.case("hanging" if size == 2 else "well", size=size) for size in sizes]
+    lines = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in cases)]
+    folder = stored.write(tmp_path / "run", stored.run(cases), lines)
+    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "--resume", folder)
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
+    assert store.read_lines(folder)[0][: len(lines)] == lines
+    assert (1, stored.group(size=2)) not in groups(folder)
 
-    ended = program("run", "--resume", folder)
-    assert ended.code == 0, ended.err
-    kinds = [f"negate/forward/call/float32/{size}/cpu" for size in (4, 8)]
-    assert sorted(groups(folder)) == [(launch, kind) for launch in (0, 1) for kind in kinds]
-    assert groups(folder)[: len(first)] == first
-    assert {*NUMBERS} <= {path.name for path in folder.iterdir()}
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
+    cli._measure(folder)
+    assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
+    assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]

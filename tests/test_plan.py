@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench.catalogue import load_variants
+from pyopbench.catalogue import load_ops, load_variants
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import Axes, Case, Op, Variant
 from pyopbench.plan import make_plan, sizes_of, why_not
@@ -240,3 +240,11 @@ def test_sizes_are_each_op_s_own(variants: dict[str, Variant]) -> None:
     ops = {"a": square(sizes=(1, 2)), "b": square(sizes=(5, 6))}
     plan = make_plan(Axes(variants=("native",), directions=("forward",)), ops, variants)
     assert [(case.op, case.size) for case in plan.cases] == [("a", 1), ("a", 2), ("b", 5), ("b", 6)]
+
+
+def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
+    """py_function's own gradient fails beside an output of whole numbers, so that op is trained with the next one."""
+    axes = Axes(ops=("sparse_conv_q", "sinh"), variants=("py_function",), directions=("backward",), quick=True)
+    made = make_plan(axes, load_ops(), load_variants())
+    assert {(case.op, case.gradient) for case in made.cases} == {("sparse_conv_q", "custom_gradient"), ("sinh", "tape")}
+    assert not made.skips

@@ -24,6 +24,7 @@ MEASURING = (
     "variants",
     "catalogue",
     "plan",
+    "messages",
     "checks",
     "prepare",
     "sampling",

@@ -17,10 +17,10 @@ from pyopbench.sampling import (
     Timer,
     balanced_orders,
     calibrate,
+    measure_block,
     measure_timer,
     quiet_garbage_collector,
     sample_rounds,
-    time_block,
 )
 
 READING = 2.0**-24
@@ -71,7 +71,7 @@ def test_the_timer_is_the_median_and_half_the_distance_between_quartiles() -> No
 def test_a_block_of_one_segment_lasts_what_its_calls_cost(calls: int) -> None:
     """Exactly: the clock is read twice around all calls, and what that costs is taken off."""
     clock = FakeClock()
-    assert time_block([clock.costing(2.0**-10)], calls, clock, TIMER) == (calls * 2.0**-10,)
+    assert measure_block([clock.costing(2.0**-10)], calls, clock, TIMER) == (calls * 2.0**-10,)
 
 
 @pytest.mark.parametrize("calls", [1, 7, 1000])
@@ -79,15 +79,15 @@ def test_a_block_of_two_segments_gives_each_its_own_seconds(calls: int) -> None:
     """Exactly: forward and backward take turns, and every call's readings are taken off."""
     clock, log = FakeClock(), list[str]()
     segments = [clock.costing(2.0**-10, log, "forward"), clock.costing(2.0**-12, log, "backward")]
-    assert time_block(segments, calls, clock, TIMER) == (calls * 2.0**-10, calls * 2.0**-12)
+    assert measure_block(segments, calls, clock, TIMER) == (calls * 2.0**-10, calls * 2.0**-12)
     assert log == ["forward", "backward"] * calls
 
 
 def test_what_costs_less_than_the_timer_costs_nothing() -> None:
     """Never a negative time: the timer was measured slower than it is now."""
     clock, slow = FakeClock(), Timer(1.0, 0.0)
-    assert time_block([clock.costing(0.5)], 1, clock, slow) == (0.0,)
-    assert time_block([clock.costing(0.5), clock.costing(4.0)], 2, clock, slow) == (0.0, 6.0 + 2 * READING)
+    assert measure_block([clock.costing(0.5)], 1, clock, slow) == (0.0,)
+    assert measure_block([clock.costing(0.5), clock.costing(4.0)], 2, clock, slow) == (0.0, 6.0 + 2 * READING)
 
 
 # Calibration
@@ -200,7 +200,7 @@ def test_rounds_say_for_each_block_where_it_stood() -> None:
     def time_one(name: str, segments: object, calls_of_block: int) -> tuple[float, ...]:
         timed.append(name)
         assert segments is runners[name]
-        return time_block(runners[name], calls_of_block, clock, TIMER)
+        return measure_block(runners[name], calls_of_block, clock, TIMER)
 
     blocks = sample_rounds(runners, calls, iter([(2, 0, 1), (1, 0, 2)]), time_one)
     assert timed == ["c", "a", "b", "b", "a", "c"]

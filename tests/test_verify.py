@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 import stored
 from pyopbench import launch
 from pyopbench.errors import BadInput
-from pyopbench.model import Axes, Case
-from pyopbench.verify import verify_cases
+from pyopbench.model import DTYPES, MODES, Axes, Case
+from pyopbench.verify import EVERYTHING, verify_cases
 
 LONG = 60.0
 
@@ -38,7 +39,7 @@ def requests(folder: Path, do: str) -> list[dict[str, Any]]:
     return [request for request in map(json.loads, lines) if request["do"] == do]
 
 
-def verify(axes: Axes = Axes()) -> list[tuple[str, str | None]]:  # noqa: B008 - frozen
+def verify(axes: Axes = EVERYTHING) -> list[tuple[str, str | None]]:
     """Return the case and the status of the failure of every finding."""
     findings = verify_cases(axes, LONG, lambda done, total: None)
     return [(finding.case, finding.failure.status if finding.failure else None) for finding in findings]
@@ -58,7 +59,7 @@ def test_every_case_has_a_finding_in_the_order_of_the_plan(folder: Path) -> None
 
 def test_a_finding_is_plain_data(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("wrong"))
-    right, wrong = (finding.as_dict() for finding in verify_cases(Axes(), LONG, lambda done, total: None))
+    right, wrong = (finding.as_dict() for finding in verify_cases(EVERYTHING, LONG, lambda done, total: None))
     assert json.loads(json.dumps(right)) == right
     assert right["checked"]["values"] == 0.0
     assert right["failure"] is None
@@ -69,7 +70,7 @@ def test_a_finding_is_plain_data(folder: Path) -> None:
 def test_progress_is_told_for_every_case(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
     told: list[tuple[int, int]] = []
-    verify_cases(Axes(), LONG, lambda done, total: told.append((done, total)))
+    verify_cases(EVERYTHING, LONG, lambda done, total: told.append((done, total)))
     assert told == [(0, 3), (1, 3), (2, 3)]
 
 
@@ -90,7 +91,7 @@ def test_the_two_smallest_quick_sizes_are_verified(folder: Path) -> None:
 
 def test_sizes_that_are_asked_for_are_all_verified(folder: Path) -> None:
     plan(folder, *(stored.case("well", size=size) for size in (1, 10, 100)), quick_sizes=[1])
-    assert len(verify(Axes(sizes=(1, 10, 100)))) == 3
+    assert len(verify(replace(EVERYTHING, sizes=(1, 10, 100)))) == 3
 
 
 def test_finite_differences_are_taken_at_the_smallest_size_alone(folder: Path) -> None:
@@ -102,14 +103,15 @@ def test_finite_differences_are_taken_at_the_smallest_size_alone(folder: Path) -
     ]
 
 
-def test_all_modes_dtypes_and_mechanisms_are_verified_unless_some_are_named(folder: Path) -> None:
+def test_everything_is_all_directions_modes_dtypes_and_mechanisms(folder: Path) -> None:
     plan(folder, stored.case("well"))
     verify()
-    verify(Axes(modes=("eager",), dtypes=("float64",), gradients=("tape",)))
-    asked = [request["axes"] for request in requests(folder, "plan")]
-    assert [axes["modes"] for axes in asked] == [["eager", "call"], ["eager"]]
-    assert [axes["dtypes"] for axes in asked] == [["float32", "float64"], ["float64"]]
-    assert [axes["gradients"] for axes in asked] == [["all"], ["tape"]]
+    (asked,) = requests(folder, "plan")
+    assert asked["axes"] == json.loads(json.dumps(asdict(EVERYTHING)))
+    assert set(EVERYTHING.modes) == set(MODES)
+    assert set(EVERYTHING.dtypes) == set(DTYPES)
+    assert EVERYTHING.gradients == ("all",)
+    assert set(EVERYTHING.directions) == {"forward", "backward"}
 
 
 def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:

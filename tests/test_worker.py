@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ import tensorflow as tf
 from pyopbench import worker
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.files import PATH_VARIABLE
-from pyopbench.launch import Worker
 from pyopbench.model import Axes, Case
 from pyopbench.prepare import Prepared
 
@@ -255,8 +253,8 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
 
 def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     request = {"do": "verify", "case": case("native"), "finite_differences": False}
-    answers = io.StringIO()
-    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), answers)
+    answers, log = io.StringIO(), io.StringIO()
+    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), answers, log)
     events = [json.loads(line) for line in answers.getvalue().splitlines()]
     assert [event["event"] for event in events] == ["ready", "at", "done", "at", "done"]
     ready = events[0]["environment"]
@@ -264,25 +262,4 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     assert ready["numpy"] == np.__version__
     assert {"pid", "load", "cpu"} <= set(ready)
     assert events[2]["checked"]["values"] == 0.0
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[Worker]:
-    """A real worker process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(PATH_VARIABLE, str(EXTRAS))
-        with Worker(120.0) as one:
-            yield one
-
-
-def test_what_a_body_prints_does_not_reach_the_parent(process: Worker) -> None:
-    for mode in ("call", "eager"):
-        answer = process.ask({"do": "verify", "case": case("printing", mode=mode), "finite_differences": False})
-        assert answer["checked"]["values"] == 0.0
-
-
-def test_a_process_tells_what_a_resumed_run_is_compared_by(process: Worker) -> None:
-    assert process.environment["tensorflow"] == tf.__version__
-    assert process.environment["numpy"] == np.__version__
-    assert process.environment["pid"] != os.getpid()
-    assert "cpu" in process.environment
+    assert log.getvalue() == f"{case('native')}\n" * 2

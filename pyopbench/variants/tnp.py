@@ -49,7 +49,7 @@ def _globals_read(code: types.CodeType) -> Iterator[str]:
 
 
 def _is_of_numpy(value: Any) -> bool:
-    if isinstance(value, np.ufunc):
+    if isinstance(value, np.ufunc):  # which say their module only in newer NumPy
         return True
     home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return hasattr(value, "__name__") and str(home).split(".")[0] == "numpy"
