@@ -185,7 +185,7 @@ def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = [case("numpy_function"), case("twin")]
+    keys = [case("numpy_function"), case("twin"), case("wrong_value")]
     prepare = worker.prepare
 
     def prepare_flaky(one: Case, **options: Any) -> Prepared:
@@ -198,7 +198,8 @@ def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.Monke
     answer = measure(*keys)
     assert list(answer["samples"]) == keys[:1]
     assert len(answer["samples"][keys[0]]) == 4
-    (failure,) = answer["failures"]
+    earlier, failure = answer["failures"]
+    assert (earlier["case"], earlier["status"]) == (keys[2], "wrong")
     assert (failure["case"], failure["status"]) == (keys[1], "raised")
     assert "StopIteration" in failure["reason"]
 
