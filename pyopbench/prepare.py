@@ -34,6 +34,10 @@ TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 DIFFERENCE_SIZE = 4
 """Gradients are checked by finite differences at the smallest size of the op that is at least this."""
 
+_checked_differences: dict[tuple[str, ...], float] = {}
+"""Errors by op, variant, mechanism, mode and dtype. They are taken at one small size whatever the size of the case, so
+that once in a process is enough; what failed is not in here, and fails again."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -100,17 +104,19 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
     function = _wrap(variant.build(op, case), variant, case.mode)
     reference = _reference(case.op, case.size, case.dtype)
     tensors = _constants(reference.inputs)
-    checked = Checked(_check_values(op, function(*tensors), reference, case.dtype))
-    _check_unchanged("input", tensors, reference.inputs)
     if case.direction == "forward":
-        return Prepared(case, (partial(function, *tensors),), checked)
+        call = partial(function, *tensors)
+        checked = Checked(_check_values(op, call(), reference, case.dtype))
+        _check_unchanged("input", tensors, reference.inputs)
+        return Prepared(case, (call,), checked)
     output_gradients = _constants(reference.output_gradients)
-    segments = _segments(op, function, tensors, output_gradients)
-    checked = replace(checked, gradient=_check_gradients(op, segments, reference, case.dtype))
+    forward, backward = segments = _segments(op, function, tensors, output_gradients)
+    values = _check_values(op, forward(), reference, case.dtype)
+    checked = Checked(values, _check_gradients(op, backward(), reference, case.dtype))
     _check_unchanged("input", tensors, reference.inputs)
     _check_unchanged("output gradient", output_gradients, reference.output_gradients)
     if finite_differences or checked.gradient is None:
-        checked = replace(checked, finite_difference=_check_differences(op, function, case.dtype))
+        checked = replace(checked, finite_difference=_differences(op, variant, case))
     return Prepared(case, segments, checked)
 
 
@@ -139,23 +145,17 @@ def _segments(
     watched = [tensors[i] for i in op.differentiable]
     recorded: list[Any] = [None, None]
 
-    def forward() -> None:
+    def forward() -> Any:
         with tf.GradientTape() as tape:
             tape.watch(watched)
             outputs = as_tuple(function(*tensors))
         recorded[0], recorded[1] = tape, [outputs[i] for i in op.floating_outputs]
+        return outputs
 
     def backward() -> Any:
         return recorded[0].gradient(recorded[1], watched, output_gradients=list(output_gradients))
 
     return forward, backward
-
-
-def _gradients(segments: Sequence[Callable[[], Any]]) -> list[Any]:
-    forward, backward = segments
-    forward()
-    # The gradient of a gather comes as IndexedSlices, which are no array before they are made one.
-    return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in backward()]
 
 
 def _check_values(op: Op, outputs: Any, reference: _Reference, dtype: str) -> float:
@@ -171,14 +171,18 @@ def _check_values(op: Op, outputs: Any, reference: _Reference, dtype: str) -> fl
     )
 
 
-def _check_gradients(op: Op, segments: Sequence[Callable[[], Any]], reference: _Reference, dtype: str) -> float | None:
-    found = _gradients(segments)
+def _check_gradients(op: Op, gradients: Sequence[Any], reference: _Reference, dtype: str) -> float | None:
     if reference.gradients is None:
         return None
     return max(
         require_equal(f"gradient of input {i}", got, expected, op.tolerance[dtype])
-        for i, got, expected in zip(op.differentiable, found, reference.gradients, strict=True)
+        for i, got, expected in zip(op.differentiable, _dense(gradients), reference.gradients, strict=True)
     )
+
+
+def _dense(gradients: Sequence[Any]) -> list[Any]:
+    # The gradient of a gather comes as IndexedSlices, which are no array before they are made one.
+    return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]
 
 
 def _check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) -> None:
@@ -188,10 +192,21 @@ def _check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) -
             raise WrongResult(f"{what} {i} is changed by the body: in a graph it writes to the tensor itself")
 
 
+def _differences(op: Op, variant: Variant, case: Case) -> float:
+    key = (case.op, case.variant, case.gradient, case.mode, case.dtype)
+    if key not in _checked_differences:
+        # A function of its own: one that has been traced for a second shape takes longer to call.
+        function = _wrap(variant.build(op, case), variant, case.mode)
+        _checked_differences[key] = _check_differences(op, function, case.dtype)
+    return _checked_differences[key]
+
+
 def _check_differences(op: Op, function: Body, dtype: str) -> float:
     size = min((size for size in op.sizes if size >= DIFFERENCE_SIZE), default=max(op.sizes))
     reference = _reference(op.name, size, dtype)
-    found = _gradients(_segments(op, function, _constants(reference.inputs), _constants(reference.output_gradients)))
+    forward, backward = _segments(op, function, _constants(reference.inputs), _constants(reference.output_gradients))
+    forward()
+    found = _dense(backward())
 
     def scalar(*arrays: Any) -> float:
         outputs = as_tuple(function(*_constants(arrays)))

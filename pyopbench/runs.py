@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
 QUICK = Settings(
-    seed=0, launches=6, rounds=4, block_seconds=0.004, budget_seconds=150.0, case_timeout_seconds=60.0
+    seed=0, launches=6, rounds=4, block_seconds=0.002, budget_seconds=170.0, case_timeout_seconds=60.0
 )  # fmt: skip
 FULL = Settings(seed=0, launches=10, rounds=8, block_seconds=0.01, budget_seconds=None, case_timeout_seconds=120.0)
 

@@ -157,14 +157,12 @@ def sample_rounds(
 
 @contextmanager
 def quiet_garbage_collector() -> Iterator[None]:
-    """Keep Python's garbage collector out of what is timed; what is alive now is not looked at again."""
+    """Keep Python's garbage collector out of what is timed."""
     was_enabled = gc.isenabled()
     gc.collect()
-    gc.freeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
         if was_enabled:
             gc.enable()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import gc
 import json
 import os
 import signal
@@ -198,6 +199,9 @@ def serve(requests: IO[str], answers: IO[str], log: IO[str]) -> None:
         answers.flush()
 
     tf.get_logger().setLevel("ERROR")
+    # TensorFlow itself is never garbage, and looking through it takes a tenth of a second each time.
+    gc.collect()
+    gc.freeze()
     versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
     for line in requests:

@@ -26,11 +26,13 @@ def put(monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
 
     def put(op: Op, **variant_changes: Any) -> None:
         module._reference.cache_clear()
+        module._checked_differences.clear()
         monkeypatch.setattr(module, "load_op", lambda name: op)
         monkeypatch.setattr(module, "load_variant", lambda name: replace(load_variant(name), **variant_changes))
 
     yield put
     module._reference.cache_clear()
+    module._checked_differences.clear()
 
 
 def refusal(case: Case, **options: Any) -> str:
@@ -294,6 +296,24 @@ def test_finite_differences_are_taken_at_a_small_size(put: Put) -> None:
     put(square(make_inputs=draw, sizes=(1, 2)))
     prepare(replace(NATIVE, size=1), finite_differences=True)
     assert drawn == [1000, 6, 1, 2]
+
+
+def test_finite_differences_are_taken_once_for_all_sizes_unless_they_failed(put: Put) -> None:
+    calls = []
+
+    def counted(x: Any) -> Any:
+        calls.append(tuple(x.shape))
+        return tf.square(x)
+
+    put(square(tensor=counted))
+    eager = replace(NATIVE, mode="eager")
+    first = prepare(eager, finite_differences=True).checked.finite_difference
+    taken = len(calls)
+    assert prepare(replace(eager, size=SIZE + 1), finite_differences=True).checked.finite_difference == first
+    assert len(calls) - taken < taken, "the second size evaluated the op at every moved point again"
+    put(square(numpy_gradient=gradient_of_a_mistake, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
+    for size in (SIZE, SIZE + 1):
+        assert "against finite differences" in refusal(replace(NATIVE, size=size), finite_differences=True)
 
 
 def test_without_a_reference_gradient_finite_differences_are_taken_anyway(put: Put) -> None:
