@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -32,7 +34,14 @@ class Candidate:
 
     def over(self, mix: Mix) -> Floats:
         """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
-        return self.log_ratios.reindex(columns=list(mix.needed)).dropna().to_numpy(dtype="float64")
+        return self._complete(mix).to_numpy(dtype="float64")
+
+    def log_gains(self, mix: Mix) -> pd.Series[float]:
+        """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
+        return pd.Series(-np.log(mix.cost(self.over(mix))), index=self._complete(mix).index)
+
+    def _complete(self, mix: Mix) -> pd.DataFrame:
+        return self.log_ratios.reindex(columns=list(mix.needed)).dropna()
 
     def lacks(self, mix: Mix) -> tuple[int, ...]:
         """Return the sizes that the mix draws on and no launch has."""
@@ -42,11 +51,21 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """Seconds today over seconds afterwards for one candidate: `log` over launches, at a corrected level."""
+    """Seconds today over seconds afterwards for one candidate: its logs by launch, at a corrected level."""
 
     candidate: Candidate
-    log: Estimate
+    logs: pd.Series[float]
     level: float
+
+    @cached_property
+    def log(self) -> Estimate:
+        """The mean of the logs over launches."""
+        return Estimate.of(self.logs.to_numpy())
+
+    def is_clearly_above(self, other: Gain, threshold: float) -> bool:
+        """Say whether this gain is more than `threshold` times the other's, paired by launch, at the same level."""
+        paired = Estimate.of((self.logs - other.logs).dropna().to_numpy())
+        return paired.interval(self.level)[0] > math.log(threshold)
 
     @property
     def label(self) -> str:
@@ -101,29 +120,36 @@ class Choice:
         return tuple(gain for gain in self.gains if not (gain.low > self.threshold or gain.high < self.threshold))
 
 
-def choose(candidates: Sequence[Candidate], mix: Mix, minimum_effect: float) -> Choice:
+def choose(candidates: Sequence[Candidate], mix: Mix, minimum_effect: float, preferred: str | None = None) -> Choice:
     """Choose among the candidates that some launch measured at every size the mix draws on.
 
     A candidate is clear if the lower bound of its gain is above one plus the minimum effect; the bounds hold for all
-    candidates at once (Bonferroni). From the clear one with the largest lower bound, the choice moves to the clear one
-    of least effort (then first by name) whose gain is no more than the minimum effect below it: a gain too small to
-    act on is too small to pay for with more work.
+    candidates at once (Bonferroni). The choice begins with the clear one of least effort (then first by name), and
+    moves on to one of more effort only where that is clearly faster still, paired by launch and by more than the
+    minimum effect: work has to be paid for by evidence.
+
+    Args:
+        candidates: what could be chosen.
+        mix: shares of today's time by size.
+        minimum_effect: a relative difference that is worth acting on.
+        preferred: the label to begin with if it is clear, such as the choice over all sizes when choosing at one.
     """
     covering = [candidate for candidate in candidates if len(candidate.over(mix))]
     level = 1 - stats.FAMILY_ERROR / max(len(covering), 1)
-    gains = [Gain(one, Estimate.of(-np.log(mix.cost(one.over(mix)))), level) for one in covering]
-    gains.sort(key=lambda gain: gain.label)
+    gains = sorted((Gain(one, one.log_gains(mix), level) for one in covering), key=lambda gain: gain.label)
     threshold = 1 + minimum_effect
-    action, gain = _pick(gains, threshold)
+    action, gain = _pick(gains, threshold, preferred)
     return Choice(action, gain, tuple(gains), threshold)
 
 
-def _pick(gains: Sequence[Gain], threshold: float) -> tuple[Action, Gain | None]:
+def _pick(gains: Sequence[Gain], threshold: float, preferred: str | None) -> tuple[Action, Gain | None]:
     clear = [gain for gain in gains if gain.low > threshold]
-    if clear:
-        surest = max(clear, key=lambda gain: gain.low)
-        near = [gain for gain in clear if gain.value * threshold >= surest.value]
-        gain = min(near, key=lambda gain: (gain.candidate.effort, gain.label))
-        return ("switch" if gain.candidate.kind == "callback" else "port"), gain
-    best = max(gains, key=lambda gain: gain.value, default=None)
-    return ("keep" if gains and all(gain.high < threshold for gain in gains) else "undecided"), best
+    if not clear:
+        best = max(gains, key=lambda gain: gain.value, default=None)
+        return ("keep" if gains and all(gain.high < threshold for gain in gains) else "undecided"), best
+    by_effort = sorted(clear, key=lambda gain: (gain.candidate.effort, gain.label))
+    picked = next((gain for gain in clear if gain.label == preferred), by_effort[0])
+    for gain in by_effort:
+        if gain.is_clearly_above(picked, threshold):
+            picked = gain
+    return ("switch" if picked.candidate.kind == "callback" else "port"), picked

@@ -115,7 +115,7 @@ def decide(comparison: Comparison, minimum_effect: float, calls: Mapping[int, fl
         gain=_finite(choice.gain.value if choice.gain else None),
         gain_low=_finite(choice.gain.low if choice.gain else None),
         gain_high=_finite(choice.gain.high if choice.gain else None),
-        ranges=_ranges(comparison, minimum_effect),
+        ranges=_ranges(comparison, minimum_effect, choice.label),
         crossovers=crossovers(comparison.curves, minimum_effect),
         flips=flips(choice, mix, comparison.baseline),
     )
@@ -156,12 +156,14 @@ def _unreachable(comparison: Comparison, calls: Iterable[int]) -> list[int]:
     return beyond if asked else []
 
 
-def _ranges(comparison: Comparison, minimum_effect: float) -> tuple[SizeRange, ...]:
+def _ranges(comparison: Comparison, minimum_effect: float, preferred: str | None = None) -> tuple[SizeRange, ...]:
     """Return the answer at each measured size, neighbours with the same answer in one range.
 
-    The gain of a range is that of its size with the least lower bound, so the range holds no worse one.
+    The choice over all sizes is left only where it is not clear, or another one is clearly faster. The gain of a range
+    is that of its size with the least lower bound, so the range holds no worse one.
     """
-    at = [(size, choose(comparison.candidates, even_mix((size,)), minimum_effect)) for size in comparison.seconds]
+    candidates, sizes = comparison.candidates, comparison.seconds
+    at = [(size, choose(candidates, even_mix((size,)), minimum_effect, preferred)) for size in sizes]
     return tuple(_range(answer, list(same)) for answer, same in groupby(at, key=lambda pair: pair[1].answer))
 
 

@@ -10,6 +10,9 @@ from pyopbench.comparison import Comparison
 from pyopbench.flips import settling
 from pyopbench.mix import Mix
 
+MOST_NAMED = 3
+"""Open candidates that a reason names; the verdicts list all of them."""
+
 
 def reason_of(choice: Choice, comparison: Comparison, mix: Mix) -> str:
     """Say what speaks for `choice`, and which numbers were missing when it was made."""
@@ -24,7 +27,10 @@ def _evidence(choice: Choice, baseline: str) -> str:
         best = _measured(choice.gain)
         return f"every measured variant stays below {border} the speed of {baseline}: the best is {best}"
     if choice.action == "undecided":
-        still_open = text.listing([_measured(gain) for gain in choice.open])
+        by_gain = sorted(choice.open, key=lambda gain: (-gain.value, gain.label))
+        named = [_measured(gain) for gain in by_gain[:MOST_NAMED]]
+        others = [text.count(len(by_gain) - MOST_NAMED, "other")] if len(by_gain) > MOST_NAMED else []
+        still_open = text.listing([*named, *others])
         return f"{still_open} may lie on either side of {border} the speed of {baseline}; {settling(choice)}"
     return f"{_measured(choice.gain)} against {baseline}{_passed_over(choice, choice.gain)}"
 
@@ -37,11 +43,12 @@ def _measured(gain: Gain) -> str:
 
 
 def _passed_over(choice: Choice, chosen: Gain) -> str:
-    """Name the fastest of the clear ones, where it lost to one that takes less work."""
+    """Name the fastest of the clear ones by its centre, where it was not chosen."""
     fastest = max((gain for gain in choice.gains if gain.low > choice.threshold), key=lambda gain: gain.value)
-    if fastest is chosen or fastest.candidate.effort <= chosen.candidate.effort:
+    if fastest is chosen or fastest.value <= chosen.value * choice.threshold:
         return ""
-    return f"; {_measured(fastest)} takes more work for too small a difference"
+    work = ", and takes more work" if fastest.candidate.effort > chosen.candidate.effort else ""
+    return f"; {_measured(fastest)} is not clearly faster than that{work}"
 
 
 def _missing(comparison: Comparison, mix: Mix) -> list[str]:

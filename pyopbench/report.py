@@ -102,7 +102,8 @@ def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
     for decision in judgement.decisions:
         gain = text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
         by_size = ("differs by size",) if len(decision.ranges) > 1 else ()
-        why = (decision.reason,) if decision.action == "undecided" else ()
+        # What would settle it is short; the reason names every candidate that is open.
+        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
         note = "; ".join((*place_of(decision, places), *by_size, *why))
         rows.append((decision.op, decision.use, decision.answer, gain, note))
     decisions = TerminalTable("What to do", ("op", "use", "answer", "gain", "note"), tuple(rows))

@@ -64,12 +64,36 @@ def test_no_candidate_is_undecided_and_has_no_gain() -> None:
     assert (choice_of().answer, choice_of().gain) == ("undecided", None)
 
 
-def test_less_effort_wins_within_the_minimum_effect_and_not_beyond() -> None:
+def test_more_effort_is_chosen_only_where_it_is_clearly_faster_by_more_than_the_minimum_effect() -> None:
     best = candidate("xla", 3.00, 3.001, 2.999, effort=4)
     near = candidate("tnp", 2.95, 2.951, 2.949, effort=2)
     far = candidate("numpy_function", 2.80, 2.801, 2.799, effort=0, kind="callback")
-    assert choice_of(best, near, far).label == "tnp"
+    assert choice_of(best, near).label == "tnp"
     assert choice_of(best, far).label == "xla"
+    assert choice_of(best, near, far).label == "tnp"
+
+
+def test_a_faster_centre_that_is_not_sure_to_be_faster_does_not_pay_for_more_effort() -> None:
+    sure = candidate("tnp", 2.0, 2.01, 1.99, effort=2)
+    unsure = candidate("xla", 2.1, 2.9, 2.3, effort=4)
+    assert choice_of(sure, unsure).label == "tnp"
+
+
+def test_candidates_are_compared_launch_by_launch() -> None:
+    """Both vary fourfold from launch to launch, and the ratio of the two hardly at all."""
+    slow = candidate("tnp", 4.0, 8.0, 16.0, 8.0, 6.0, 10.0, effort=2)
+    fast = candidate("xla", 4.81, 9.6, 19.2, 9.59, 7.2, 12.0, effort=4)
+    assert choice_of(slow, fast).label == "xla"
+
+
+def test_the_preferred_one_is_left_only_for_one_that_is_clearly_faster() -> None:
+    native, tnp = candidate("native", 3.0, 3.01, 2.99, effort=4), candidate("tnp", 3.02, 3.0, 3.01, effort=2)
+    assert choose([native, tnp], ONE_SIZE, 0.03, "native").label == "native"
+    assert choose([native, tnp], ONE_SIZE, 0.03).label == "tnp"
+    faster = candidate("tnp", 3.2, 3.21, 3.19, effort=2)
+    assert choose([native, faster], ONE_SIZE, 0.03, "native").label == "tnp"
+    slower_than_today = candidate("native", 0.9, 0.91, 0.89, effort=4)
+    assert choose([slower_than_today, tnp], ONE_SIZE, 0.03, "native").label == "tnp"
 
 
 def test_with_equal_effort_the_name_decides_whatever_the_order() -> None:

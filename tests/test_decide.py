@@ -258,3 +258,14 @@ def test_shuffled_rows_give_the_same_judgement_to_the_last_bit() -> None:
     assert found.verdicts == expected.verdicts
     assert found.decisions == expected.decisions
     pd.testing.assert_frame_equal(found.latencies, expected.latencies, check_exact=True)
+
+
+def test_a_size_at_which_another_port_is_hardly_faster_keeps_the_answer_of_the_whole() -> None:
+    """The other port is 1% faster at one size only: no reason to have two ports."""
+    bench = Bench(
+        {"py_function_numpy": 1e-4, "native": {1: 2e-5, 1000: 2e-5}, "xla": {1: 1.98e-5, 1000: 4e-5}},
+        sizes=(1, 1000),
+    )
+    (decision,) = judge(bench.run()).decisions
+    assert decision.answer == "port to native"
+    assert [(one.low, one.high, one.answer) for one in decision.ranges] == [(1, 1000, "port to native")]

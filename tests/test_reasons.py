@@ -29,10 +29,23 @@ def test_a_port_is_told_with_its_interval_and_launches() -> None:
     assert reason(candidate("native", 2.0, 2.0, 2.0)) == "native at 2.00× (2.00–2.00×, 3 launches) against today"
 
 
-def test_the_fastest_is_named_when_it_lost_to_less_work() -> None:
-    words = reason(candidate("native", 2.0, 2.0), candidate("xla", 2.01, 2.01, effort=5))
+def test_the_fastest_is_named_where_it_is_not_clearly_faster() -> None:
+    words = reason(candidate("native", 2.0, 2.01, 2.0), candidate("xla", 2.05, 2.5, 2.1, effort=5))
     assert words.startswith("native at 2.00×")
-    assert "xla at 2.01× (2.01–2.01×, 2 launches) takes more work for too small a difference" in words
+    assert "; xla at 2.21×" in words
+    assert words.endswith("is not clearly faster than that, and takes more work")
+
+
+def test_nothing_is_said_of_one_that_is_faster_by_less_than_the_minimum_effect() -> None:
+    words = reason(candidate("native", 2.0, 2.0), candidate("xla", 2.01, 2.01, effort=5))
+    assert "xla" not in words
+
+
+def test_an_undecided_op_names_three_open_candidates_and_counts_the_rest() -> None:
+    names = ("a", "b", "c", "d", "e")
+    words = reason(*(candidate(name, 0.5 + place, 2.0 + place) for place, name in enumerate(names)))
+    assert [name for name in names if f"{name} at " in words] == ["c", "d", "e"]
+    assert "2 others" in words
 
 
 def test_keep_tells_the_best() -> None:

@@ -258,10 +258,10 @@ def test_every_failure_and_verdict_is_in_json(judged, rendered):
 
 
 def test_the_terminal_table_says_where_and_why():
-    made = decision("sinh", action="undecided", choice=None, reason="too noisy", dtype="float64")
+    made = decision("sinh", action="undecided", choice=None, flips=("more launches",), dtype="float64")
     judged = plain()
     decisions, holes = report.terminal_tables(type(judged)(**{**vars(judged), "decisions": (made, *judged.decisions)}))
-    assert decisions.rows[0] == ("sinh", "inference", "undecided", "–", "float64; differs by size; too noisy")
+    assert decisions.rows[0] == ("sinh", "inference", "undecided", "–", "float64; differs by size; more launches")
     assert holes.rows == (("crashed", "1"), ("timeout", "6"), ("unsupported", "40"), ("wrong", "1"))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import weakref
 import itertools
+import weakref
 from collections import Counter
 from collections.abc import Callable
 
