@@ -28,8 +28,9 @@ class Settings:
     Attributes:
         seed: makes the order of groups and rounds repeatable.
         launches: worker processes, each of which gives one number for each case.
-        rounds: timed blocks of each case in a launch.
+        rounds: timed blocks of each case in a launch, at the most.
         block_seconds: about how long a block lasts.
+        group_seconds: about how long the rounds of one group may take in a launch; slow cases get fewer rounds.
         budget_seconds: no launch is begun that would probably end later than this; None for no limit.
         case_timeout_seconds: how long one case may be silent.
     """
@@ -38,6 +39,7 @@ class Settings:
     launches: int
     rounds: int
     block_seconds: float
+    group_seconds: float
     budget_seconds: float | None
     case_timeout_seconds: float
 
@@ -185,6 +187,7 @@ def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[s
         "seed": settings.seed,
         "rounds": settings.rounds,
         "block_seconds": settings.block_seconds,
+        "group_seconds": settings.group_seconds,
         # Once is enough for a check that does not depend on the launch, and it is the slow one.
         "finite_differences": launch == 0,
     }

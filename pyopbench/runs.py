@@ -22,9 +22,23 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
 QUICK = Settings(
-    seed=0, launches=6, rounds=4, block_seconds=0.002, budget_seconds=170.0, case_timeout_seconds=60.0
-)  # fmt: skip
-FULL = Settings(seed=0, launches=10, rounds=8, block_seconds=0.01, budget_seconds=None, case_timeout_seconds=120.0)
+    seed=0,
+    launches=6,
+    rounds=24,
+    block_seconds=0.0005,
+    group_seconds=0.2,
+    budget_seconds=170.0,
+    case_timeout_seconds=60.0,
+)
+FULL = Settings(
+    seed=0,
+    launches=10,
+    rounds=48,
+    block_seconds=0.0005,
+    group_seconds=0.6,
+    budget_seconds=None,
+    case_timeout_seconds=120.0,
+)
 
 RESULTS_FOLDER = Path("results")
 

@@ -31,6 +31,7 @@ SETTINGS: Shape = {
     "launches": WHOLE,
     "rounds": WHOLE,
     "block_seconds": NUMBER,
+    "group_seconds": NUMBER,
     "budget_seconds": (int, float, type(None)),
     "case_timeout_seconds": NUMBER,
     "quick": (bool,),

@@ -31,6 +31,7 @@ from pyopbench.plan import make_plan, sizes_of
 from pyopbench.prepare import TIMED_SEGMENTS, Prepared, prepare
 from pyopbench.sampling import (
     Block,
+    Calibration,
     Segments,
     Timer,
     balanced_orders,
@@ -38,6 +39,7 @@ from pyopbench.sampling import (
     measure_block,
     measure_timer,
     quiet_garbage_collector,
+    rounds_within,
     sample_rounds,
 )
 
@@ -155,15 +157,19 @@ def _sample(
         except Exception as error:
             raise RunnerFailed(runner) from error
 
-    def calibrated(runner: str) -> int:
+    def calibrated(runner: str) -> Calibration:
         seconds = float(request["block_seconds"])
-        return int(at(runner, lambda: calibrate(runners[runner], seconds, time.perf_counter, timer)))
+        found: Calibration = at(runner, lambda: calibrate(runners[runner], seconds, time.perf_counter, timer))
+        return found
 
     def timed(runner: str, segments: Segments, calls: int) -> tuple[float, ...]:
         return tuple(at(runner, lambda: measure_block(segments, calls, time.perf_counter, timer)))
 
-    calls = {runner: calibrated(runner) for runner in runners}
-    return sample_rounds(runners, calls, balanced_orders(len(runners), request["rounds"], rng), timed)
+    calibrations = {runner: calibrated(runner) for runner in runners}
+    round_seconds = sum(calibration.seconds for calibration in calibrations.values())
+    rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
+    calls = {runner: calibration.calls for runner, calibration in calibrations.items()}
+    return sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
 
 
 def _samples(blocks: list[Block], case: Case) -> list[list[float]]:

@@ -18,6 +18,7 @@ SETTINGS: dict[str, Any] = {
     "launches": 2,
     "rounds": 2,
     "block_seconds": 0.01,
+    "group_seconds": 0.5,
     "budget_seconds": None,
     "case_timeout_seconds": 60.0,
     "quick": False,

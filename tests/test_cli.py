@@ -250,6 +250,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "launches": 3,
         "rounds": 1,
         "block_seconds": runs.QUICK.block_seconds,
+        "group_seconds": runs.QUICK.group_seconds,
         "budget_seconds": 120.0,
         "case_timeout_seconds": 90.0,
         "quick": True,

@@ -82,9 +82,16 @@ def test_every_group_of_every_launch_is_measured_once(folder: Path) -> None:
 
 def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
     plan(folder, "well", sizes=(1,))
-    measure.measure(folder, settings(seed=5, rounds=3, block_seconds=0.25), ignore)
+    measure.measure(folder, settings(seed=5, rounds=3, block_seconds=0.25, group_seconds=0.75), ignore)
     requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    same = {"do": "measure", "cases": [stored.case("well")], "seed": 5, "rounds": 3, "block_seconds": 0.25}
+    same = {
+        "do": "measure",
+        "cases": [stored.case("well")],
+        "seed": 5,
+        "rounds": 3,
+        "block_seconds": 0.25,
+        "group_seconds": 0.75,
+    }
     assert requests == [
         {**same, "launch": 0, "finite_differences": True},
         {**same, "launch": 1, "finite_differences": False},

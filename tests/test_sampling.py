@@ -21,6 +21,7 @@ from pyopbench.sampling import (
     measure_block,
     measure_timer,
     quiet_garbage_collector,
+    rounds_within,
     sample_rounds,
 )
 
@@ -97,23 +98,45 @@ def test_what_costs_less_than_the_timer_costs_nothing() -> None:
 @pytest.mark.parametrize("seconds", [1e-7, 3e-6, 4e-4, 0.004])
 def test_a_calibrated_block_is_long_enough_and_not_much_longer(seconds: float) -> None:
     clock = FakeClock()
-    calls = calibrate([clock.costing(seconds)], 0.005, clock, TIMER)
+    calls = calibrate([clock.costing(seconds)], 0.005, clock, TIMER).calls
     assert 0.005 <= calls * seconds < 0.005 * 1.25 + seconds
 
 
 def test_a_block_is_as_long_in_its_shortest_segment() -> None:
     clock = FakeClock()
-    calls = calibrate([clock.costing(0.001), clock.costing(0.00001)], 0.005, clock, TIMER)
+    calls = calibrate([clock.costing(0.001), clock.costing(0.00001)], 0.005, clock, TIMER).calls
     assert 0.005 <= calls * 0.00001 < 0.0065
 
 
 def test_one_call_is_enough_where_it_is_long_enough() -> None:
     """The first call is a warm-up and is not looked at: here only it is long."""
     clock = FakeClock()
-    assert calibrate([clock.costing(0.005 + 1e-9)], 0.005, clock, TIMER) == 1
+    assert calibrate([clock.costing(0.005 + 1e-9)], 0.005, clock, TIMER).calls == 1
     costs = itertools.chain([1.0], itertools.repeat(0.001))
     first_is_slow = lambda: setattr(clock, "now", clock.now + next(costs))  # noqa: E731
-    assert calibrate([first_is_slow], 0.005, clock, TIMER) >= 5
+    assert calibrate([first_is_slow], 0.005, clock, TIMER).calls >= 5
+
+
+def test_a_block_is_long_enough_for_its_timer() -> None:
+    """A timer of 1 ms may take a ten-thousandth of a block: 10 s, whatever was asked for."""
+    clock, slow = FakeClock(), Timer(0.001, 0.0)
+    assert calibrate([clock.costing(1.0)], 0.005, clock, slow).calls >= 10
+    both = calibrate([clock.costing(1.0), clock.costing(1.0)], 0.005, clock, slow)
+    assert both.calls == 1, "with a stamp at every call more calls dilute nothing"
+
+
+def test_calibration_tells_how_long_a_block_takes_in_all_segments() -> None:
+    clock = FakeClock()
+    found = calibrate([clock.costing(0.5), clock.costing(0.25)], 0.25, clock, Timer(READING, 0.0))
+    assert (found.calls, found.seconds) == (1, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("round_seconds", "most", "expected"),
+    [(0.1, 48, 10), (0.11, 48, 8), (0.01, 48, 48), (5.0, 48, 4), (5.0, 2, 2), (0.01, 1, 1), (0.01, 7, 6), (0.0, 8, 8)],
+)
+def test_rounds_are_as_many_as_there_is_time_for_and_even(round_seconds: float, most: int, expected: int) -> None:
+    assert rounds_within(round_seconds, 1.0, most) == expected
 
 
 def blocks_of_calibration(seconds: float, block_seconds: float) -> list[int]:
@@ -131,7 +154,7 @@ def blocks_of_calibration(seconds: float, block_seconds: float) -> list[int]:
         counts[-1] += 1
         clock.now += seconds
 
-    assert calibrate([call], block_seconds, clock, TIMER) == max(counts)
+    assert calibrate([call], block_seconds, clock, TIMER).calls == max(counts)
     return [count for count in counts if count]
 
 

@@ -47,6 +47,7 @@ def measure(*cases: str, **changes: Any) -> dict[str, Any]:
         "seed": 0,
         "rounds": 4,
         "block_seconds": 1e-6,
+        "group_seconds": 60.0,
         "finite_differences": False,
         **changes,
     }
