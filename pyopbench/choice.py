@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ import pandas as pd
 from pyopbench import stats
 from pyopbench.mix import Floats, Mix
 from pyopbench.model import Action
+from pyopbench.spread import UNKNOWN, Spread, usual_spread
 from pyopbench.stats import Estimate
 
 
@@ -51,20 +52,25 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """Seconds today over seconds afterwards for one candidate: its logs by launch, at a corrected level."""
+    """Seconds today over seconds afterwards for one candidate: its logs by launch, at a corrected level.
+
+    `usual` is the spread between launches that is usual among the gains of the report.
+    """
 
     candidate: Candidate
     logs: pd.Series[float]
     level: float
+    usual: Spread
 
     @cached_property
     def log(self) -> Estimate:
         """The mean of the logs over launches."""
-        return Estimate.of(self.logs.to_numpy())
+        return replace(Estimate.of(self.logs.to_numpy()), usual=self.usual)
 
     def is_clearly_above(self, other: Gain, threshold: float) -> bool:
         """Say whether this gain is more than `threshold` times the other's, paired by launch, at the same level."""
-        paired = Estimate.of((self.logs - other.logs).dropna().to_numpy())
+        # Of two candidates the spread is much like that of one and the baseline: all are ratios within a launch.
+        paired = replace(Estimate.of((self.logs - other.logs).dropna().to_numpy()), usual=self.usual)
         return paired.interval(self.level)[0] > math.log(threshold)
 
     @property
@@ -120,7 +126,16 @@ class Choice:
         return tuple(gain for gain in self.gains if not (gain.low > self.threshold or gain.high < self.threshold))
 
 
-def choose(candidates: Sequence[Candidate], mix: Mix, minimum_effect: float, preferred: str | None = None) -> Choice:
+@dataclass(frozen=True)
+class Rules:
+    """How to choose: the minimum effect, the spread that is usual, and the label to begin with if it is clear."""
+
+    minimum_effect: float
+    usual: Spread = UNKNOWN
+    preferred: str | None = None
+
+
+def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
     """Choose among the candidates that some launch measured at every size the mix draws on.
 
     A candidate is clear if the lower bound of its gain is above one plus the minimum effect; the bounds hold for all
@@ -131,15 +146,20 @@ def choose(candidates: Sequence[Candidate], mix: Mix, minimum_effect: float, pre
     Args:
         candidates: what could be chosen.
         mix: shares of today's time by size.
-        minimum_effect: a relative difference that is worth acting on.
-        preferred: the label to begin with if it is clear, such as the choice over all sizes when choosing at one.
+        rules: how to choose.
     """
     covering = [candidate for candidate in candidates if len(candidate.over(mix))]
     level = 1 - stats.FAMILY_ERROR / max(len(covering), 1)
-    gains = sorted((Gain(one, one.log_gains(mix), level) for one in covering), key=lambda gain: gain.label)
-    threshold = 1 + minimum_effect
-    action, gain = _pick(gains, threshold, preferred)
+    gains = sorted((Gain(one, one.log_gains(mix), level, rules.usual) for one in covering), key=lambda gain: gain.label)
+    threshold = 1 + rules.minimum_effect
+    action, gain = _pick(gains, threshold, rules.preferred)
     return Choice(action, gain, tuple(gains), threshold)
+
+
+def usual_gain_spread(choices: Iterable[tuple[Sequence[Candidate], Mix]]) -> Spread:
+    """Return the spread between launches that is usual among the gains of many choices."""
+    logs = (candidate.log_gains(mix) for candidates, mix in choices for candidate in candidates)
+    return usual_spread((estimate.deviation, estimate.n) for estimate in (Estimate.of(gains) for gains in logs))
 
 
 def _pick(gains: Sequence[Gain], threshold: float, preferred: str | None) -> tuple[Action, Gain | None]:

@@ -105,9 +105,7 @@ def run(
     mix: MixFile = None,
     min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
     launches: Annotated[int | None, typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
-    rounds: Annotated[
-        int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")
-    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
     budget: Annotated[str | None, typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,

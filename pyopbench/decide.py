@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench import stats
-from pyopbench.choice import Choice, choose
+from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
 from pyopbench.comparison import Comparison, compare, settings_of
 from pyopbench.crossovers import crossovers
 from pyopbench.errors import BadInput
@@ -78,9 +78,9 @@ def judge(
     baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     paired = stats.paired_logs(frame, baselines)
     verdicts = verdicts_of(paired, baselines, minimum_effect)
-    decisions = tuple(
-        decide(compare(run, setting, latencies, paired, baseline), minimum_effect, mix) for setting in settings_of(run)
-    )
+    comparisons = [compare(run, setting, latencies, paired, baseline) for setting in settings_of(run)]
+    rulebook = rulebook_of(comparisons, minimum_effect, mix)
+    decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
     return Judgement(run, baseline, minimum_effect, mix, latencies, verdicts, decisions)
 
 
@@ -97,17 +97,43 @@ def _check(run: Run, baseline: str, minimum_effect: float) -> None:
         raise BadInput("the minimum effect is out of range", received=minimum_effect, legal="0 to below 1; 0.03 is 3%")
 
 
-def decide(comparison: Comparison, minimum_effect: float, calls: Mapping[int, float] | None) -> Decision:
+@dataclass(frozen=True)
+class Rulebook:
+    """What all decisions of a report have in common.
+
+    Attributes:
+        over_mix: how to choose over the mix; the spread is what is usual there.
+        at_size: how to choose at one size; the same.
+        calls: size -> how often it is called; None for shares that are even over the log of the size.
+    """
+
+    over_mix: Rules
+    at_size: Rules
+    calls: Mapping[int, float] | None
+
+
+def rulebook_of(
+    comparisons: Sequence[Comparison], minimum_effect: float, calls: Mapping[int, float] | None
+) -> Rulebook:
+    """Return the rules by which to decide, with the spreads that are usual among all comparisons."""
+    reachable = [one for one in comparisons if one.seconds and not _unreachable(one, calls or {})]
+    over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
+    at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
+    return Rulebook(Rules(minimum_effect, over_mix), Rules(minimum_effect, at_size), calls)
+
+
+def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
     """Decide in one setting, over the mix and at every measured size."""
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
-    unreachable = _unreachable(comparison, calls or {})
+    unreachable = _unreachable(comparison, rulebook.calls or {})
     if unreachable:
         missing = comparison.missing(comparison.baseline, unreachable)
         undecided = _undecided(comparison, f"{missing}, which the mix asks for")
-        return replace(undecided, ranges=_ranges(comparison, minimum_effect))
-    mix = _mix(comparison, calls)
-    choice = choose(comparison.candidates, mix, minimum_effect)
+        return replace(undecided, ranges=_ranges(comparison, rulebook.at_size))
+    mix = _mix(comparison, rulebook.calls)
+    choice = choose(comparison.candidates, mix, rulebook.over_mix)
+    at_size = replace(rulebook.at_size, preferred=choice.label)
     return replace(
         _undecided(comparison, reason_of(choice, comparison, mix)),
         action=choice.action,
@@ -115,8 +141,8 @@ def decide(comparison: Comparison, minimum_effect: float, calls: Mapping[int, fl
         gain=_finite(choice.gain.value if choice.gain else None),
         gain_low=_finite(choice.gain.low if choice.gain else None),
         gain_high=_finite(choice.gain.high if choice.gain else None),
-        ranges=_ranges(comparison, minimum_effect, choice.label),
-        crossovers=crossovers(comparison.curves, minimum_effect),
+        ranges=_ranges(comparison, at_size),
+        crossovers=crossovers(comparison.curves, at_size.minimum_effect),
         flips=flips(choice, mix, comparison.baseline),
     )
 
@@ -156,14 +182,14 @@ def _unreachable(comparison: Comparison, calls: Iterable[int]) -> list[int]:
     return beyond if asked else []
 
 
-def _ranges(comparison: Comparison, minimum_effect: float, preferred: str | None = None) -> tuple[SizeRange, ...]:
+def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:
     """Return the answer at each measured size, neighbours with the same answer in one range.
 
     The choice over all sizes is left only where it is not clear, or another one is clearly faster. The gain of a range
     is that of its size with the least lower bound, so the range holds no worse one.
     """
     candidates, sizes = comparison.candidates, comparison.seconds
-    at = [(size, choose(candidates, even_mix((size,)), minimum_effect, preferred)) for size in sizes]
+    at = [(size, choose(candidates, even_mix((size,)), rules)) for size in sizes]
     return tuple(_range(answer, list(same)) for answer, same in groupby(at, key=lambda pair: pair[1].answer))
 
 

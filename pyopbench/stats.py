@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import special
+
+from pyopbench.spread import UNKNOWN, Spread, usual_spread
 
 LEVEL = 0.95
 """Level of every interval that is shown for itself."""
@@ -40,11 +42,13 @@ class Estimate:
         mean: mean over launches; nan if there are none.
         deviation: standard deviation between launches (n - 1 in the denominator); nan for fewer than two.
         n: launches.
+        usual: the spread that is usual in the run, towards which `deviation` is moved.
     """
 
     mean: float
     deviation: float
     n: int
+    usual: Spread = UNKNOWN
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Estimate:
@@ -54,21 +58,31 @@ class Estimate:
         return cls(mean, float(array.std(ddof=1)) if array.size > 1 else math.nan, int(array.size))
 
     @property
+    def degrees(self) -> float:
+        """The degrees of freedom of the spread: of these launches, and of what is usual."""
+        return self.n - 1 + self.usual.degrees
+
+    @property
+    def moderated(self) -> float:
+        """The standard deviation between launches, moved towards what is usual; nan for fewer than two launches."""
+        return math.sqrt(self.usual.moderate(self.deviation**2, self.n - 1)) if self.n > 1 else math.nan
+
+    @property
     def standard_error(self) -> float:
         """The standard error of the mean; nan for fewer than two launches."""
-        return self.deviation / math.sqrt(self.n) if self.n > 1 else math.nan
+        return self.moderated / math.sqrt(self.n) if self.n > 1 else math.nan
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the ends of the t interval with n - 1 degrees of freedom; nan for fewer than two launches."""
+        """Return the ends of the t interval; nan for fewer than two launches."""
         if self.n < 2:
             return math.nan, math.nan
-        half = float(special.stdtrit(self.n - 1, (1 + level) / 2)) * self.standard_error
+        half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
         return self.mean - half, self.mean + half
 
     def effect_p(self, delta: float) -> float:
         """Return the smallest a at which the interval of level 1 - a excludes [-delta, delta] or lies inside it.
 
-        The interval reaches t(1 - a/2, n - 1) standard errors to each side of the mean, and the nearer end of
+        The interval reaches t(1 - a/2) standard errors to each side of the mean, and the nearer end of
         [-delta, delta] is `||mean| - delta|` away. Below 0.05 the interval of 95% has left the border behind: on the
         outside the mean differs by more than delta, on the inside by less.
 
@@ -83,7 +97,7 @@ class Estimate:
         distance = abs(abs(self.mean) - delta)
         if self.standard_error == 0:
             return 0.0 if distance > 0 else 1.0
-        return float(2 * special.stdtr(self.n - 1, -distance / self.standard_error))
+        return float(2 * special.stdtr(self.degrees, -distance / self.standard_error))
 
     def launches_to_clear(self, border: float, level: float) -> int | None:
         """Return about how many launches would take the interval clear of `border`, if mean and spread stay.
@@ -95,7 +109,8 @@ class Estimate:
         if self.n < 2:
             return None
         launches = np.arange(2, MOST_LAUNCHES + 1)
-        half = special.stdtrit(launches - 1, (1 + level) / 2) * self.deviation / np.sqrt(launches)
+        degrees = launches - 1 + self.usual.degrees
+        half = special.stdtrit(degrees, (1 + level) / 2) * self.moderated / np.sqrt(launches)
         enough = launches[half < abs(self.mean - border)]
         return int(enough[0]) if enough.size else None
 
@@ -155,6 +170,12 @@ def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataF
 def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:
     """Return the estimate over launches of each case, from `launch_logs` or `paired_logs`."""
     return {str(case): Estimate.of(values.to_numpy()) for case, values in logs.groupby("case", observed=True)["value"]}
+
+
+def moderated(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Return estimates whose spread is moved towards what is usual among them."""
+    usual = usual_spread((estimate.deviation, estimate.n) for estimate in estimates)
+    return [replace(estimate, usual=usual) for estimate in estimates]
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -25,7 +25,7 @@ def verdicts_of(paired: pd.DataFrame, baselines: Mapping[str, str], minimum_effe
         One verdict per case of `baselines`, in their order.
     """
     found = stats.estimates(paired)
-    estimates = [found.get(case, Estimate.of([])) for case in baselines]
+    estimates = stats.moderated([found.get(case, Estimate.of([])) for case in baselines])
     delta = math.log1p(minimum_effect)
     adjusted = stats.holm([estimate.effect_p(delta) for estimate in estimates])
     return tuple(

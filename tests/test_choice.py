@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.choice import Candidate, Choice, choose
+from pyopbench.choice import Candidate, Choice, Rules, choose
 from pyopbench.mix import even_mix
 
 ONE_SIZE = even_mix((10,))
@@ -20,7 +20,7 @@ def candidate(label: str, *gains: float, kind: str = "port", effort: float = 1) 
 
 
 def choice_of(*candidates: Candidate) -> Choice:
-    return choose(candidates, ONE_SIZE, 0.03)
+    return choose(candidates, ONE_SIZE, Rules(0.03))
 
 
 def test_a_clear_port_is_chosen_and_its_interval_is_corrected_for_the_candidates() -> None:
@@ -88,12 +88,12 @@ def test_candidates_are_compared_launch_by_launch() -> None:
 
 def test_the_preferred_one_is_left_only_for_one_that_is_clearly_faster() -> None:
     native, tnp = candidate("native", 3.0, 3.01, 2.99, effort=4), candidate("tnp", 3.02, 3.0, 3.01, effort=2)
-    assert choose([native, tnp], ONE_SIZE, 0.03, "native").label == "native"
-    assert choose([native, tnp], ONE_SIZE, 0.03).label == "tnp"
+    assert choose([native, tnp], ONE_SIZE, Rules(0.03, preferred="native")).label == "native"
+    assert choose([native, tnp], ONE_SIZE, Rules(0.03)).label == "tnp"
     faster = candidate("tnp", 3.2, 3.21, 3.19, effort=2)
-    assert choose([native, faster], ONE_SIZE, 0.03, "native").label == "tnp"
+    assert choose([native, faster], ONE_SIZE, Rules(0.03, preferred="native")).label == "tnp"
     slower_than_today = candidate("native", 0.9, 0.91, 0.89, effort=4)
-    assert choose([slower_than_today, tnp], ONE_SIZE, 0.03, "native").label == "tnp"
+    assert choose([slower_than_today, tnp], ONE_SIZE, Rules(0.03, preferred="native")).label == "tnp"
 
 
 def test_with_equal_effort_the_name_decides_whatever_the_order() -> None:
@@ -110,7 +110,7 @@ def test_a_fast_but_uncertain_candidate_does_not_stand_in_for_a_sure_one() -> No
 def test_only_launches_with_every_size_count() -> None:
     mix = even_mix((10, 100))
     logs = pd.DataFrame({10: -np.log([2.0, 2.0, 9.0]), 100: [-math.log(2), -math.log(2), math.nan]})
-    gain = choose([Candidate("native", "port", 1, logs)], mix, 0.03).gain
+    gain = choose([Candidate("native", "port", 1, logs)], mix, Rules(0.03)).gain
     assert gain is not None
     assert gain.log.n == 2
     assert gain.value == pytest.approx(2)
@@ -120,14 +120,14 @@ def test_a_candidate_without_some_size_is_none_for_the_mix() -> None:
     mix = even_mix((10, 100))
     lacking = Candidate("native", "port", 1, pd.DataFrame({10: [-1.0, -1.0, -1.0]}))
     assert lacking.lacks(mix) == (100,)
-    assert choose([lacking], mix, 0.03).gains == ()
-    assert choose([lacking], even_mix((10,)), 0.03).label == "native"
+    assert choose([lacking], mix, Rules(0.03)).gains == ()
+    assert choose([lacking], even_mix((10,)), Rules(0.03)).label == "native"
 
 
 def test_the_gain_over_a_mix_is_time_today_over_time_afterwards() -> None:
     """By hand: half the time at each size, twice as fast at one and half as fast at the other: 1 / 1.25."""
     logs = pd.DataFrame({10: [-math.log(2)] * 2, 100: [math.log(2)] * 2})
-    gain = choose([Candidate("native", "port", 1, logs)], even_mix((10, 100)), 0.03).gain
+    gain = choose([Candidate("native", "port", 1, logs)], even_mix((10, 100)), Rules(0.03)).gain
     assert gain is not None
     assert gain.value == pytest.approx(1 / 1.25)
 
@@ -141,5 +141,5 @@ def test_a_port_that_is_not_worth_it_is_rarely_advised() -> None:
     for run in ratios:
         frames = [pd.DataFrame(logs, columns=[10, 100]) for logs in run]
         candidates = [Candidate(f"c{i}", "port", i, logs) for i, logs in enumerate(frames)]
-        advised += choose(candidates, mix, 0.03).action == "port"
+        advised += choose(candidates, mix, Rules(0.03)).action == "port"
     assert advised <= runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)

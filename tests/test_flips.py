@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.choice import Candidate, Choice, choose
+from pyopbench.choice import Candidate, Choice, Rules, choose
 from pyopbench.flips import break_even_share, flips, settling
 from pyopbench.mix import Mix, calls_mix, even_mix
 
@@ -28,7 +28,7 @@ def mix_with(shares: list[float]) -> Mix:
 
 
 def choose_over(mix: Mix, *candidates: Candidate) -> Choice:
-    return choose(candidates, mix, 0.03)
+    return choose(candidates, mix, Rules(0.03))
 
 
 def first_number(sentence: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pyopbench.choice import Candidate, choose
+from pyopbench.choice import Candidate, Rules, choose
 from pyopbench.comparison import Comparison, Setting
 from pyopbench.mix import even_mix
 from pyopbench.model import Failure
@@ -22,7 +22,7 @@ def reason(*candidates: Candidate, planned: tuple[int, ...] = (10,)) -> str:
     setting = Setting("sinh", "forward", "call", "float32", "cpu")
     failures = {("slow_op", 10): Failure("any", "crashed", "signal 11", 0)}
     comparison = Comparison(setting, "today", {10: 1.0}, candidates, pd.DataFrame(), planned, failures)
-    return reason_of(choose(candidates, MIX, 0.03), comparison, MIX)
+    return reason_of(choose(candidates, MIX, Rules(0.03)), comparison, MIX)
 
 
 def test_a_port_is_told_with_its_interval_and_launches() -> None:

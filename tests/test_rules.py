@@ -35,6 +35,7 @@ JUDGING = (
     "schema",
     "store",
     "readers",
+    "spread",
     "stats",
     "mix",
     "latencies",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -46,15 +47,24 @@ def test_each_outcome() -> None:
 
 
 def test_verdicts_are_corrected_for_all_of_them_together() -> None:
-    """The same numbers resolve alone and not among a hundred verdicts that are all far from it."""
-    logs = {"a": [0.10, 0.13, 0.09, 0.14, 0.08]}
+    """The same numbers resolve alone and not among nine, too few for anything to be usual."""
+    logs = {"a": [0.10, 0.13, 0.05, 0.14, 0.04]}
     alone = verdicts_of(logs_of(logs), {"a": "z"}, 0.03)[0]
-    crowd = {f"open{i}": [0.3, -0.3, 0.2, -0.2, 0.1] for i in range(100)}
+    crowd = {f"open{i}": [0.3, -0.3, 0.2, -0.2, 0.1] for i in range(8)}
     among = verdicts_of(logs_of(logs | crowd), dict.fromkeys(logs | crowd, "z"), 0.03)[0]
     assert alone.outcome == "slower"
     assert among.outcome == "unresolved"
-    assert among.p == pytest.approx(101 * alone.p)
-    assert (among.low, among.high) == (alone.low, alone.high)
+    assert among.p == pytest.approx(9 * alone.p)
+
+
+def test_what_is_usual_among_many_resolves_what_few_launches_cannot() -> None:
+    """Three launches that scatter as all others do: with 2 degrees of freedom of its own the case stays open."""
+    rng = np.random.default_rng(0)
+    crowd = {f"equal{i}": list(0.02 * rng.standard_normal(3)) for i in range(40)}
+    logs = {"a": [0.20, 0.23, 0.18]}
+    alone = verdicts_of(logs_of(logs), {"a": "z"} | {f"other{i}": "z" for i in range(40)}, 0.03)[0]
+    among = verdicts_of(logs_of(logs | crowd), dict.fromkeys(logs | crowd, "z"), 0.03)[0]
+    assert (alone.outcome, among.outcome) == ("unresolved", "slower")
 
 
 def test_the_reason_holds_the_corrected_interval_and_the_launches_needed() -> None:
