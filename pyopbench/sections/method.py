@@ -49,8 +49,9 @@ def _judged(judgement: Judgement) -> Paragraph:
         "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
         "launches, on logarithms; for ratios and gains the spread that few launches show is moved towards what is "
         "usual among all comparisons of this report (Smyth 2004). "
-        f"{text.count(len(judgement.verdicts), 'verdict')} against {judgement.baseline} are corrected together (Holm), which holds the chance of any false one among them to 5%. A variant is faster or "
-        f"slower only if it is shown to differ by more than {effect}, equivalent only if it is shown to differ by "
+        f"{text.count(len(judgement.verdicts), 'verdict')} against {judgement.baseline} are corrected together (Holm), "
+        "which holds the chance of any false one among them to 5%. A variant is faster or slower only if it is shown "
+        f"to differ by more than {effect}, equivalent only if it is shown to differ by "
         f"less, and unresolved otherwise. In the gain of a decision {mix}; its interval is corrected for the "
         "number of candidates, and one that takes more work is chosen only where it is clearly faster still."
     )

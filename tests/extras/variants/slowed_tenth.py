@@ -1,4 +1,4 @@
-"""numpy_function slowed by a tenth of what a call of it takes, measured when it is built, by waiting inside the body."""
+"""numpy_function slowed by a tenth of what a call takes when it is built, by waiting inside the body."""
 
 from __future__ import annotations
 
