@@ -53,7 +53,7 @@ lock: .venv/.uv
 
 clean:
 	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find pyopbench tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+	find pyopbench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # What is set up, each stamp newer than what it was made from.
 

@@ -19,10 +19,10 @@ from rich.table import Table
 import pyopbench
 from pyopbench import runs, text
 from pyopbench.arguments import apply_axes, parse_duration, split
-from pyopbench.errors import BadInput, PyopbenchError
+from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Progress as Step
 from pyopbench.measure import measure
-from pyopbench.model import Axes, Failure
+from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Failure
 from pyopbench.verify import EVERYTHING, Finding, verify_cases
 
 EXIT_WRONG = 1
@@ -31,7 +31,7 @@ EXIT_INTERRUPTED = 130
 app = typer.Typer(
     name="pyopbench",
     help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?\n\n"
-    "Exit codes: 0 done, 1 a wrong variant or a regression was found, 2 bad usage or bad input, "
+    "Exit codes: 0 done, 1 a wrong variant was found, 2 bad usage or bad input, "
     "3 nothing was measured, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -58,8 +58,6 @@ MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weigh
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
-DEFAULT_BASELINE = "py_function_numpy"
-DEFAULT_MINIMUM_EFFECT = 0.03
 
 WITH_RESUME = ("resume", "mix", "min_effect")
 """What a run that is continued can be given: nothing that changes the plan."""
@@ -101,9 +99,9 @@ def run(
     mode: Modes = None,
     device: Devices = None,
     axis: AxisTexts = None,
-    baseline: Baseline = DEFAULT_BASELINE,
+    baseline: Baseline = BASELINE,
     mix: MixFile = None,
-    min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
+    min_effect: MinimumEffect = MINIMUM_EFFECT,
     launches: Annotated[int | None, typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
     budget: Annotated[str | None, typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
@@ -133,6 +131,7 @@ def run(
     else:
         _refuse_with_resume(context)
         folder = resume
+        runs.require_resumable(folder)
         options = replace(options, baseline=runs.baseline_of(folder))
     _measure(folder)
     runs.require_measured(folder)
@@ -166,6 +165,10 @@ def _measure(folder: Path) -> None:
         err.print(f"  continue: pyopbench run --resume {name}", soft_wrap=True)
         err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
+    except WorkerLost as lost:  # what was measured before is worth its report
+        err.print(f"[bold red]error:[/] {escape(str(lost))}", soft_wrap=True)
+        err.print(f"  continue: pyopbench run --resume {escape(str(folder))}", soft_wrap=True)
+        return
     if done < settings.launches:
         err.print(f"the budget of {settings.budget_seconds:g} s was spent after {done} of {settings.launches} launches")
 
@@ -201,7 +204,7 @@ def report(
     results: Annotated[list[Path], typer.Argument(help="Folders of results; several of one environment are pooled.")],
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
-    min_effect: MinimumEffect = DEFAULT_MINIMUM_EFFECT,
+    min_effect: MinimumEffect = MINIMUM_EFFECT,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Default: the first folder.")] = None,
     as_json: AsJson = False,
 ) -> None:

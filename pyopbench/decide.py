@@ -18,16 +18,12 @@ from pyopbench.errors import BadInput
 from pyopbench.flips import flips
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.mix import Mix, calls_mix, even_mix
-from pyopbench.model import Decision, SizeRange, Verdict
+from pyopbench.model import BASELINE, MINIMUM_EFFECT, Decision, SizeRange, Verdict
 from pyopbench.reasons import reason_of
 from pyopbench.verdicts import verdicts_of
 
 if TYPE_CHECKING:
     from pyopbench.readers import Run
-
-BASELINE = "py_function_numpy"
-MINIMUM_EFFECT = 0.03
-"""Differences below 3% come and go with the layout of code and memory; nobody ports an op for them."""
 
 
 @dataclass(frozen=True, eq=False)

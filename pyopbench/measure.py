@@ -56,7 +56,7 @@ class Progress:
     seconds_left: float | None
 
 
-Report = Callable[[Progress], None]
+Tell = Callable[[Progress], None]
 
 
 @dataclass
@@ -72,20 +72,28 @@ class _Work:
     retried: set[str] = field(default_factory=set)
 
 
-def measure(folder: Path, settings: Settings, report: Report) -> int:
+def measure(folder: Path, settings: Settings, tell: Tell) -> int:
     """Measure what `run.json` in `folder` plans and is not yet in its samples.
 
     Args:
         folder: folder of the run.
         settings: how to measure.
-        report: is told of every group before it is measured.
+        tell: is told of every group before it is measured.
 
     Returns:
         The number of launches that are complete, earlier ones included.
+
+    Raises:
+        BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
+        WorkerLost: no worker could be started.
     """
-    work = _remaining(folder, settings)
+    with store.locked(folder):
+        return _measure_all(_remaining(folder, settings), settings, tell)
+
+
+def _measure_all(work: _Work, settings: Settings, tell: Tell) -> int:
     began = time.monotonic()
-    clock = _Clock(began, settings, report)
+    clock = _Clock(began, settings, tell)
     last = 0.0
     for launch in range(settings.launches):
         started = time.monotonic()
@@ -104,7 +112,7 @@ class _Clock:
 
     began: float
     settings: Settings
-    report: Report
+    show: Tell
     first_share: float | None = None
 
     def tell(self, launch: int, group: str, done: int, total: int) -> None:
@@ -115,9 +123,10 @@ class _Clock:
         gone = share - self.first_share
         left = elapsed * (1 - share) / gone if gone > 0 else None
         budget = self.settings.budget_seconds
-        if left is not None and budget is not None and launch >= LEAST_LAUNCHES:
-            left = min(left, max(budget - elapsed, 0.0))
-        self.report(Progress(launch, self.settings.launches, group, done, total, left))
+        if left is not None and budget is not None:
+            least = left * (LEAST_LAUNCHES / self.settings.launches - share) / (1 - share)
+            left = min(left, max(budget - elapsed, least, 0.0))
+        self.show(Progress(launch, self.settings.launches, group, done, total, left))
 
 
 def _remaining(folder: Path, settings: Settings) -> _Work:

@@ -1,7 +1,7 @@
 """The nouns of pyopbench. Plain data; nothing here imports TensorFlow, pandas or anything that measures.
 
-`Op`, `Variant` and `Gradient` belong to the measuring half (they hold callables); `Case`, `Sample`, `Failure`,
-`Verdict` and `Decision` are plain data that cross to the judging half, through JSON.
+`Op`, `Variant` and `Gradient` belong to the measuring half (they hold callables); `Axes`, `Case` and `Failure` are
+plain data that both halves exchange, through JSON; `Verdict` and `Decision` are what the judging half makes of it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ NO_GRADIENT = "none"
 
 CASE_DTYPE = "dtype"
 """Stands in `Op.outputs` for an output that has the dtype of the case."""
+
+BASELINE = "py_function_numpy"
+"""The callback that most teams have today."""
+
+MINIMUM_EFFECT = 0.03
+"""Differences below 3% come and go with the layout of code and memory; nobody ports an op for them."""
+
+MECHANISMS = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun")
+"""Names of the gradient mechanisms; `gradients.py` has what they are."""
 
 Body: TypeAlias = Callable[..., Any]
 GradientBody: TypeAlias = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
@@ -218,7 +227,8 @@ class Variant:
         summary: one line for people.
         body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`).
         kind: `callback` if Python runs inside the graph, `port` if it no longer does.
-        effort: rank of the work to get there from a callback, 0 least; breaks ties between equally fast variants.
+        effort: rank of the work to get there from a callback, 0 least: a choice begins with the least, and goes to more
+            only where that is clearly faster (docs/decisions/0003-few-launches.md gives the reasons of each rank).
         build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
         gradients: names of the mechanisms that it can have, the usual one first.
         modes: modes that it can run in.
@@ -243,16 +253,6 @@ class Variant:
     by_name_only: bool = False
     speculative: bool = False
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One timed block: `seconds` for `calls` calls, in the `order`-th place of round `round`."""
-
-    round: int
-    order: int
-    calls: int
-    seconds: float
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
 
-pyopbench's own sampler, asv and pytest-benchmark all time what `prepare` returns. `tf.function` wrapping, tapes,
+Every clock times what `prepare` returns. `tf.function` wrapping, tapes,
 checks and warm-up happen here and nowhere else. On the CPU eager ops and `tf.function` calls return when their
-work is done, so nothing has to be waited for; placements with a device of their own wait in here as well.
+work is done (`tests/test_prepare.py` holds it), so nothing has to be waited for.
 """
 
 from __future__ import annotations

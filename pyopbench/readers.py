@@ -19,7 +19,10 @@ COLUMNS = (
     "round", "order", "calls", "seconds", "timer_seconds", "timer_error_seconds",
 )  # fmt: skip
 
-POOLED_ENVIRONMENT = ("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty")
+POOLED_ENVIRONMENT = (
+    *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
+    *("variables", "intra_op_threads", "inter_op_threads"),
+)
 """What has to be equal for launches of several runs to count as launches of one."""
 
 

@@ -37,6 +37,7 @@ from pyopbench.markdown import escape, fence
 from pyopbench.sections import Block, Section, discover
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
+from pyopbench.sections.holes import grouped
 from pyopbench.store import write_atomically
 
 if TYPE_CHECKING:
@@ -107,10 +108,11 @@ def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
         note = "; ".join((*place_of(decision, places), *by_size, *why))
         rows.append((decision.op, decision.use, decision.answer, gain, note))
     decisions = TerminalTable("What to do", ("op", "use", "answer", "gain", "note"), tuple(rows))
+    measured = {str(case) for case in judgement.latencies["case"]}
     cases: dict[str, set[str]] = {}
-    for failure in judgement.run.failures:
-        cases.setdefault(failure.status, set()).add(failure.case)
-    holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()))
+    for (status, _), found in grouped(judgement, measured).items():
+        cases.setdefault(status, set()).update(set(found) - measured)
+    holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
     return (decisions, *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()))
 
 

@@ -16,7 +16,7 @@ from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
-from pyopbench.model import DIRECTIONS, DTYPES, MODES, PLACEMENTS, Axes
+from pyopbench.model import DIRECTIONS, DTYPES, MECHANISMS, MODES, PLACEMENTS, Axes, Case
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -41,8 +41,6 @@ FULL = Settings(
 )
 
 RESULTS_FOLDER = Path("results")
-
-GRADIENT_NAMES = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun", "all")
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def check_axes(axes: Axes) -> None:
     require_known("mode", axes.modes, MODES)
     require_known("dtype", axes.dtypes, DTYPES)
     require_known("device", axes.placements, PLACEMENTS)
-    require_known("gradient mechanism", axes.gradients, GRADIENT_NAMES)
+    require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     if "all" in axes.gradients and len(axes.gradients) > 1:
         raise BadInput(
             "`all` gradient mechanisms and some by name",
@@ -171,6 +169,27 @@ def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
         "cases": plan["cases"],
         "skips": plan["skips"],
     }
+
+
+def require_resumable(folder: Path) -> None:
+    """Check that what a run was planned with is still there.
+
+    Raises:
+        BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
+            another commit, so that what is measured now could not be compared with what was.
+    """
+    run = store.read_run(folder)
+    cases = [Case.from_id(key) for key in run["cases"]]
+    require_known("op", sorted({case.op for case in cases}), find("ops"))
+    require_known("variant", sorted({case.variant for case in cases}), find("variants"))
+    then, now = run["environment"].get("commit"), _commit()["commit"]
+    if then != now:
+        raise BadInput(
+            "the run was begun at another commit",
+            received=f"{now} now, {then} in {store.RUN_FILE}",
+            legal="the same commit",
+            next_step="check that commit out to continue, or start a new run",
+        )
 
 
 def settings_of(folder: Path) -> Settings:

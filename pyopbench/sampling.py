@@ -146,7 +146,8 @@ def rounds_within(round_seconds: float, group_seconds: float, most: int) -> int:
         most: how many are asked for at the most.
 
     Returns:
-        An even number where `most` allows it, so that every order has its reverse; at least `LEAST_ROUNDS`.
+        An even number where `most` allows it, so that every order has its reverse; at least `LEAST_ROUNDS` where
+        `most` allows that.
     """
     affordable = int(group_seconds / round_seconds) if round_seconds > 0 else most
     rounds = min(max(affordable, LEAST_ROUNDS), most)
@@ -171,7 +172,7 @@ def sample_rounds(
     runners: Mapping[str, Segments],
     calls: Mapping[str, int],
     orders: Iterator[Sequence[int]],
-    time_one: Callable[[str, Segments, int], tuple[float, ...]],
+    measure_one: Callable[[str, Segments, int], tuple[float, ...]],
 ) -> dict[str, list[Block]]:
     """Time one block of each runner in each round.
 
@@ -179,7 +180,7 @@ def sample_rounds(
         runners: segments by name.
         calls: calls in a block, by name.
         orders: for each round the order of the runners, as positions in `runners`.
-        time_one: `(name, segments, calls) -> seconds of each segment`.
+        measure_one: `(name, segments, calls) -> seconds of each segment`.
 
     Returns:
         The blocks by name, in the order of the rounds.
@@ -189,7 +190,7 @@ def sample_rounds(
     for index, order in enumerate(orders):
         for place, position in enumerate(order):
             name = names[position]
-            seconds = time_one(name, runners[name], calls[name])
+            seconds = measure_one(name, runners[name], calls[name])
             blocks[name].append(Block(index, place, calls[name], seconds))
     return blocks
 

@@ -127,6 +127,8 @@ def block_logs(frame: pd.DataFrame) -> pd.DataFrame:
 
     Blocks of one case in one round (a group that was measured again) become their median.
     """
+    # What took no longer than reading the clock has no ratio.
+    frame = frame[frame["seconds"] > 0]
     blocks = frame[["case", *UNIT, "round"]].assign(log_seconds=np.log(frame["seconds"] / frame["calls"]))
     return blocks.groupby(["case", *UNIT, "round"], observed=True)["log_seconds"].median().reset_index()
 
@@ -140,6 +142,7 @@ def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
     Returns:
         Columns case, tool, run, launch, value; sorted by them.
     """
+    frame = frame[frame["seconds"] > 0]
     per_call = frame[["case", *UNIT]].assign(value=frame["seconds"] / frame["calls"])
     medians = per_call.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
     return medians.assign(value=np.log(medians["value"]))

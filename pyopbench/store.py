@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,26 @@ def create(folder: Path, run: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"schema": SCHEMA, **run}, indent=1, allow_nan=False)
     write_atomically(folder / RUN_FILE, content.encode() + b"\n")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep every other process from measuring into a folder; the lock goes with the process, however it ends.
+
+    Raises:
+        BadInput: another process has it.
+    """
+    with (folder / RUN_FILE).open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadInput(
+                "another process is measuring into this folder",
+                received=folder,
+                legal="a run that nobody is measuring",
+                next_step="wait for that process or end it, or choose another --out",
+            ) from error
+        yield
 
 
 def append(folder: Path, line: Mapping[str, Any]) -> None:

@@ -64,7 +64,8 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
 
 
 def _outcome(estimate: Estimate, p: float, delta: float) -> Outcome:
-    if estimate.n < 2 or p > stats.FAMILY_ERROR:
+    # "Not at most" instead of "above", so that a p that is no number resolves nothing.
+    if estimate.n < 2 or not p <= stats.FAMILY_ERROR:
         return "unresolved"
     if abs(estimate.mean) <= delta:
         return "equivalent"

@@ -236,7 +236,12 @@ def _ops(ids: Sequence[str], failures: Sequence[Failure]) -> dict[str, dict[str,
 
 
 def _launch(number: int) -> dict[str, Any]:
-    return {"kind": "launch", "launch": number, "pid": 100 + number, "environment": ENVIRONMENT, "seed": number}
+    versions = {name: ENVIRONMENT[name] for name in ("tensorflow", "numpy", "cpu")}
+    return {
+        "kind": "launch",
+        "launch": number,
+        "environment": {"pid": 100 + number, "load": [0.5, 0.5, 0.5], **versions},
+    }
 
 
 def _at(curve: Curve, sizes: Sequence[int]) -> list[float]:

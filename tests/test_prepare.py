@@ -404,3 +404,24 @@ def test_a_speculative_port_without_a_gradient_is_unsupported(put: Put) -> None:
     put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), speculative=True)
     with pytest.raises(Unsupported, match="gradient of input 0 is None"):
         prepare(NATIVE)
+
+
+# Blocking
+
+
+def test_a_call_on_the_cpu_returns_when_its_work_is_done() -> None:
+    """What `prepare` hands to clocks waits for nothing by itself: eager execution has to be synchronous."""
+    assert tf.config.experimental.get_synchronous_execution()
+    assert tf.config.get_visible_devices("GPU") == []
+    finished = []
+
+    def body(x: Any) -> Any:
+        total = sum(float(np.sum(np.sort(x))) for _ in range(20))
+        finished.append(total)
+        return x
+
+    function = tf.function(lambda x: tf.numpy_function(body, [x], tf.float32), autograph=False)
+    x = tf.zeros(100_000)
+    for calls in range(1, 6):
+        function(x)
+        assert len(finished) == calls

@@ -178,6 +178,8 @@ def test_no_name_is_one_that_asv_collects(path: Path) -> None:
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
         elif isinstance(node, ast.alias):
             bound.add(node.asname or node.name.split(".")[-1])
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -15,7 +15,7 @@ import stored
 from pyopbench import launch, runs, store
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.measure import Settings
-from pyopbench.model import NO_GRADIENT, Axes
+from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
@@ -94,7 +94,7 @@ def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
 def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
     from pyopbench.gradients import GRADIENTS
 
-    assert set(runs.GRADIENT_NAMES) == {*GRADIENTS, "all"} - {NO_GRADIENT}
+    assert set(MECHANISMS) == set(GRADIENTS) - {NO_GRADIENT}
 
 
 def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
@@ -200,3 +200,20 @@ def test_quick_is_quicker_than_full() -> None:
     assert quick.launches * quick.group_seconds < full.launches * full.group_seconds
     assert quick.rounds < full.rounds
     assert quick.budget_seconds is not None
+
+
+def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
+    """Else every case of it would be recorded as failed, for good."""
+    folder = tmp_path / "run"
+    store.create(folder, stored.run([stored.case("native").replace("sinh", "my_op")]))
+    with pytest.raises(BadInput, match="unknown op") as raised:
+        runs.require_resumable(folder)
+    assert "my_op" in str(raised.value)
+
+
+def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
+    store.create(folder, stored.run([stored.case("native")], environment=environment))
+    with pytest.raises(BadInput, match="another commit"):
+        runs.require_resumable(folder)

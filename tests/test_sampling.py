@@ -221,12 +221,12 @@ def test_rounds_say_for_each_block_where_it_stood() -> None:
     calls = {"a": 2, "b": 1, "c": 3}
     timed = []
 
-    def time_one(name: str, segments: object, calls_of_block: int) -> tuple[float, ...]:
+    def measure_one(name: str, segments: object, calls_of_block: int) -> tuple[float, ...]:
         timed.append(name)
         assert segments is runners[name]
         return measure_block(runners[name], calls_of_block, clock, TIMER)
 
-    blocks = sample_rounds(runners, calls, iter([(2, 0, 1), (1, 0, 2)]), time_one)
+    blocks = sample_rounds(runners, calls, iter([(2, 0, 1), (1, 0, 2)]), measure_one)
     assert timed == ["c", "a", "b", "b", "a", "c"]
     assert log == [*"cccaab", *"baaccc"]
     unit = 2.0**-10

@@ -240,3 +240,11 @@ def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:
     assert (low, high) == (0.0, math.inf)
     assert stats.exp(700.0) == math.exp(700.0)
     assert math.isnan(stats.exp(math.nan))
+
+
+def test_blocks_that_took_no_longer_than_the_clock_are_left_out() -> None:
+    frame = Bench({"py_function_numpy": 1e-5, "native": 1e-6}, sizes=(10,)).frame()
+    zero = frame.assign(seconds=frame["seconds"].where(frame["round"] > 0, 0.0))
+    kept = frame[frame["round"] > 0]
+    assert stats.launch_logs(zero).equals(stats.launch_logs(kept))
+    assert stats.block_logs(zero).equals(stats.block_logs(kept))

@@ -267,3 +267,16 @@ def test_a_line_with_anything_anywhere_is_read_or_refused(
     write_lines(folder, b"".join([*ENCODED[:number], line, *ENCODED[number + 1 :]]))
     received = stored.refusal(lambda: store.read_lines(folder))
     assert received is None or received.startswith(str(folder / SAMPLES_FILE))
+
+
+def test_a_folder_is_measured_into_by_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    store.create(folder, stored.run([stored.case("well")]))
+    with (
+        store.locked(folder),
+        pytest.raises(BadInput, match="another process is measuring"),
+        store.locked(folder),
+    ):
+        pass
+    with store.locked(folder):
+        pass

@@ -110,3 +110,9 @@ def test_equal_code_is_never_called_different_by_more_than_the_family_error() ->
 def test_no_verdicts_where_there_is_nothing_to_compare() -> None:
     assert verdicts_of(logs_of({}), {}, 0.03) == ()
     assert run_of().frame.empty
+
+
+def test_what_is_no_number_resolves_nothing() -> None:
+    """What is no number must not pass for a small p."""
+    verdict = verdicts_of(logs_of({"a": [math.nan, -1.0, -1.1]}), {"a": "z"}, 0.03)[0]
+    assert verdict.outcome == "unresolved"

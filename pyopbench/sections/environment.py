@@ -61,7 +61,7 @@ def _launches(launches: Sequence[Mapping[str, Any]]) -> Sequence[Block]:
     """Return how many launches there were, and what differed between them."""
     if not launches:
         return (Paragraph("No launch is recorded.", "warn"),)
-    facts = [flat({"seed": launch.get("seed"), **launch.get("environment", {})}) for launch in launches]
+    facts = [flat(launch["environment"]) for launch in launches]
     keys = sorted({key for fact in facts for key in fact})
     varying = [key for key in keys if len({json.dumps(fact.get(key), sort_keys=True) for fact in facts}) > 1]
     rows = tuple(

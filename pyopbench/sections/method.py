@@ -34,8 +34,8 @@ def _measured(judgement: Judgement) -> Paragraph:
         f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode "
         "are timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. "
         "Values and gradients are checked against the reference before anything is timed; what fails is listed as a "
-        "hole and has no number. Outputs are waited for inside the timed call. Backward is timed on its own, between "
-        "two readings of the clock, not as a difference of totals."
+        "hole and has no number. On the CPU a call returns when its work is done, so nothing is left out. Backward is "
+        "timed on its own, between two readings of the clock, not as a difference of totals."
     )
 
 
