@@ -240,7 +240,7 @@ def _launch(number: int) -> dict[str, Any]:
     return {
         "kind": "launch",
         "launch": number,
-        "environment": {"pid": 100 + number, "load": [0.5, 0.5, 0.5], **versions},
+        "environment": {"pid": 100 + number, **versions},
     }
 
 

@@ -262,7 +262,8 @@ def test_the_terminal_table_says_where_and_why():
     judged = plain()
     decisions, holes = report.terminal_tables(type(judged)(**{**vars(judged), "decisions": (made, *judged.decisions)}))
     assert decisions.rows[0] == ("sinh", "inference", "undecided", "–", "float64; differs by size; more launches")
-    assert dict(holes.rows) == {"crashed": "1", "not measured": "1", "timeout": "6", "unsupported": "40", "wrong": "1"}
+    # One case crashed in a launch and has its number from the others: it is no hole.
+    assert dict(holes.rows) == {"not measured": "1", "timeout": "6", "unsupported": "40", "wrong": "1"}
 
 
 def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():

@@ -205,7 +205,7 @@ def test_quick_is_quicker_than_full() -> None:
 def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     """Else every case of it would be recorded as failed, for good."""
     folder = tmp_path / "run"
-    store.create(folder, stored.run([stored.case("native").replace("sinh", "my_op")]))
+    store.create(folder, stored.run([stored.case("native", op="my_op")]))
     with pytest.raises(BadInput, match="unknown op") as raised:
         runs.require_resumable(folder)
     assert "my_op" in str(raised.value)
