@@ -183,7 +183,7 @@ def require_resumable(folder: Path) -> None:
     require_known("op", sorted({case.op for case in cases}), find("ops"))
     require_known("variant", sorted({case.variant for case in cases}), find("variants"))
     then, now = run["environment"].get("commit"), _commit()["commit"]
-    if then != now:
+    if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
             "the run was begun at another commit",
             received=f"{now} now, {then} in {store.RUN_FILE}",

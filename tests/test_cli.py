@@ -21,6 +21,7 @@ import pytest
 import pyopbench
 import stored
 from pyopbench import cli, launch, runs, store
+from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Case
 from test_launch import is_gone
@@ -562,8 +563,9 @@ def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> N
 
 WITH_FAKE_WORKER = f"""
 import sys
-from pyopbench import cli, launch
+from pyopbench import cli, launch, runs
 launch.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
+runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 cli.main()
 """
 
@@ -588,3 +590,21 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     cli._measure(folder)
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
+
+
+def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measured(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned()
+    whole = cli.measure
+
+    def measure_and_lose(*arguments: Any) -> int:
+        whole(*arguments)
+        raise WorkerLost("the worker process did not start")
+
+    monkeypatch.setattr(cli, "measure", measure_and_lose)
+    ended = call("run", "double", "--quick", "--out", tmp_path / "run")
+    assert "the worker process did not start" in ended.err
+    assert "--resume" in ended.err
+    assert ended.code == 0
+    assert (tmp_path / "run" / "report.html").exists()

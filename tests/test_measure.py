@@ -288,6 +288,19 @@ def test_the_time_left_is_told_from_the_pace(folder: Path, clock: Clock) -> None
     assert told[1:] == pytest.approx([60.0 * left for left in range(9, 0, -1)])
 
 
+def test_the_time_left_ends_with_the_budget_but_not_before_two_launches(folder: Path, clock: Clock) -> None:
+    """Six launches of five minutes, and a budget for two and a half: the third is never begun."""
+    plan(folder, "well")
+    told: list[float | None] = []
+
+    def show(progress: Progress) -> None:
+        told.append(progress.seconds_left)
+        clock.pass_a_minute(progress)
+
+    assert measure.measure(folder, settings(launches=6, budget_seconds=750.0), show) == 2
+    assert told[1:] == pytest.approx([60.0 * left for left in (11.5, 10.5, 9.5, 8.5, 7.5, 6.5, 5.5, 4.5, 3.5)])
+
+
 def test_the_time_left_of_a_resumed_run_is_told_from_its_own_pace(folder: Path, clock: Clock) -> None:
     plan(folder, "well")
     steps = interrupt_at(4)
