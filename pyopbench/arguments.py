@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -24,6 +23,9 @@ AXIS_FIELDS = {
 LONGEST_SECONDS = 1e9
 """Thirty years; Python's timeouts take less than ten times as many."""
 
+LARGEST_SIZE = 10**9
+"""A billion elements are 8 GB in float64: more than an op here could be given on the machines that this is for."""
+
 UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -37,20 +39,37 @@ def split(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
+def split_some(what: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return `split(values)`, which has to hold something.
+
+    Raises:
+        BadInput: nothing but blanks and commas, as from a variable of a script that is not set.
+    """
+    found = split(values)
+    if not found:
+        raise BadInput(
+            f"empty {what}", received="''", legal="at least one name", next_step="leave it out to cover the usual ones"
+        )
+    return found
+
+
 def parse_size(text: str) -> int:
     """Return a size, which may be written `1000`, `1e3`, `1_000` or `1k`, `1M`.
 
     Raises:
-        BadInput: not a whole number of at least 1.
+        BadInput: not a whole number of at least 1, or above `LARGEST_SIZE`.
     """
     match = re.fullmatch(r"([0-9_.]+(?:e[0-9]+)?)([kMG]?)", text.strip())
     try:
         number = float(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]] if match else 0.0
     except ValueError:
         number = 0.0
-    if number < 1 or math.isinf(number) or number != int(number):
+    if not 1 <= number <= LARGEST_SIZE or number != int(number):
         raise BadInput(
-            "not a size", received=repr(text), legal="a whole number from 1", next_step="for example size=1e3,1e6"
+            "not a size",
+            received=repr(text),
+            legal=f"a whole number from 1 to {LARGEST_SIZE:,}",
+            next_step="for example size=1e3,1e6",
         )
     return int(number)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from rich.table import Table
 
 import pyopbench
 from pyopbench import runs, text
-from pyopbench.arguments import apply_axes, parse_duration, split
+from pyopbench.arguments import apply_axes, parse_duration, split_some
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Progress as Step
 from pyopbench.measure import measure
@@ -62,7 +63,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 WITH_RESUME = ("resume", "mix", "min_effect")
 """What a run that is continued can be given: nothing that changes the plan."""
 
-SHOWN_FAILURES = 20
+SHOWN_FAILURES = 20  # reasons
 """How many failures are printed in full after a run; all of them are in the report."""
 
 
@@ -104,7 +105,7 @@ def run(
     min_effect: MinimumEffect = MINIMUM_EFFECT,
     launches: Annotated[int | None, typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Begin no launch that would end later, e.g. 5m.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later: 5m.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
@@ -119,8 +120,10 @@ def run(
             "seed": seed,
             "launches": launches or settings.launches,
             "rounds": rounds or settings.rounds,
-            "budget_seconds": parse_duration(budget) if budget else settings.budget_seconds,
-            "case_timeout_seconds": parse_duration(case_timeout) if case_timeout else settings.case_timeout_seconds,
+            "budget_seconds": settings.budget_seconds if budget is None else parse_duration(budget),
+            "case_timeout_seconds": (
+                settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout)
+            ),
         }
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
         with err.status("planning"):
@@ -156,6 +159,7 @@ def _refuse_with_resume(context: typer.Context) -> None:
 
 def _measure(folder: Path) -> None:
     settings = runs.settings_of(folder)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         with _progress() as show:
             done = measure(folder, settings, show)
@@ -228,17 +232,22 @@ def _report(folders: list[Path], folder: Path, options: runs.Judging, *, as_json
         for table in terminal_tables(judgement):
             _print_table(table.title, table.columns, table.rows)
         failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
-        _print_failures(failures[:SHOWN_FAILURES])
-        if len(failures) > SHOWN_FAILURES:
-            out.print(f"and {len(failures) - SHOWN_FAILURES:,} more failures, in the report")
+        _print_failures(failures)
         out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
 def _print_failures(failures: Sequence[Failure]) -> None:
+    """Print each reason once, with the first case that it holds for and how many more there are."""
+    cases: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
-        out.print(f"[red]{failure.status}[/]  {escape(failure.case)}", soft_wrap=True)
-        out.print(f"  {escape(failure.reason)}", soft_wrap=True)
+        cases.setdefault((failure.status, failure.reason), []).append(failure.case)
+    for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
+        more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+        out.print(f"[red]{status}[/]  {escape(found[0])}{more}", soft_wrap=True)
+        out.print(f"  {escape(reason)}", soft_wrap=True)
+    if len(cases) > SHOWN_FAILURES:
+        out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")
 
 
 @app.command("list")
@@ -339,14 +348,14 @@ def _read_axes(
     axis: list[str] | None,
 ) -> Axes:
     given = {
-        "ops": split(ops or ()),
-        "variants": split(variant or ()),
-        "gradients": split(gradient or ()),
-        "directions": split(direction or ()),
-        "modes": split(mode or ()),
-        "placements": split(device or ()),
+        "ops": ops,
+        "variants": variant,
+        "gradients": gradient,
+        "directions": direction,
+        "modes": mode,
+        "placements": device,
     }
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value}
+    chosen: dict[str, Any] = {name: split_some(name, values) for name, values in given.items() if values}
     axes = apply_axes(replace(default, **chosen), axis or ())
     runs.check_axes(axes)
     return axes
@@ -373,7 +382,8 @@ def _print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
     rows = list(rows)
     for place, column in enumerate(columns):
         counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)
-        table.add_column(column, overflow="fold", justify="right" if counts else "left")
+        # Names in the first column stay whole, so that they can be searched for.
+        table.add_column(column, overflow="fold", no_wrap=place == 0, justify="right" if counts else "left")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)

@@ -65,8 +65,8 @@ def judge(
             the size.
 
     Raises:
-        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix holds a size
-            that was not asked for in the run.
+        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
+            op that was measured.
     """
     _check(run, baseline, minimum_effect)
     frame = checked_frame(run)
@@ -111,8 +111,15 @@ class Rulebook:
 def rulebook_of(
     comparisons: Sequence[Comparison], minimum_effect: float, calls: Mapping[int, float] | None
 ) -> Rulebook:
-    """Return the rules by which to decide, with the spreads that are usual among all comparisons."""
-    reachable = [one for one in comparisons if one.seconds and not _unreachable(one, calls or {})]
+    """Return the rules by which to decide, with the spreads that are usual among all comparisons.
+
+    Raises:
+        BadInput: the mix fits no op at all.
+    """
+    measured = [one for one in comparisons if one.seconds]
+    reachable = [one for one in measured if not _unreachable(one, calls or {})]
+    if measured and not reachable and not any(_was_asked_for(one, calls or {}) for one in measured):
+        _mix(measured[0], calls)  # fits nothing, and says so
     over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
     at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
     return Rulebook(Rules(minimum_effect, over_mix), Rules(minimum_effect, at_size), calls)
@@ -169,13 +176,12 @@ def _mix(comparison: Comparison, calls: Mapping[int, float] | None) -> Mix:
 
 
 def _unreachable(comparison: Comparison, calls: Iterable[int]) -> list[int]:
-    """Return the sizes of a mix that were asked for in the run, but lie beyond what the baseline got to.
+    """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
+    return [size for size in sorted(calls) if not min(comparison.seconds) <= size <= max(comparison.seconds)]
 
-    They leave the op undecided. A size that nobody asked for is a mistake in the mix instead, for `calls_mix` to tell.
-    """
-    beyond = [size for size in sorted(calls) if not min(comparison.seconds) <= size <= max(comparison.seconds)]
-    asked = all(comparison.planned[0] <= size <= comparison.planned[-1] for size in beyond)
-    return beyond if asked else []
+
+def _was_asked_for(comparison: Comparison, sizes: Iterable[int]) -> bool:
+    return all(comparison.planned[0] <= size <= comparison.planned[-1] for size in sizes)
 
 
 def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:

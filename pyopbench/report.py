@@ -34,6 +34,7 @@ from markupsafe import Markup
 
 from pyopbench import text
 from pyopbench.markdown import escape, fence
+from pyopbench.model import Case
 from pyopbench.sections import Block, Section, discover
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
@@ -42,6 +43,7 @@ from pyopbench.store import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.model import Decision
 
 SCHEMA = 1
 TEMPLATES = Path(__file__).parent / "templates"
@@ -105,7 +107,7 @@ def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
         by_size = ("differs by size",) if len(decision.ranges) > 1 else ()
         # What would settle it is short; the reason names every candidate that is open.
         why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
-        note = "; ".join((*place_of(decision, places), *by_size, *why))
+        note = "; ".join((*place_of(decision, places), *_gaps(decision, judgement), *by_size, *why))
         rows.append((decision.op, decision.use, decision.answer, gain, note))
     decisions = TerminalTable("What to do", ("op", "use", "answer", "gain", "note"), tuple(rows))
     measured = {str(case) for case in judgement.latencies["case"]}
@@ -114,6 +116,15 @@ def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
         cases.setdefault(status, set()).update(set(found) - measured)
     holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
     return (decisions, *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()))
+
+
+def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:
+    """Say at which planned sizes there is no answer, because the callback of today has no number there."""
+    setting = (decision.op, decision.mode, decision.dtype)
+    cases = [Case.from_id(key) for key in judgement.run.cases]
+    planned = sorted({case.size for case in cases if (case.op, case.mode, case.dtype) == setting})
+    gone = [size for size in planned if not any(one.low <= size <= one.high for one in decision.ranges)]
+    return (f"no number at {text.listing([text.size(size) for size in gone])}",) if gone and decision.ranges else ()
 
 
 Parts = list[tuple[Section, tuple[Block, ...]]]

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyopbench.arguments import AXIS_FIELDS, LONGEST_SECONDS, apply_axes, parse_duration, parse_size, split
+from pyopbench.arguments import (
+    AXIS_FIELDS,
+    LARGEST_SIZE,
+    LONGEST_SECONDS,
+    apply_axes,
+    parse_duration,
+    parse_size,
+    split,
+    split_some,
+)
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
 
@@ -23,7 +32,7 @@ def test_blanks_and_empty_parts_are_dropped() -> None:
     assert split([" a , ,b", "", "b"]) == ("a", "b")
 
 
-@given(st.integers(1, 10**15))
+@given(st.integers(1, LARGEST_SIZE))
 def test_a_size_is_read_as_python_writes_it(size: int) -> None:
     assert parse_size(str(size)) == size
     assert parse_size(f"{size:_}") == size
@@ -116,3 +125,11 @@ def test_any_texts_give_axes_or_are_refused(given_texts: list[str]) -> None:
     except BadInput:
         return
     assert all(size >= 1 for size in axes.sizes)
+
+
+@pytest.mark.parametrize("values", [[""], [" , "], ["", ""]])
+def test_nothing_where_something_is_meant_is_refused(values: list[str]) -> None:
+    """An unset variable of a script must not mean everything."""
+    with pytest.raises(BadInput, match="empty ops"):
+        split_some("ops", values)
+    assert split_some("ops", ["sinh", *values]) == ("sinh",)

@@ -23,7 +23,7 @@ import stored
 from pyopbench import cli, launch, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
-from pyopbench.model import Case
+from pyopbench.model import Case, Failure
 from test_launch import is_gone
 
 TESTS = Path(__file__).parent
@@ -284,12 +284,21 @@ def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[.
     assert stored.case("impossible") not in ended.out
 
 
-def test_many_failures_are_cut_short(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+def test_a_reason_is_told_once_however_many_cases_it_holds_for(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
     cases = [stored.case("py_function_numpy")] + [stored.case("raising", size=size) for size in range(1, 31)]
     planned(cases=cases)
     ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
-    assert ended.out.count("ValueError: no") == cli.SHOWN_FAILURES
-    assert "and 10 more failures, in the report" in ended.out
+    assert ended.out.count("ValueError: no") == 1
+    assert " and 29 more\n" in ended.out
+
+
+def test_many_reasons_are_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
+    cli._print_failures([Failure(stored.case("raising"), "raised", f"reason {i}") for i in range(25)])
+    told = capsys.readouterr().out
+    assert told.count("  reason ") == cli.SHOWN_FAILURES
+    assert "and 5 more reasons" in told
 
 
 def test_a_wrong_variant_ends_a_run_and_its_report_with_1(

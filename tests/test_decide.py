@@ -269,3 +269,13 @@ def test_a_size_at_which_another_port_is_hardly_faster_keeps_the_answer_of_the_w
     (decision,) = judge(bench.run()).decisions
     assert decision.answer == "port to native"
     assert [(one.low, one.high, one.answer) for one in decision.ranges] == [(1, 1000, "port to native")]
+
+
+def test_an_op_that_the_mix_does_not_fit_is_undecided_and_the_others_are_decided() -> None:
+    """Ops have sizes of their own, and one of them may be a scalar."""
+    scalar = Bench({TODAY: 1e-4, "native": 1e-5}, op="log_huber", sizes=(1,))
+    vector = Bench({TODAY: 1e-4, "native": 1e-5}, op="sinh", sizes=(1, 1000))
+    found = {one.op: one for one in judged(run_of(scalar, vector), mix={1000: 1.0}).decisions}
+    assert found["sinh"].answer == "port to native"
+    assert found["log_huber"].answer == "undecided"
+    assert "which the mix asks for" in found["log_huber"].reason

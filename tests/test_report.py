@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from frames import Bench
 from judgements import CLOSING, HOSTILE, decision, hostile, plain
-from pyopbench import report
+from pyopbench import decide, report
 from pyopbench.sections import Chart, discover
 
 NAMES = ["report.html", "report.md", "decisions.json"]
@@ -270,3 +271,10 @@ def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():
     embedded = report._embedded({"name": CLOSING})
     assert "<" not in embedded
     assert json.loads(embedded) == {"name": CLOSING}
+
+
+def test_the_terminal_table_names_sizes_without_an_answer():
+    bench = Bench({"py_function_numpy": {1: 1e-4}, "native": 1e-5}, sizes=(1, 1000))
+    (row,) = report.terminal_tables(decide.judge(bench.run()))[0].rows
+    assert row[2] == "port to native"
+    assert "no number at 1k" in row[4]
