@@ -63,8 +63,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 WITH_RESUME = ("resume", "mix", "min_effect")
 """What a run that is continued can be given: nothing that changes the plan."""
 
-SHOWN_FAILURES = 20  # reasons
-"""How many failures are printed in full after a run; all of them are in the report."""
+SHOWN_FAILURES = 20
+"""How many reasons of failures are printed after a run; all of them are in the report."""
 
 
 def main() -> None:
