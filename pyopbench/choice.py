@@ -13,6 +13,7 @@ import pandas as pd
 from pyopbench import stats
 from pyopbench.mix import Floats, Mix
 from pyopbench.model import Action
+from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
 from pyopbench.stats import Estimate
 
@@ -64,14 +65,22 @@ class Gain:
 
     @cached_property
     def log(self) -> Estimate:
-        """The mean of the logs over launches."""
+        """The estimate of the log over launches."""
         return replace(Estimate.of(self.logs.to_numpy()), usual=self.usual)
+
+    def against(self, other: Gain) -> Estimate:
+        """Return the estimate of the log of this gain over the other's, paired by launch."""
+        # Of two candidates the spread is much like that of one and the baseline: all are ratios within a launch.
+        return replace(Estimate.of((self.logs - other.logs).dropna().to_numpy()), usual=self.usual)
 
     def is_clearly_above(self, other: Gain, threshold: float) -> bool:
         """Say whether this gain is more than `threshold` times the other's, paired by launch, at the same level."""
-        # Of two candidates the spread is much like that of one and the baseline: all are ratios within a launch.
-        paired = replace(Estimate.of((self.logs - other.logs).dropna().to_numpy()), usual=self.usual)
-        return paired.interval(self.level)[0] > math.log(threshold)
+        return self.against(other).interval(self.level)[0] > math.log(threshold)
+
+    def may_be_above(self, other: Gain, threshold: float) -> bool:
+        """Say whether the interval of `is_clearly_above` reaches across `threshold`, or there is none."""
+        low, high = self.against(other).interval(self.level)
+        return not (low > math.log(threshold) or high < math.log(threshold))
 
     @property
     def label(self) -> str:
@@ -125,23 +134,43 @@ class Choice:
         """The gains whose interval reaches across the threshold, or that have no interval."""
         return tuple(gain for gain in self.gains if not (gain.low > self.threshold or gain.high < self.threshold))
 
+    @property
+    def rivals(self) -> tuple[Gain, ...]:
+        """The gains that more launches could still show to be above the chosen one; none for keep and undecided.
+
+        What is already known not to be worth it is no rival.
+        """
+        chosen = self.gain if self.label is not None else None
+        if chosen is None:
+            return ()
+        others = (gain for gain in self.gains if gain is not chosen and not gain.high < self.threshold)
+        return tuple(gain for gain in others if gain.may_be_above(chosen, self.threshold))
+
 
 @dataclass(frozen=True)
 class Rules:
-    """How to choose: the minimum effect, the spread that is usual, and the label to begin with if it is clear."""
+    """How to choose.
+
+    Attributes:
+        minimum_effect: a relative gain that is worth acting on.
+        usual: the spread between launches that is usual.
+        preferred: the label to begin with, if it is clear.
+        looks: how often the run looked at its data, or could have.
+    """
 
     minimum_effect: float
     usual: Spread = UNKNOWN
     preferred: str | None = None
+    looks: Looks = ONE_LOOK
 
 
 def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
     """Choose among the candidates that some launch measured at every size the mix draws on.
 
     A candidate is clear if the lower bound of its gain is above one plus the minimum effect; the bounds hold for all
-    candidates at once (Bonferroni). The choice begins with the clear one of least effort (then first by name), and
-    moves on to one of more effort only where that is clearly faster still, paired by launch and by more than the
-    minimum effect: work has to be paid for by evidence.
+    candidates and looks at once (Bonferroni). The choice begins with the clear one of least effort (then first by
+    name), and moves on to one of more effort only where that is clearly faster still, paired by launch and by more than
+    the minimum effect: work has to be paid for by evidence.
 
     Args:
         candidates: what could be chosen.
@@ -149,7 +178,7 @@ def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
         rules: how to choose.
     """
     covering = [candidate for candidate in candidates if len(candidate.over(mix))]
-    level = 1 - stats.FAMILY_ERROR / max(len(covering), 1)
+    level = 1 - rules.looks.share(stats.FAMILY_ERROR, max(len(covering), 1))
     gains = sorted((Gain(one, one.log_gains(mix), level, rules.usual) for one in covering), key=lambda gain: gain.label)
     threshold = 1 + rules.minimum_effect
     action, gain = _pick(gains, threshold, rules.preferred)
@@ -159,7 +188,8 @@ def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
 def usual_gain_spread(choices: Iterable[tuple[Sequence[Candidate], Mix]]) -> Spread:
     """Return the spread between launches that is usual among the gains of many choices."""
     logs = (candidate.log_gains(mix) for candidates, mix in choices for candidate in candidates)
-    return usual_spread((estimate.deviation, estimate.n) for estimate in (Estimate.of(gains) for gains in logs))
+    estimates = (Estimate.of(gains) for gains in logs)
+    return usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
 
 
 def _pick(gains: Sequence[Gain], threshold: float, preferred: str | None) -> tuple[Action, Gain | None]:

@@ -20,6 +20,7 @@ from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual
 from pyopbench.mix import Mix, calls_mix, even_mix
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Decision, SizeRange, Verdict
 from pyopbench.reasons import reason_of
+from pyopbench.spending import Looks
 from pyopbench.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -73,9 +74,10 @@ def judge(
     latencies = latency_table(frame, run.catalogue)
     baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     paired = stats.paired_logs(frame, baselines)
-    verdicts = verdicts_of(paired, baselines, minimum_effect)
+    looks = Looks.of(run.settings)
+    verdicts = verdicts_of(paired, baselines, minimum_effect, looks)
     comparisons = [compare(run, setting, latencies, paired, baseline) for setting in settings_of(run)]
-    rulebook = rulebook_of(comparisons, minimum_effect, mix)
+    rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
     return Judgement(run, baseline, minimum_effect, mix, latencies, verdicts, decisions)
 
@@ -108,10 +110,8 @@ class Rulebook:
     calls: Mapping[int, float] | None
 
 
-def rulebook_of(
-    comparisons: Sequence[Comparison], minimum_effect: float, calls: Mapping[int, float] | None
-) -> Rulebook:
-    """Return the rules by which to decide, with the spreads that are usual among all comparisons.
+def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Mapping[int, float] | None) -> Rulebook:
+    """Return `rules` over the mix and at one size, with the spreads that are usual there among all comparisons.
 
     Raises:
         BadInput: the mix fits no op at all.
@@ -122,7 +122,7 @@ def rulebook_of(
         _mix(measured[0], calls)  # fits nothing, and says so
     over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
     at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
-    return Rulebook(Rules(minimum_effect, over_mix), Rules(minimum_effect, at_size), calls)
+    return Rulebook(replace(rules, usual=over_mix), replace(rules, usual=at_size), calls)
 
 
 def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:

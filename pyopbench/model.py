@@ -277,8 +277,10 @@ class Verdict:
     """A variant against the baseline in one group and direction.
 
     `ratio` is seconds of the case over seconds of the baseline (below 1 is faster); `low` and `high` are its 95%
-    interval from launches. `p` is adjusted for all verdicts of the report; `outcome` follows from it and the
-    minimum effect; `reason` says why an `unresolved` one is.
+    interval from launches. `p` is adjusted for all verdicts of the report and for the looks at its data; `outcome`
+    follows from it and the minimum effect; `reason` says why an `unresolved` one is. `needed` is about how many
+    launches in all would resolve it (None: unknown, or more than anybody waits for), and the number there are for one
+    that is resolved. Of the launches, `trimmed` at each end count in the ratio only as being there.
     """
 
     case: str
@@ -290,6 +292,8 @@ class Verdict:
     p: float
     outcome: Outcome
     reason: str = ""
+    needed: int | None = None
+    trimmed: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,20 @@ import pandas as pd
 
 from pyopbench import stats, text
 from pyopbench.model import Outcome, Verdict
+from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.stats import Estimate
 
 
-def verdicts_of(paired: pd.DataFrame, baselines: Mapping[str, str], minimum_effect: float) -> tuple[Verdict, ...]:
-    """Return the verdicts of a report, corrected for all of them together.
+def verdicts_of(
+    paired: pd.DataFrame, baselines: Mapping[str, str], minimum_effect: float, looks: Looks = ONE_LOOK
+) -> tuple[Verdict, ...]:
+    """Return the verdicts of a report, corrected for all of them together and for every look that was planned.
 
     Args:
         paired: `stats.paired_logs` of these cases.
         baselines: id of a case -> id of its baseline.
         minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
+        looks: how often the run looked at its data, or could have.
 
     Returns:
         One verdict per case of `baselines`, in their order.
@@ -27,9 +31,9 @@ def verdicts_of(paired: pd.DataFrame, baselines: Mapping[str, str], minimum_effe
     found = stats.estimates(paired)
     estimates = stats.moderated([found.get(case, Estimate.of([])) for case in baselines])
     delta = math.log1p(minimum_effect)
-    adjusted = stats.holm([estimate.effect_p(delta) for estimate in estimates])
+    adjusted = stats.holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
     return tuple(
-        _verdict(pair, estimate, p, Yardstick(delta, len(estimates)))
+        _verdict(pair, estimate, p, Yardstick(delta, len(estimates), looks))
         for pair, estimate, p in zip(baselines.items(), estimates, adjusted, strict=True)
     )
 
@@ -40,11 +44,22 @@ class Yardstick:
 
     delta: float
     many: int
+    looks: Looks
 
     @property
     def level(self) -> float:
-        """The level of an interval that is corrected for all of them in a single step."""
-        return 1 - stats.FAMILY_ERROR / self.many
+        """The level of an interval that is corrected for all of them and all looks in a single step."""
+        return 1 - self.looks.share(stats.FAMILY_ERROR, self.many)
+
+    @property
+    def correction(self) -> str:
+        """What the level is corrected for, in words."""
+        verdicts = text.count(self.many, "verdict")
+        return f"{verdicts} at {self.looks.planned} looks" if self.looks.planned > 1 else verdicts
+
+    def border(self, estimate: Estimate) -> float:
+        """Return the end of [-delta, delta] that the estimate lies nearer to."""
+        return math.copysign(self.delta, estimate.mean)
 
 
 def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yardstick) -> Verdict:
@@ -60,6 +75,8 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
         p=p,
         outcome=outcome,
         reason=_why_unresolved(estimate, yardstick) if outcome == "unresolved" else "",
+        needed=_needed(estimate, yardstick) if outcome == "unresolved" else estimate.n,
+        trimmed=estimate.trimmed,
     )
 
 
@@ -72,20 +89,24 @@ def _outcome(estimate: Estimate, p: float, delta: float) -> Outcome:
     return "faster" if estimate.mean < 0 else "slower"
 
 
+def _needed(estimate: Estimate, yardstick: Yardstick) -> int | None:
+    return estimate.launches_to_clear(yardstick.border(estimate), yardstick.level)
+
+
 def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> str:
     """Say how far the interval reaches and about how many launches would resolve it.
 
-    The interval is the single-step one, at 1 - 0.05 / N: it straddles whenever Holm's step-down leaves a verdict open,
-    because no adjusted p is above N times its p.
+    The interval is the single-step one, at 1 - 0.05 / (verdicts * looks): it straddles whenever Holm's step-down leaves
+    a verdict open, because no adjusted p is above its p times both.
     """
     if estimate.n == 0:
         return "never measured in one launch and round together with the baseline"
     if estimate.n == 1:
         return "one launch gives no interval"
     low, high = (stats.exp(end) for end in estimate.interval(yardstick.level))
-    border = math.copysign(yardstick.delta, estimate.mean)
+    border = yardstick.border(estimate)
     return (
-        f"the interval corrected for {text.count(yardstick.many, 'verdict')} reaches from {text.ratio(low)} to "
+        f"the interval corrected for {yardstick.correction} reaches from {text.ratio(low)} to "
         f"{text.ratio(high)}, across the border of {text.ratio(stats.exp(border))}; "
         f"{estimate.more_launches(border, yardstick.level)}"
     )

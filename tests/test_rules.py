@@ -35,6 +35,7 @@ JUDGING = (
     "schema",
     "store",
     "readers",
+    "spending",
     "spread",
     "stats",
     "mix",

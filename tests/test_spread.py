@@ -8,50 +8,63 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from pyopbench.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, _inverse_trigamma, usual_spread
+from pyopbench.spread import LEAST_COMPARISONS, MOST_DEGREES, RARE, UNKNOWN, Spread, _inverse_trigamma, usual_spread
 from pyopbench.stats import Estimate, holm, moderated
 
 MANY = 4000
 
 
-def drawn(rng: np.random.Generator, degrees: float, variance: float, launches: int) -> list[tuple[float, int]]:
+def drawn(rng: np.random.Generator, degrees: float, variance: float, own: float) -> list[tuple[float, float]]:
     """Draw deviations as the fit assumes: scaled inverse chi squares for the true variances, chi squares on top."""
     true = variance * degrees / rng.chisquare(degrees, MANY)
-    seen = true * rng.chisquare(launches - 1, MANY) / (launches - 1)
-    return [(math.sqrt(value), launches) for value in seen]
+    seen = true * rng.chisquare(own, MANY) / own
+    return [(math.sqrt(value), own) for value in seen]
 
 
-@pytest.mark.parametrize(("degrees", "variance", "launches"), [(4.0, 0.0016, 3), (8.0, 1.0, 4), (15.0, 1e-6, 10)])
-def test_the_fit_finds_what_the_spreads_were_drawn_from(degrees: float, variance: float, launches: int) -> None:
-    found = usual_spread(drawn(np.random.default_rng(1), degrees, variance, launches))
+@pytest.mark.parametrize(("degrees", "variance", "own"), [(4.0, 0.0016, 2), (6.0, 1.0, 4.4), (2.0, 1e-6, 9)])
+def test_the_fit_finds_what_the_spreads_were_drawn_from(degrees: float, variance: float, own: float) -> None:
+    found = usual_spread(drawn(np.random.default_rng(1), degrees, variance, own))
     assert found.degrees == pytest.approx(degrees, rel=0.2)
     assert found.variance == pytest.approx(variance, rel=0.05)
 
 
 def test_equal_spreads_are_worth_the_most() -> None:
     rng = np.random.default_rng(2)
-    found = usual_spread((math.sqrt(0.0009 * rng.chisquare(2) / 2), 3) for _ in range(MANY))
-    assert found.degrees == pytest.approx(MOST_DEGREES, rel=0.35)
+    found = usual_spread((math.sqrt(0.0009 * rng.chisquare(2) / 2), 2) for _ in range(MANY))
+    assert found.degrees == MOST_DEGREES
     assert found.variance == pytest.approx(0.0009, rel=0.05)
 
 
 def test_spreads_of_all_magnitudes_are_worth_hardly_anything() -> None:
     rng = np.random.default_rng(3)
-    found = usual_spread((math.exp(4 * rng.standard_normal()), 8) for _ in range(500))
+    found = usual_spread((math.exp(4 * rng.standard_normal()), 7) for _ in range(500))
     assert found.degrees < 0.5
 
 
 def test_too_few_or_no_spreads_are_unknown() -> None:
-    few = [(0.01 * (1 + i), 3) for i in range(LEAST_COMPARISONS - 1)]
+    few = [(0.01 * (1 + i), 2) for i in range(LEAST_COMPARISONS - 1)]
     assert usual_spread(few) == UNKNOWN
-    assert usual_spread([*few, (math.nan, 1), (0.0, 4), (math.nan, 0)]) == UNKNOWN
-    assert usual_spread([*few, (0.1, 2)]) != UNKNOWN
+    assert usual_spread([*few, (math.nan, 0), (0.0, 3), (math.nan, -1)]) == UNKNOWN
+    assert usual_spread([*few, (0.1, 1)]) != UNKNOWN
 
 
 def test_a_variance_moves_towards_the_usual_one_by_the_degrees_of_each() -> None:
     """By hand: (4 * 9 + 2 * 3) / 6."""
     assert Spread(4.0, 9.0).moderate(3.0, 2) == 7.0
     assert UNKNOWN.moderate(3.0, 2) == 3.0
+
+
+def test_a_variance_far_above_the_usual_one_keeps_to_itself() -> None:
+    """By SciPy's F distribution: a ratio passed in a fifth of cases or more counts as usual, rarer ones less."""
+    usual = Spread(4.0, 9.0)
+    for ratio in (0.1, 1.0, 2.0, 3.0, 10.0, 1000.0):
+        passed = scipy_stats.f.sf(ratio, 2, 4)
+        weight = usual.weight(9.0 * ratio, 2)
+        assert weight == pytest.approx(4.0 * min(1.0, passed / RARE))
+        assert usual.moderate(9.0 * ratio, 2) == pytest.approx((weight * 9.0 + 2 * 9.0 * ratio) / (weight + 2))
+    assert usual.weight(9.0, 2) == 4.0
+    assert usual.weight(9e6, 2) < 1e-4
+    assert UNKNOWN.weight(3.0, 2) == 0.0
 
 
 def test_the_inverse_of_trigamma() -> None:
@@ -63,8 +76,8 @@ def test_the_inverse_of_trigamma() -> None:
 
 
 def test_an_interval_has_the_moderated_spread_and_all_degrees_of_freedom() -> None:
-    estimate = Estimate(0.5, 0.02, 3, Spread(6.0, 0.0001))
-    deviation = math.sqrt((6 * 0.0001 + 2 * 0.0004) / 8)
+    estimate = Estimate(0.5, 0.01, 3, Spread(6.0, 0.0004))
+    deviation = math.sqrt((6 * 0.0004 + 2 * 0.0001) / 8)
     expected = scipy_stats.t.interval(0.95, 8, loc=0.5, scale=deviation / math.sqrt(3))
     assert estimate.interval(0.95) == pytest.approx(expected)
 

@@ -156,13 +156,60 @@ def test_shuffled_rows_give_the_same_numbers_to_the_last_bit() -> None:
     assert stats.estimates(shuffled_paired) == stats.estimates(paired)
 
 
-VALUES = [0.11, 0.07, 0.13, 0.10, 0.02, 0.09]
+VALUES = [0.11, 0.07, 0.13, 0.10, 0.02]
+MORE_VALUES = [*VALUES, 0.09, 0.12, 0.08, 0.95, 0.10, 0.06, 0.11, -0.30]
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
-def test_the_interval_is_scipys(level: float) -> None:
-    expected = scipy_stats.t.interval(level, 5, loc=np.mean(VALUES), scale=scipy_stats.sem(VALUES))
+def test_the_interval_of_few_launches_is_scipys(level: float) -> None:
+    expected = scipy_stats.t.interval(level, 4, loc=np.mean(VALUES), scale=scipy_stats.sem(VALUES))
     assert Estimate.of(VALUES).interval(level) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "out"), [(6, 1), (11, 1), (13, 2)])
+def test_the_trimmed_mean_and_its_winsorized_variance_are_scipys(n: int, out: int) -> None:
+    values = MORE_VALUES[:n]
+    estimate = Estimate.of(values)
+    winsorized = np.var(np.asarray(scipy_stats.mstats.winsorize(np.array(values), (out / n, out / n))), ddof=1)
+    kept = n - 2 * out
+    assert estimate.trimmed == out
+    assert estimate.mean == pytest.approx(scipy_stats.trim_mean(values, out / n + 1e-9))
+    assert estimate.standard_error**2 == pytest.approx((n - 1) * winsorized / (kept * (kept - 1)))
+    assert estimate.deviation == pytest.approx(estimate.standard_error * math.sqrt(n))
+
+
+@pytest.mark.parametrize(("n", "out"), [(6, 1), (13, 2)])
+def test_the_standard_error_is_that_of_scipys_test_by_yuen(n: int, out: int) -> None:
+    """Of two equal groups the test's statistic is the difference over the root of twice the squared error of one."""
+    values = np.array(MORE_VALUES[:n])
+    estimate = Estimate.of(values)
+    test = scipy_stats.ttest_ind(values + 1.0, values, equal_var=False, trim=out / n + 1e-9)
+    assert 1.0 / (math.sqrt(2) * estimate.standard_error) == pytest.approx(test.statistic)
+
+
+def test_a_launch_that_went_wrong_moves_the_estimate_no_further_than_its_neighbour() -> None:
+    """However far it goes: an hour's difference is no more than being the largest."""
+    good = [0.10, 0.11, 0.09, 0.12, 0.08, 0.10, 0.11]
+    assert Estimate.of([*good, 0.3]) == Estimate.of([*good, 8.0])
+    assert Estimate.of([*good, 8.0]).effect_p(DELTA) < 0.001
+    assert Estimate.of([*good[:4], 8.0]).effect_p(DELTA) > 0.1
+
+
+@pytest.mark.parametrize(("n", "degrees"), [(2, 1.0), (5, 4.0), (6, 2.4), (8, 4.4), (12, 5.8), (24, 12.6)])
+def test_trimming_costs_the_degrees_that_winsorized_variances_vary_by(n: int, degrees: float) -> None:
+    """A variance with d degrees of freedom has the squared coefficient of variation 2 / d."""
+    assert Estimate(0.0, 1.0, n).own_degrees == pytest.approx(degrees)
+    draws = np.random.default_rng(n).standard_normal((20_000, n))
+    squared = np.array([Estimate.of(row).deviation ** 2 for row in draws])
+    assert 2 * squared.mean() ** 2 / squared.var() == pytest.approx(degrees, rel=0.08)
+    assert squared.mean() == pytest.approx(n * np.var([Estimate.of(row).mean for row in draws]), rel=0.05)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_what_is_no_number_is_not_trimmed_away(bad: float) -> None:
+    estimate = Estimate.of([*VALUES, *VALUES, bad])
+    assert math.isnan(estimate.mean)
+    assert not estimate.effect_p(DELTA) <= 1
 
 
 def test_the_p_for_no_minimum_effect_is_scipys_paired_t_test() -> None:

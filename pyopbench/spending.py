@@ -1,0 +1,65 @@
+"""When the data of a run are looked at, and what each look costs: launches come one by one, and each may be the last.
+
+A verdict that may be reached at any of several looks has several chances to be wrong. Each look therefore gets an equal
+share of the error (Bonferroni), so a p value counts as many times as there are looks. That holds whatever the
+dependence between looks and whatever makes a case stop: of K probabilities that are each too small with a chance of at
+most a / K, the one at which somebody stops is too small with a chance of at most a.
+
+Source: spending an error over looks that are planned beforehand is of K. K. G. Lan and D. L. DeMets, "Discrete
+sequential boundaries for clinical trials", Biometrika 70 (1983) 659-663; docs/statistics.md says why in equal shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+GROWTH = 1.6
+"""Launches at a look over launches at the one before: less would cost looks that learn little."""
+LAST_GROWTH = 1.25
+"""A look from which the last one is nearer than this is not held."""
+MOST_LOOKS = 5
+"""Each look makes all others stricter; with five, a p value has to be a fifth of what one look asks for."""
+
+
+def look_schedule(first: int, most: int) -> tuple[int, ...]:
+    """Return after how many launches the data are looked at, for example `(3, 8)` -> `(3, 5, 8)`.
+
+    Args:
+        first: launches before the first look, at least 1.
+        most: launches at the last look, at least 1; if it is not above `first` there is one look.
+
+    Returns:
+        Ascending numbers of launches, at most `MOST_LOOKS`; the last is `most`.
+    """
+    if first >= most:
+        return (most,)
+    growth = max(GROWTH, (most / first) ** (1 / (MOST_LOOKS - 1)))
+    between = (round(first * growth**step) for step in range(1, MOST_LOOKS - 1))
+    return (first, *(look for look in between if first < look and look * LAST_GROWTH <= most), most)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How many looks at the data are planned; a verdict may be reached at any of them."""
+
+    planned: int = 1
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Looks:
+        """Read the settings of a run: `first_look` and `launches`; one look where there is no `first_look`."""
+        if "first_look" not in settings:
+            return cls()
+        return cls(len(look_schedule(settings["first_look"], settings["launches"])))
+
+    def spent(self, p: float) -> float:
+        """Return a p value as it counts at one of these looks; above 1 means no more than 1."""
+        return self.planned * p
+
+    def share(self, error: float, many: int) -> float:
+        """Return the part of an error that is left to one of `many` intervals at one look."""
+        return error / (many * self.planned)
+
+
+ONE_LOOK = Looks()
