@@ -7,8 +7,10 @@ launch, are treated as independent. Durations are compared on the log scale, whe
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -90,12 +92,12 @@ class Estimate:
         """The degrees of freedom of `deviation`; 0 or less for fewer than two launches."""
         return own_degrees(self.n)
 
-    @property
+    @cached_property
     def degrees(self) -> float:
         """The degrees of freedom of the moderated spread: of these launches, and of what is usual."""
         return self.own_degrees + (self.usual.weight(self.deviation**2, self.own_degrees) if self.n > 1 else 0)
 
-    @property
+    @cached_property
     def moderated(self) -> float:
         """The standard deviation between launches, moved towards what is usual; nan for fewer than two launches."""
         return math.sqrt(self.usual.moderate(self.deviation**2, self.own_degrees)) if self.n > 1 else math.nan
@@ -136,16 +138,21 @@ class Estimate:
         """Return about how many launches would take the interval clear of `border`, if mean and spread stay.
 
         Returns:
-            The smallest number of launches, these ones included; None if it is above `MOST_LAUNCHES` or there are
-            fewer than two to judge the spread by.
+            A number of launches in all that does where one less does not; None if it is above `MOST_LAUNCHES` or
+            there are fewer than two to judge the spread by.
         """
         if self.n < 2:
             return None
-        launches = np.arange(self.n, MOST_LAUNCHES + 1)
-        degrees = self.degrees - self.own_degrees + np.array([own_degrees(int(n)) for n in launches])
-        half = special.stdtrit(degrees, (1 + level) / 2) * self.moderated / np.sqrt(launches)
-        enough = launches[half < abs(self.mean - border)]
-        return int(enough[0]) if enough.size else None
+        spread, usual_degrees = self.moderated, self.degrees - self.own_degrees
+
+        def clears(n: int) -> bool:
+            quantile = float(special.stdtrit(own_degrees(n) + usual_degrees, (1 + level) / 2))
+            return quantile * spread / math.sqrt(n) < abs(self.mean - border)
+
+        # Intervals shrink with launches, but for a step back where one more is trimmed: no matter, this is a forecast.
+        launches = range(self.n, MOST_LAUNCHES + 1)
+        place = bisect_left(launches, 1, key=clears)
+        return launches[place] if place < len(launches) else None
 
     def more_launches(self, border: float, level: float) -> str:
         """Return `launches_to_clear` in words."""

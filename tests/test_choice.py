@@ -10,6 +10,7 @@ import pytest
 
 from pyopbench.choice import Candidate, Choice, Rules, choose
 from pyopbench.mix import even_mix
+from pyopbench.spending import Looks
 
 ONE_SIZE = even_mix((10,))
 
@@ -143,3 +144,34 @@ def test_a_port_that_is_not_worth_it_is_rarely_advised() -> None:
         candidates = [Candidate(f"c{i}", "port", i, logs) for i, logs in enumerate(frames)]
         advised += choose(candidates, mix, Rules(0.03)).action == "port"
     assert advised <= runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)
+
+
+def test_rivals_are_those_that_more_launches_could_show_to_be_above_the_chosen_one() -> None:
+    chosen = candidate("tnp", 3.0, 3.01, 2.99, 3.0, effort=2)
+    open_still = candidate("xla", 3.1, 4.2, 3.0, 3.9, effort=4)
+    equal = candidate("native", 3.01, 3.0, 3.0, 2.99, effort=3)
+    no_gain = candidate("py_func", 0.5, 0.51, 0.5, 0.5, effort=1)
+    choice = choice_of(chosen, open_still, equal, no_gain)
+    assert choice.label == "tnp"
+    assert [gain.label for gain in choice.rivals] == ["xla"]
+
+
+def test_without_a_choice_there_are_no_rivals() -> None:
+    assert choice_of(candidate("native", 0.9, 1.2, 0.95)).rivals == ()
+    assert choice_of(candidate("native", 0.5, 0.51, 0.5)).rivals == ()
+
+
+def test_a_rival_that_shares_one_launch_with_the_chosen_one_stays_a_rival() -> None:
+    """One number has no interval; a second launch could change the answer."""
+    chosen = candidate("tnp", 3.0, 3.01, 2.99, effort=2)
+    other = Candidate("xla", "port", 4, pd.DataFrame({10: -np.log([9.0, 9.1])}, index=[2, 3]))
+    assert [gain.label for gain in choice_of(chosen, other).rivals] == ["xla"]
+
+
+def test_looks_are_paid_for_in_the_level_of_every_gain() -> None:
+    candidates = [candidate("native", 1.2, 1.25, 1.15), candidate("xla", 0.9, 0.91, 0.9)]
+    once = choose(candidates, ONE_SIZE, Rules(0.03)).gains
+    often = choose(candidates, ONE_SIZE, Rules(0.03, looks=Looks(5))).gains
+    assert [gain.level for gain in once] == pytest.approx([1 - 0.05 / 2] * 2)
+    assert [gain.level for gain in often] == pytest.approx([1 - 0.05 / 10] * 2)
+    assert often[0].low < once[0].low

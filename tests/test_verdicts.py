@@ -13,6 +13,7 @@ from frames import VARIANTS, Bench, run_of
 from pyopbench import stats
 from pyopbench.latencies import baseline_of, measured_cases
 from pyopbench.model import Verdict
+from pyopbench.spending import Looks
 from pyopbench.verdicts import verdicts_of
 
 GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
@@ -116,3 +117,37 @@ def test_what_is_no_number_resolves_nothing() -> None:
     """What is no number must not pass for a small p."""
     verdict = verdicts_of(logs_of({"a": [math.nan, -1.0, -1.1]}), {"a": "z"}, 0.03)[0]
     assert verdict.outcome == "unresolved"
+
+
+def test_every_planned_look_makes_a_verdict_stricter() -> None:
+    """By hand: two verdicts at five looks leave a p ten times as large, and the reason says for what."""
+    logs = logs_of({"a": [0.10, 0.12, 0.07, 0.11], "b": [0.0, 0.1, -0.1, 0.1]})
+    baselines = {"a": "z", "b": "z"}
+    once, often = (verdicts_of(logs, baselines, 0.03, Looks(planned)) for planned in (1, 5))
+    assert (once[0].outcome, often[0].outcome) == ("slower", "unresolved")
+    assert often[0].p == pytest.approx(5 * once[0].p)
+    assert "corrected for 2 verdicts at 5 looks reaches" in often[0].reason
+
+
+def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
+    """At the level that is corrected for verdicts and looks, and the same number as in the reason."""
+    middle = [math.log(1.03) + step for step in (-0.1, 0.1)]
+    logs = {"a": [0.10, 0.14, 0.04, 0.11], "b": [0.02, 0.1, -0.1, 0.0], "c": middle}
+    clear, near, never = verdicts_of(logs_of(logs), dict.fromkeys("abc", "z"), 0.03, Looks(2))
+    level = 1 - 0.05 / 6
+    for verdict in (clear, near):
+        estimate = stats.Estimate.of(logs[verdict.case])
+        assert verdict.outcome == "unresolved"
+        assert verdict.needed == estimate.launches_to_clear(math.log(1.03), level)
+        assert f"about {verdict.needed} launches instead of 4" in verdict.reason
+    assert clear.needed is not None
+    assert near.needed is not None
+    assert 4 < clear.needed < near.needed
+    assert never.needed is None
+
+
+def test_a_resolved_verdict_needs_what_it_has_and_tells_what_was_trimmed() -> None:
+    values = [0.10, 0.12, 0.11, 0.09, 0.10, 0.11, 0.10, 0.30]
+    verdict = verdicts_of(logs_of({"a": values}), {"a": "z"}, 0.03)[0]
+    assert (verdict.outcome, verdict.needed, verdict.launches, verdict.trimmed) == ("slower", 8, 8, 1)
+    assert verdict.ratio == pytest.approx(math.exp(np.mean(sorted(values)[1:-1])))
