@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,9 +22,9 @@ import pyopbench
 from pyopbench import runs, text
 from pyopbench.arguments import apply_axes, parse_duration, split_some
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
-from pyopbench.measure import Progress as Step
-from pyopbench.measure import measure
+from pyopbench.measure import Ended, measure
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Failure
+from pyopbench.pace import Progress as Step
 from pyopbench.verify import EVERYTHING, Finding, verify_cases
 
 EXIT_WRONG = 1
@@ -103,9 +104,11 @@ def run(
     baseline: Baseline = BASELINE,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
-    launches: Annotated[int | None, typer.Option(min=2, help="Worker processes: one number per case each.")] = None,
+    launches: Annotated[
+        int | None, typer.Option(min=2, help="Most worker processes: one number per case each.")
+    ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later: 5m.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later, e.g. 5m.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
@@ -119,6 +122,7 @@ def run(
         changes: dict[str, Any] = {
             "seed": seed,
             "launches": launches or settings.launches,
+            "first_look": min(settings.first_look, launches or settings.launches),
             "rounds": rounds or settings.rounds,
             "budget_seconds": settings.budget_seconds if budget is None else parse_duration(budget),
             "case_timeout_seconds": (
@@ -136,9 +140,9 @@ def run(
         folder = resume
         runs.require_resumable(folder)
         options = replace(options, baseline=runs.baseline_of(folder))
-    _measure(folder)
+    ended = _measure(folder, options)
     runs.require_measured(folder)
-    raise typer.Exit(_report([folder], folder, options, as_json=False))
+    raise typer.Exit(_report([folder], folder, options, ended=ended))
 
 
 def _refuse_with_resume(context: typer.Context) -> None:
@@ -157,12 +161,13 @@ def _refuse_with_resume(context: typer.Context) -> None:
         )
 
 
-def _measure(folder: Path) -> None:
+def _measure(folder: Path, options: runs.Judging) -> Ended | None:
+    """Measure and return how it ended; None if no worker could be started any more."""
     settings = runs.settings_of(folder)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         with _progress() as show:
-            done = measure(folder, settings, show)
+            ended = measure(folder, settings, show, partial(_look, folder, options, settings.launches))
     except KeyboardInterrupt:
         name = escape(str(folder))
         err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
@@ -172,9 +177,18 @@ def _measure(folder: Path) -> None:
     except WorkerLost as lost:  # what was measured before is worth its report
         err.print(f"[bold red]error:[/] {escape(str(lost))}", soft_wrap=True)
         err.print(f"  continue: pyopbench run --resume {escape(str(folder))}", soft_wrap=True)
-        return
-    if done < settings.launches:
-        err.print(f"the budget of {settings.budget_seconds:g} s was spent after {done} of {settings.launches} launches")
+        return None
+    if ended.by == "budget":
+        spent = f"the budget of {settings.budget_seconds:g} s was spent"
+        err.print(f"{spent} after {ended.launches} of at most {settings.launches} launches")
+    return ended
+
+
+def _look(folder: Path, options: runs.Judging, most: int, launches: int) -> frozenset[str]:
+    found = runs.look(folder, options, launches, most)
+    goes_on = f"{text.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
+    err.print(f"{found.sentence}; {goes_on}")
+    return found.open
 
 
 @contextmanager
@@ -182,7 +196,7 @@ def _progress() -> Iterator[Any]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=10),
         TextColumn("{task.fields[left]}"),
     )
     # Two redraws a second: the parent shares the cores with what is measured.
@@ -192,13 +206,15 @@ def _progress() -> Iterator[Any]:
 
         def show(step: Step) -> None:
             share = (step.launch + step.done / step.total) / step.launches
-            left = "" if step.seconds_left is None else f"about {text.duration(step.seconds_left)} left"
-            group = step.group if len(step.group) <= 40 else step.group[:39] + "…"
-            description = f"launch {step.launch + 1}/{step.launches} {group}"
+            left = "" if step.seconds_left is None else f"at most {text.duration(step.seconds_left)} left"
+            op = step.group.partition("/")[0]
+            op = op if len(op) <= 20 else op[:19] + "…"
+            description = f"launch {step.launch + 1}/{step.launches} group {step.done + 1}/{step.total} {op}"
             bar.update(task, description=escape(description), completed=share, left=left)
             if not err.is_terminal and step.launch not in told:
                 told.add(step.launch)
-                err.print(f"launch {step.launch + 1} of {step.launches}{left and f', {left}'}")
+                groups = f"{step.total:,} of {step.planned:,} groups"
+                err.print(f"launch {step.launch + 1} of at most {step.launches}, {groups}{left and f', {left}'}")
 
         yield show
 
@@ -219,7 +235,10 @@ def report(
     raise typer.Exit(_report(results, out_dir or results[0], options, as_json=as_json))
 
 
-def _report(folders: list[Path], folder: Path, options: runs.Judging, *, as_json: bool) -> int:
+def _report(
+    folders: list[Path], folder: Path, options: runs.Judging, *, as_json: bool = False, ended: Ended | None = None
+) -> int:
+    from pyopbench import stopping
     from pyopbench.report import terminal_tables
 
     with err.status("judging"):
@@ -233,6 +252,9 @@ def _report(folders: list[Path], folder: Path, options: runs.Judging, *, as_json
             _print_table(table.title, table.columns, table.rows)
         failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
         _print_failures(failures)
+        if ended is not None:
+            most = int(judgement.run.settings["launches"])
+            out.print(stopping.look(judgement, ended.launches, most).sentence, soft_wrap=True)
         out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 

@@ -105,6 +105,11 @@ def _forward(case: Case) -> Case:
     return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
 
 
+def rows_of(latencies: pd.DataFrame, setting: Setting) -> pd.DataFrame:
+    """Return the rows of `latencies.latency_table` that are of a setting."""
+    return latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
+
+
 def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.DataFrame, baseline: str) -> Comparison:
     """Return the comparison of one setting.
 
@@ -117,7 +122,7 @@ def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.Data
         paired: `stats.paired_logs` of these cases against the baselines of their groups.
         baseline: the baseline variant.
     """
-    rows = latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
+    rows = rows_of(latencies, setting)
     order = usual_gradients(run.catalogue, baseline)
     today = rows[rows["variant"] == baseline]
     usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]

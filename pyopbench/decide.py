@@ -39,6 +39,8 @@ class Judgement:
         latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
         verdicts: in the order of `latencies`.
         decisions: ops in the order of the catalogue, inference before training.
+        comparisons: what each decision was made from, in the same order.
+        rulebook: what all decisions have in common.
     """
 
     run: Run
@@ -48,6 +50,8 @@ class Judgement:
     latencies: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     decisions: tuple[Decision, ...]
+    comparisons: tuple[Comparison, ...]
+    rulebook: Rulebook
 
 
 def judge(
@@ -76,10 +80,10 @@ def judge(
     paired = stats.paired_logs(frame, baselines)
     looks = Looks.of(run.settings)
     verdicts = verdicts_of(paired, baselines, minimum_effect, looks)
-    comparisons = [compare(run, setting, latencies, paired, baseline) for setting in settings_of(run)]
+    comparisons = tuple(compare(run, setting, latencies, paired, baseline) for setting in settings_of(run))
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
-    return Judgement(run, baseline, minimum_effect, mix, latencies, verdicts, decisions)
+    return Judgement(run, baseline, minimum_effect, mix, latencies, verdicts, decisions, comparisons, rulebook)
 
 
 def _check(run: Run, baseline: str, minimum_effect: float) -> None:
@@ -129,13 +133,12 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
     """Decide in one setting, over the mix and at every measured size."""
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
-    unreachable = _unreachable(comparison, rulebook.calls or {})
-    if unreachable:
-        missing = comparison.missing(comparison.baseline, unreachable)
+    made = choose_over_mix(comparison, rulebook)
+    if made is None:
+        missing = comparison.missing(comparison.baseline, _unreachable(comparison, rulebook.calls or {}))
         undecided = _undecided(comparison, f"{missing}, which the mix asks for")
         return replace(undecided, ranges=_ranges(comparison, rulebook.at_size))
-    mix = _mix(comparison, rulebook.calls)
-    choice = choose(comparison.candidates, mix, rulebook.over_mix)
+    choice, mix = made
     at_size = replace(rulebook.at_size, preferred=choice.label)
     return replace(
         _undecided(comparison, reason_of(choice, comparison, mix)),
@@ -148,6 +151,14 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         crossovers=crossovers(comparison.curves, at_size.minimum_effect),
         flips=flips(choice, mix, comparison.baseline),
     )
+
+
+def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
+    """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
+    if not comparison.seconds or _unreachable(comparison, rulebook.calls or {}):
+        return None
+    mix = _mix(comparison, rulebook.calls)
+    return choose(comparison.candidates, mix, rulebook.over_mix), mix
 
 
 def _undecided(comparison: Comparison, reason: str) -> Decision:

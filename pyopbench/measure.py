@@ -7,15 +7,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import Case, Failure
+from pyopbench.pace import Pace, Progress
+from pyopbench.spending import look_schedule
 
 LEAST_LAUNCHES = 2
 """With fewer there is no interval, so that many are made whatever the budget."""
+
+LATER_ROUNDS = 4
+"""How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
+on, and the time of those that have gone belongs to those that are left."""
 
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
@@ -27,8 +33,9 @@ class Settings:
 
     Attributes:
         seed: makes the order of groups and rounds repeatable.
-        launches: worker processes, each of which gives one number for each case.
-        rounds: timed blocks of each case in a launch, at the most.
+        first_look: launches of everything that is planned, before the data are looked at.
+        launches: worker processes at the most, each of which gives one number for each case that it measures.
+        rounds: timed blocks of each case in a launch, at the most; `LATER_ROUNDS` times that after the first look.
         block_seconds: about how long a block lasts.
         group_seconds: about how long the rounds of one group may take in a launch; slow cases get fewer rounds.
         budget_seconds: no launch is begun that would probably end later than this; None for no limit.
@@ -36,6 +43,7 @@ class Settings:
     """
 
     seed: int
+    first_look: int
     launches: int
     rounds: int
     block_seconds: float
@@ -45,88 +53,108 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where a run stands. `seconds_left` is None until there is something to estimate it from."""
+class Ended:
+    """How many launches are complete, earlier ones included, and what ended the measuring.
 
-    launch: int
+    `by` is `launches` if as many as allowed were made, `budget` if it was spent, and `look` if a look at the data left
+    nothing to measure.
+    """
+
     launches: int
-    group: str
-    done: int
-    total: int
-    seconds_left: float | None
+    by: Literal["launches", "budget", "look"]
 
 
 Tell = Callable[[Progress], None]
 
+Look = Callable[[int], frozenset[str]]
+"""Is given how many launches are made and returns the ids of the cases to measure on."""
+
 
 @dataclass
 class _Work:
-    """What is still to be done; shrinks as groups are finished and cases fail."""
+    """What is still to be done; shrinks as groups are finished, cases fail and looks are taken."""
 
     folder: Path
     settings: Settings
+    planned: Mapping[str, Sequence[str]]
     groups: dict[str, list[str]]
     finished: set[tuple[int, str]]
     failed: set[str]
+    looks: dict[int, frozenset[str]]
     environment: Mapping[str, Any]
     retried: set[str] = field(default_factory=set)
 
+    def narrow(self, launches: int, look: Look) -> None:
+        """Keep only what a look after so many launches leaves open; a look that was taken before is not taken again."""
+        if launches not in self.looks:
+            self.looks[launches] = look(launches)
+            line = {"kind": "look", "launch": launches, "open": sorted(self.looks[launches])}
+            store.append(self.folder, line)
+        runners = {_runner_of(case) for case in self.looks[launches]}
+        kept = {group: [case for case in cases if _runner_of(case) in runners] for group, cases in self.planned.items()}
+        self.groups = {group: cases for group, cases in kept.items() if cases}
 
-def measure(folder: Path, settings: Settings, tell: Tell) -> int:
-    """Measure what `run.json` in `folder` plans and is not yet in its samples.
+
+def _runner_of(key: str) -> tuple[str, str, str]:
+    """Return what cases of one and the same timed pass have in common: backward comes with forward+backward."""
+    case = Case.from_id(key)
+    return case.group, case.variant, case.gradient
+
+
+def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
+    """Measure what `run.json` in `folder` plans and is not yet in its samples, until nothing is left open.
 
     Args:
         folder: folder of the run.
         settings: how to measure.
         tell: is told of every group before it is measured.
-
-    Returns:
-        The number of launches that are complete, earlier ones included.
+        look: says what is left open, after the launches of `spending.look_schedule`.
 
     Raises:
         BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
         WorkerLost: no worker could be started.
     """
     with store.locked(folder):
-        return _measure_all(_remaining(folder, settings), settings, tell)
+        return _measure_all(_remaining(folder, settings), tell, look)
 
 
-def _measure_all(work: _Work, settings: Settings, tell: Tell) -> int:
-    began = time.monotonic()
-    clock = _Clock(began, settings, tell)
-    last = 0.0
-    for launch in range(settings.launches):
-        started = time.monotonic()
-        over = settings.budget_seconds is not None and started - began + last > settings.budget_seconds
-        if over and launch >= LEAST_LAUNCHES:
-            return launch
+def _measure_all(work: _Work, tell: Tell, look: Look) -> Ended:
+    clock = _Clock(time.monotonic(), work.settings, len(work.planned), tell)
+    looks = look_schedule(work.settings.first_look, work.settings.launches)
+    for launch in range(work.settings.launches):
+        if launch in looks:
+            work.narrow(launch, look)
+            if not work.groups:
+                return Ended(launch, "look")
+        if launch >= LEAST_LAUNCHES and clock.is_short_of(len(work.groups)):
+            return Ended(launch, "budget")
         _measure_launch(work, launch, clock)
-        # The last one predicts the next best: the first takes longer, because of its finite differences.
-        last = time.monotonic() - started
-    return settings.launches
+        clock.pace.end_launch()
+    return Ended(work.settings.launches, "launches")
 
 
 @dataclass
 class _Clock:
-    """Turns what is done into progress with the time left."""
+    """Turns what is done into progress with the time left, and knows when the budget is spent."""
 
     began: float
     settings: Settings
+    planned: int
     show: Tell
-    first_share: float | None = None
+    pace: Pace = field(default_factory=Pace)
+
+    def is_short_of(self, groups: int) -> bool:
+        """Would a launch of so many groups probably end after the budget?"""
+        budget = self.settings.budget_seconds
+        return budget is not None and time.monotonic() - self.began + (self.pace.predict_launch(groups) or 0.0) > budget
 
     def tell(self, launch: int, group: str, done: int, total: int) -> None:
-        elapsed = time.monotonic() - self.began
-        share = (launch + done / total) / self.settings.launches
-        if self.first_share is None:  # what was done before a run was resumed tells nothing about its pace
-            self.first_share = share
-        gone = share - self.first_share
-        left = elapsed * (1 - share) / gone if gone > 0 else None
-        budget = self.settings.budget_seconds
-        if left is not None and budget is not None:
-            least = left * (LEAST_LAUNCHES / self.settings.launches - share) / (1 - share)
-            left = min(left, max(budget - elapsed, least, 0.0))
-        self.show(Progress(launch, self.settings.launches, group, done, total, left))
+        launches = self.settings.launches
+        left = self.pace.predict_rest(total - done, launches - launch - 1, total)
+        if left is not None and self.settings.budget_seconds is not None:
+            least = self.pace.predict_rest(total - done, max(LEAST_LAUNCHES - launch - 1, 0), total) or 0.0
+            left = min(left, max(self.settings.budget_seconds - (time.monotonic() - self.began), least))
+        self.show(Progress(launch, launches, group, done, total, self.planned, left))
 
 
 def _remaining(folder: Path, settings: Settings) -> _Work:
@@ -138,7 +166,8 @@ def _remaining(folder: Path, settings: Settings) -> _Work:
         groups.setdefault(Case.from_id(case).group, []).append(case)
     finished = {(line["launch"], line["group"]) for line in lines if line["kind"] == "group"}
     failed = {failure["case"] for line in lines for failure in line.get("failures", ())}
-    return _Work(folder, settings, groups, finished, failed, run["environment"])
+    looks = {line["launch"]: frozenset(line["open"]) for line in lines if line["kind"] == "look"}
+    return _Work(folder, settings, groups, groups, finished, failed, looks, run["environment"])
 
 
 def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
@@ -147,13 +176,17 @@ def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
     todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
     place = 0
     while place < len(todo):
+        began = time.monotonic()
         with Worker(work.settings.case_timeout_seconds) as worker:
+            clock.pace.add_start(time.monotonic() - began)
             _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
             healthy = True
             while healthy and place < len(todo):
+                began = time.monotonic()
                 clock.tell(launch, todo[place], len(work.groups) - len(todo) + place, len(work.groups))
                 healthy = _measure_group(work, worker, launch, todo[place])
+                clock.pace.add_group(time.monotonic() - began)
                 place += healthy
 
 
@@ -194,7 +227,7 @@ def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[s
         "cases": list(cases),
         "launch": launch,
         "seed": settings.seed,
-        "rounds": settings.rounds,
+        "rounds": settings.rounds * (1 if launch < settings.first_look else LATER_ROUNDS),
         "block_seconds": settings.block_seconds,
         "group_seconds": settings.group_seconds,
         # Once is enough for a check that does not depend on the launch, and it is the slow one.

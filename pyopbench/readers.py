@@ -38,6 +38,7 @@ class Run:
         cases: ids of the planned cases.
         failures: skips of the plan and failures of launches, in the order of the files.
         launches: the launch lines, in order.
+        looks: the look lines, in order; none where several runs are pooled.
         frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block.
         warnings: what a reader should know about the files.
     """
@@ -53,6 +54,7 @@ class Run:
     launches: tuple[Mapping[str, Any], ...]
     frame: pd.DataFrame
     warnings: tuple[str, ...] = ()
+    looks: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -90,6 +92,7 @@ def _read_run(folder: Path) -> Run:
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=pd.DataFrame(rows, columns=list(COLUMNS)),
         warnings=tuple(warnings),
+        looks=tuple(line for line in lines if line["kind"] == "look"),
     )
 
 

@@ -20,10 +20,12 @@ from pyopbench.model import DIRECTIONS, DTYPES, MECHANISMS, MODES, PLACEMENTS, A
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.stopping import Look
 
 QUICK = Settings(
     seed=0,
-    launches=6,
+    first_look=3,
+    launches=8,
     rounds=24,
     block_seconds=0.0005,
     group_seconds=0.2,
@@ -32,7 +34,8 @@ QUICK = Settings(
 )
 FULL = Settings(
     seed=0,
-    launches=10,
+    first_look=4,
+    launches=24,
     rounds=48,
     block_seconds=0.0005,
     group_seconds=0.6,
@@ -194,7 +197,9 @@ def require_resumable(folder: Path) -> None:
 
 def settings_of(folder: Path) -> Settings:
     """Return how the run in a folder is measured, to continue it."""
-    stored = store.read_run(folder)["settings"]
+    # A run from before there were looks measured everything in each of its launches.
+    settings = store.read_run(folder)["settings"]
+    stored = {"first_look": settings["launches"], **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
 
 
@@ -260,6 +265,13 @@ class Judging:
     mix: Mapping[int, float] | None = None
 
 
+def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
+    """Judge what a run has measured in so many launches, of at most so many, to see what is left open."""
+    from pyopbench import stopping
+
+    return stopping.look(_judge([folder], judging), launches, most)
+
+
 def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
     """Judge stored results and write the report.
 
@@ -271,11 +283,16 @@ def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement
     Raises:
         BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
     """
-    # pandas, SciPy and Altair cost a second and 150 MB, which a parent that measures does not need.
-    from pyopbench.decide import judge
-    from pyopbench.readers import read_runs
     from pyopbench.report import write
 
-    judgement = judge(read_runs(folders), judging.baseline, judging.minimum_effect, judging.mix)
+    judgement = _judge(folders, judging)
     write(judgement, folder)
     return judgement
+
+
+def _judge(folders: Sequence[Path], judging: Judging) -> Judgement:
+    # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
+    from pyopbench.decide import judge
+    from pyopbench.readers import read_runs
+
+    return judge(read_runs(folders), judging.baseline, judging.minimum_effect, judging.mix)

@@ -90,6 +90,7 @@ LINES: dict[str, Shape] = {
         "timer_error_seconds": NUMBER,
     },
     "lost": {"launch": WHOLE, "group": TEXT, "failures": [FAILURE]},
+    "look": {"launch": WHOLE, "open": TEXTS},
 }
 
 
@@ -100,6 +101,8 @@ def check_run(run: Any, place: str) -> None:
         BadInput: it has another shape, or a case id that is none; names `place`.
     """
     _require(run, RUN, place)
+    if type(run["settings"].get("first_look", 1)) is not int:  # runs from before there were looks have none
+        raise corrupt(place, f"settings.first_look is not a whole number: {str(run['settings']['first_look'])[:80]}")
     for key in run["cases"]:
         _require_case(key, place)
     for skip in run["skips"]:
@@ -120,6 +123,8 @@ def check_line(line: Any, place: str) -> None:
         raise corrupt(place, f"launch is {line['launch']}, below 0")
     for failure in line.get("failures", ()):
         _check_failure(failure, place)
+    for key in line["open"] if kind == "look" else ():
+        _require_case(key, place)
     for key, samples in line.get("samples", {}).items():
         if _require_case(key, place).group != line["group"]:
             raise corrupt(place, f"{key} does not belong to the group {line['group']}")

@@ -15,6 +15,7 @@ from pyopbench.model import Case
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
+    "first_look": 2,
     "launches": 2,
     "rounds": 2,
     "block_seconds": 0.01,

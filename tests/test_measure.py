@@ -17,19 +17,26 @@ import pytest
 import stored
 from pyopbench import launch, measure, store
 from pyopbench.errors import BadInput
-from pyopbench.measure import Progress, Settings
+from pyopbench.measure import Settings
+from pyopbench.pace import Progress
 
 TESTS = Path(__file__).parent
 SIZES = (1, 2, 3, 4, 5)
 
 
 def settings(**changes: Any) -> Settings:
+    """Return how to measure; without a look in between, unless `first_look` is given."""
     chosen = {name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__}
-    return Settings(**{**chosen, **changes})
+    return Settings(**{**chosen, "first_look": changes.get("launches", chosen["launches"]), **changes})
 
 
 def ignore(progress: Progress) -> None:
     pass
+
+
+def never(launches: int) -> frozenset[str]:
+    """A look that is not to be taken."""
+    raise AssertionError(launches)
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +80,7 @@ def failures(folder: Path) -> list[tuple[str, str]]:
 
 def test_every_group_of_every_launch_is_measured_once(folder: Path) -> None:
     plan(folder, "well", "well_too")
-    assert measure.measure(folder, settings(launches=3), ignore) == 3
+    assert measure.measure(folder, settings(launches=3), ignore, never).launches == 3
     assert sorted(measured(folder)) == all_once(3)
     assert [line["launch"] for line in lines_of(folder, "launch")] == [0, 1, 2]
     for line in lines_of(folder, "group"):
@@ -82,7 +89,7 @@ def test_every_group_of_every_launch_is_measured_once(folder: Path) -> None:
 
 def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
     plan(folder, "well", sizes=(1,))
-    measure.measure(folder, settings(seed=5, rounds=3, block_seconds=0.25, group_seconds=0.75), ignore)
+    measure.measure(folder, settings(seed=5, rounds=3, block_seconds=0.25, group_seconds=0.75), ignore, never)
     requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     same = {
         "do": "measure",
@@ -100,7 +107,7 @@ def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
 
 def orders(folder: Path, seed: int) -> list[tuple[int, str]]:
     plan(folder, "well", sizes=tuple(range(1, 9)))
-    measure.measure(folder, settings(seed=seed), ignore)
+    measure.measure(folder, settings(seed=seed), ignore, never)
     return measured(folder)
 
 
@@ -120,7 +127,7 @@ def test_every_launch_has_an_order_of_its_own(tmp_path: Path) -> None:
 )
 def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, variant: str, status: str) -> None:
     plan(folder, "well", variant, "well_too", sizes=(1, 2))
-    measure.measure(folder, settings(), ignore)
+    measure.measure(folder, settings(), ignore, never)
     assert sorted(measured(folder)) == all_once(2, (1, 2))
     for line in lines_of(folder, "group"):
         assert {case.split("/")[1] for case in line["samples"]} == {"well", "well_too"}
@@ -129,7 +136,7 @@ def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, va
 
 def test_a_case_that_hangs_is_a_row_and_the_others_are_measured(folder: Path) -> None:
     plan(folder, "hanging", "well", sizes=(1,))
-    measure.measure(folder, settings(case_timeout_seconds=1.0), ignore)
+    measure.measure(folder, settings(case_timeout_seconds=1.0), ignore, never)
     assert measured(folder) == all_once(2, (1,))
     assert failures(folder) == [(stored.case("hanging"), "timeout")]
     (lost,) = lines_of(folder, "lost")
@@ -144,14 +151,14 @@ def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path
         for direction in ("backward", "forward_backward")
     ]
     store.create(folder, stored.run(keys))
-    measure.measure(folder, settings(), ignore)
+    measure.measure(folder, settings(), ignore, never)
     assert sorted(failures(folder)) == [(key, "crashed") for key in keys[:2]]
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
 
 
 def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_time(folder: Path) -> None:
     plan(folder, "silent", sizes=(1,))
-    measure.measure(folder, settings(case_timeout_seconds=1.0), ignore)
+    measure.measure(folder, settings(case_timeout_seconds=1.0), ignore, never)
     assert [len(line["failures"]) for line in lines_of(folder, "lost")] == [0, 1]
     assert failures(folder) == [(stored.case("silent"), "timeout")]
     assert measured(folder) == []
@@ -159,7 +166,7 @@ def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_ti
 
 def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
     plan(folder, "raising", sizes=(1, 2))
-    assert measure.measure(folder, settings(launches=4), ignore) == 4
+    assert measure.measure(folder, settings(launches=4), ignore, never).launches == 4
     assert len(log.read_text(encoding="utf-8").splitlines()) == 2
     assert [line["launch"] for line in lines_of(folder, "launch")] == [0]
 
@@ -180,10 +187,10 @@ def test_an_interrupted_run_is_continued_with_every_group_once(folder: Path, ste
     plan(folder, "well", "crashing")
     steps = interrupt_at(step)
     with pytest.raises(Interrupted):
-        measure.measure(folder, settings(), lambda progress: next(steps))
+        measure.measure(folder, settings(), lambda progress: next(steps), never)
     before = measured(folder)
     assert len(before) < len(SIZES) * 2
-    measure.measure(folder, settings(), ignore)
+    measure.measure(folder, settings(), ignore, never)
     assert measured(folder)[: len(before)] == before
     assert sorted(measured(folder)) == all_once(2)
     assert len(failures(folder)) == len(set(failures(folder))) == len(SIZES)
@@ -194,26 +201,26 @@ def test_a_resumed_run_keeps_the_order_that_it_would_have_had(tmp_path: Path) ->
     plan(tmp_path / "parts", "well", sizes=tuple(range(1, 9)))
     steps = interrupt_at(5)
     with pytest.raises(Interrupted):
-        measure.measure(tmp_path / "parts", settings(seed=3), lambda progress: next(steps))
-    measure.measure(tmp_path / "parts", settings(seed=3), ignore)
+        measure.measure(tmp_path / "parts", settings(seed=3), lambda progress: next(steps), never)
+    measure.measure(tmp_path / "parts", settings(seed=3), ignore, never)
     assert measured(tmp_path / "parts") == whole
 
 
 def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
     plan(folder, "well")
-    measure.measure(folder, settings(), ignore)
+    measure.measure(folder, settings(), ignore, never)
     path = folder / store.SAMPLES_FILE
     path.write_bytes(path.read_bytes()[:-10])
-    measure.measure(folder, settings(), ignore)
+    measure.measure(folder, settings(), ignore, never)
     assert sorted(measured(folder)) == all_once(2)
     assert store.read_lines(folder)[1] == []
 
 
 def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
-    measure.measure(folder, settings(), ignore)
+    measure.measure(folder, settings(), ignore, never)
     monkeypatch.setattr(launch, "COMMAND", ("false",))
-    assert measure.measure(folder, settings(), ignore) == 2
+    assert measure.measure(folder, settings(), ignore, never).launches == 2
 
 
 @pytest.mark.parametrize("key", ["tensorflow", "numpy", "cpu"])
@@ -221,7 +228,7 @@ def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, m
     plan(folder, "well")
     monkeypatch.setenv("FAKE_WORKER_VERSIONS", json.dumps({key: "another"}))
     with pytest.raises(BadInput, match=f"another {key}") as caught:
-        measure.measure(folder, settings(), ignore)
+        measure.measure(folder, settings(), ignore, never)
     assert caught.value.received == f"another now, {stored.ENVIRONMENT[key]} in run.json"
     assert store.read_lines(folder) == ([], [])
 
@@ -236,7 +243,7 @@ def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypat
         events.append(f"{len(measured(folder))} on disk")
 
     monkeypatch.setattr(os, "fsync", spy)
-    measure.measure(folder, settings(launches=1), lambda progress: events.append(f"begin {progress.done}"))
+    measure.measure(folder, settings(launches=1), lambda progress: events.append(f"begin {progress.done}"), never)
     begun = [[f"begin {place}", f"{place + 1} on disk"] for place in range(len(SIZES))]
     assert events == ["0 on disk", *(event for pair in begun for event in pair)]
 
@@ -271,7 +278,7 @@ def test_no_launch_is_begun_that_would_end_after_the_budget(
     """A launch takes five minutes here; two are made whatever the budget, because one gives no interval."""
     plan(folder, "well")
     chosen = settings(launches=6, budget_seconds=budget_seconds)
-    assert measure.measure(folder, chosen, clock.pass_a_minute) == launches
+    assert measure.measure(folder, chosen, clock.pass_a_minute, never).launches == launches
     assert sorted(measured(folder)) == all_once(launches)
 
 
@@ -283,7 +290,7 @@ def test_the_time_left_is_told_from_the_pace(folder: Path, clock: Clock) -> None
         told.append(progress.seconds_left)
         clock.pass_a_minute(progress)
 
-    measure.measure(folder, settings(), show)
+    measure.measure(folder, settings(), show, never)
     assert told[0] is None
     assert told[1:] == pytest.approx([60.0 * left for left in range(9, 0, -1)])
 
@@ -297,7 +304,7 @@ def test_the_time_left_ends_with_the_budget_but_not_before_two_launches(folder: 
         told.append(progress.seconds_left)
         clock.pass_a_minute(progress)
 
-    assert measure.measure(folder, settings(launches=6, budget_seconds=750.0), show) == 2
+    assert measure.measure(folder, settings(launches=6, budget_seconds=750.0), show, never).launches == 2
     assert told[1:] == pytest.approx([60.0 * left for left in (11.5, 10.5, 9.5, 8.5, 7.5, 6.5, 5.5, 4.5, 3.5)])
 
 
@@ -305,13 +312,13 @@ def test_the_time_left_of_a_resumed_run_is_told_from_its_own_pace(folder: Path, 
     plan(folder, "well")
     steps = interrupt_at(4)
     with pytest.raises(Interrupted):
-        measure.measure(folder, settings(), lambda progress: next(steps))
+        measure.measure(folder, settings(), lambda progress: next(steps), never)
     told: list[float | None] = []
 
     def show(progress: Progress) -> None:
         told.append(progress.seconds_left)
         clock.pass_a_minute(progress)
 
-    measure.measure(folder, settings(), show)
+    measure.measure(folder, settings(), show, never)
     assert told[0] is None
     assert told[1:] == pytest.approx([60.0 * left for left in range(5, 0, -1)])
