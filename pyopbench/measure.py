@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -84,6 +84,10 @@ class _Work:
     environment: Mapping[str, Any]
     retried: set[str] = field(default_factory=set)
 
+    def count(self, groups: Iterable[str]) -> int:
+        """Return how many cases of some groups there are to measure."""
+        return sum(case not in self.failed for group in groups for case in self.groups[group])
+
     def narrow(self, launches: int, look: Look) -> None:
         """Keep only what a look after so many launches leaves open; a look that was taken before is not taken again."""
         if launches not in self.looks:
@@ -126,7 +130,7 @@ def _measure_all(work: _Work, tell: Tell, look: Look) -> Ended:
             work.narrow(launch, look)
             if not work.groups:
                 return Ended(launch, "look")
-        if launch >= LEAST_LAUNCHES and clock.is_short_of(len(work.groups)):
+        if launch >= LEAST_LAUNCHES and clock.is_short_of(work.count(work.groups)):
             return Ended(launch, "budget")
         _measure_launch(work, launch, clock)
         clock.pace.end_launch()
@@ -143,18 +147,24 @@ class _Clock:
     show: Tell
     pace: Pace = field(default_factory=Pace)
 
-    def is_short_of(self, groups: int) -> bool:
-        """Would a launch of so many groups probably end after the budget?"""
+    def is_short_of(self, cases: int) -> bool:
+        """Would a launch of so many cases probably end after the budget?"""
         budget = self.settings.budget_seconds
-        return budget is not None and time.monotonic() - self.began + (self.pace.predict_launch(groups) or 0.0) > budget
+        return budget is not None and time.monotonic() - self.began + (self.pace.predict(cases, 1) or 0.0) > budget
 
-    def tell(self, launch: int, group: str, done: int, total: int) -> None:
-        launches = self.settings.launches
-        left = self.pace.predict_rest(total - done, launches - launch - 1, total)
-        if left is not None and self.settings.budget_seconds is not None:
-            least = self.pace.predict_rest(total - done, max(LEAST_LAUNCHES - launch - 1, 0), total) or 0.0
-            left = min(left, max(self.settings.budget_seconds - (time.monotonic() - self.began), least))
-        self.show(Progress(launch, launches, group, done, total, self.planned, left))
+    def tell(self, work: _Work, launch: int, todo: Sequence[str]) -> None:
+        """Show where the run stands before the first group of `todo`, which is what is left of a launch."""
+        rest, whole, launches = work.count(todo), work.count(work.groups), self.settings.launches
+
+        def left_until(launches: int) -> float | None:
+            further = max(launches - launch - 1, 0)
+            return self.pace.predict(rest + further * whole, further)
+
+        left, budget = left_until(launches), self.settings.budget_seconds
+        if left is not None and budget is not None:
+            left = min(left, max(budget - (time.monotonic() - self.began), left_until(LEAST_LAUNCHES) or 0.0))
+        done = len(work.groups) - len(todo)
+        self.show(Progress(launch, launches, todo[0], done, len(work.groups), self.planned, left))
 
 
 def _remaining(folder: Path, settings: Settings) -> _Work:
@@ -184,9 +194,10 @@ def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
             healthy = True
             while healthy and place < len(todo):
                 began = time.monotonic()
-                clock.tell(launch, todo[place], len(work.groups) - len(todo) + place, len(work.groups))
+                clock.tell(work, launch, todo[place:])
+                cases = work.count([todo[place]])
                 healthy = _measure_group(work, worker, launch, todo[place])
-                clock.pace.add_group(time.monotonic() - began)
+                clock.pace.add_group(time.monotonic() - began, cases)
                 place += healthy
 
 

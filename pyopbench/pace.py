@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -30,47 +29,37 @@ class Progress:
 
 @dataclass
 class Pace:
-    """What starting a worker and measuring a group took, in seconds; of the newest launch that tells."""
+    """What starting a worker and measuring a case took, in seconds; of the newest launch that tells.
+
+    Time goes by cases and not by groups, because preparing each case takes longer than timing it.
+    """
 
     start_seconds: float = 0.0
-    _earlier: Sequence[float] = ()
-    _current: list[float] = field(default_factory=list)
+    _earlier: tuple[float, int] = (0.0, 0)
+    _current: tuple[float, int] = (0.0, 0)
 
     def add_start(self, seconds: float) -> None:
         """Note what it took until a worker was ready."""
         self.start_seconds = seconds
 
-    def add_group(self, seconds: float) -> None:
-        """Note what it took to measure a group of the launch that is being made."""
-        self._current.append(seconds)
+    def add_group(self, seconds: float, cases: int) -> None:
+        """Note what it took to measure a group of so many cases, in the launch that is being made."""
+        self._current = self._current[0] + seconds, self._current[1] + cases
 
     def end_launch(self) -> None:
         """Let the launch that was just made stand for the next ones: the first is slower, with its finite differences.
 
         A launch that measured nothing, because it was finished before the run was resumed, tells nothing.
         """
-        if self._current:
-            self._earlier, self._current = self._current, []
+        if self._current[1]:
+            self._earlier, self._current = self._current, (0.0, 0)
 
     @property
-    def group_seconds(self) -> float | None:
-        """Seconds of a group: in the latest launch that is complete, or else so far; None before the first group."""
-        known = self._earlier or self._current
-        return sum(known) / len(known) if known else None
+    def case_seconds(self) -> float | None:
+        """Seconds of a case: in the latest launch that is complete, or else so far; None before the first group."""
+        seconds, cases = self._earlier if self._earlier[1] else self._current
+        return seconds / cases if cases else None
 
-    def predict_launch(self, groups: int) -> float | None:
-        """Return about how many seconds a launch of so many groups takes; None before the first group."""
-        return None if self.group_seconds is None else self.start_seconds + groups * self.group_seconds
-
-    def predict_rest(self, groups_left: int, launches_left: int, groups: int) -> float | None:
-        """Return about how many seconds some groups of this launch and whole launches after it take.
-
-        Args:
-            groups_left: groups of this launch that are still to be measured.
-            launches_left: launches after it.
-            groups: groups of each of these.
-        """
-        launch = self.predict_launch(groups)
-        if launch is None or self.group_seconds is None:
-            return None
-        return groups_left * self.group_seconds + launches_left * launch
+    def predict(self, cases: int, launches: int = 0) -> float | None:
+        """Return about how many seconds so many cases and starts of a worker take; None before the first group."""
+        return None if self.case_seconds is None else launches * self.start_seconds + cases * self.case_seconds

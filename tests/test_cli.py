@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ import stored
 from pyopbench import cli, launch, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
+from pyopbench.measure import Ended as MeasuringEnded
+from pyopbench.measure import Look, Settings, Tell
 from pyopbench.model import Case, Failure
 from test_launch import is_gone
 
@@ -248,6 +250,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
     settings = store.read_run(tmp_path / "run")["settings"]
     assert settings == {
         "seed": 7,
+        "first_look": 3,
         "launches": 3,
         "rounds": 1,
         "block_seconds": runs.QUICK.block_seconds,
@@ -269,7 +272,8 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert ended.code == 0, ended.err
     progress = ended.err.splitlines()
     assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
-    assert [line.split(",")[0] for line in progress[1:]] == ["launch 1 of 2", "launch 2 of 2"]
+    told = [f"launch {number} of at most 2, 1 of 1 groups" for number in (1, 2)]
+    assert [line.partition(", at most")[0] for line in progress[1:]] == told
     assert ended.out.startswith("What to do")
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
     assert {*REPORT, store.RUN_FILE, store.SAMPLES_FILE} == {path.name for path in folder.iterdir()}
@@ -331,9 +335,34 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    monkeypatch.setattr(cli, "measure", lambda folder, settings, show: 2)
+    whole = cli.measure
+
+    def measure_and_spend(folder: Path, settings: Settings, tell: Tell, look: Look) -> MeasuringEnded:
+        whole(folder, replace(settings, launches=2), tell, look)
+        return MeasuringEnded(2, "budget")
+
+    monkeypatch.setattr(cli, "measure", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
-    assert "the budget of 3 s was spent after 2 of 5 launches" in ended.err
+    assert "the budget of 3 s was spent after 2 of at most 5 launches" in ended.err
+
+
+def test_a_run_ends_when_nothing_is_left_to_resolve(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    """The fake worker's variants are equally fast, to the last digit, so the first look tells all."""
+    planned("native", "numpy_function")
+    folder = tmp_path / "run"
+    ended = call("run", "double", "--quick", "--out", folder)
+    assert ended.code == 0, ended.err
+    assert "after 3 launches every verdict is resolved (2); nothing is measured on" in ended.err
+    assert "after 3 launches every verdict is resolved (2)\nreport: " in ended.out
+    lines, _ = store.read_lines(folder)
+    assert [line for line in lines if line["kind"] == "look"] == [{"kind": "look", "launch": 3, "open": []}]
+    assert {line["launch"] for line in lines if line["kind"] == "group"} == {0, 1, 2}
+
+
+def test_a_report_says_nothing_of_launches_to_come(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("native")
+    call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert "every verdict is resolved" not in call("report", tmp_path / "run").out
 
 
 def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -427,7 +456,7 @@ def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith("launch 2 of 2"):
+        if line.startswith("launch 2 of at most 2"):
             return process
     raise AssertionError(f"ended with {process.wait()} before its second launch")
 
@@ -534,7 +563,7 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     for stream in (misbehaved.ended.out, misbehaved.ended.err):
         for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
             assert words not in stream
-    assert misbehaved.ended.err.splitlines() == ["launch 2 of 2"]
+    assert misbehaved.ended.err.splitlines() == ["launch 2 of at most 2, 2 of 2 groups"]
 
 
 def test_verify_finds_a_planted_wrong_gradient() -> None:
@@ -596,7 +625,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
 
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    cli._measure(folder)
+    cli._measure(folder, runs.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
 
@@ -607,7 +636,7 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     planned()
     whole = cli.measure
 
-    def measure_and_lose(*arguments: Any) -> int:
+    def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
