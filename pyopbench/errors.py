@@ -50,3 +50,7 @@ class WrongResult(PyopbenchError):
 
 class Unsupported(PyopbenchError):
     """A variant cannot exist here, found out only by building it; the case is recorded with the reason."""
+
+
+class Elided(PyopbenchError):
+    """Copies of an op that a graph was built with are not all executed, so that their cost cannot be told."""

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
-MODES = ("eager", "call")
+MODES = ("eager", "call", "node")
+"""A plain call; one call of a `tf.function`; what one more such op costs inside a graph, as the slope over graphs of
+k copies."""
 DTYPES = ("float32", "float64")
 PLACEMENTS = ("cpu",)
 NO_GRADIENT = "none"
@@ -261,13 +263,14 @@ class Failure:
 
     Attributes:
         case: the id of the case.
-        status: `unsupported` (cannot be), `wrong` (values or gradients differ), `raised`, `timeout`, `crashed`.
+        status: `unsupported` (cannot be), `wrong` (values or gradients differ), `elided` (TensorFlow does not execute
+            what was to be timed), `raised`, `timeout`, `crashed`.
         reason: in words, with TensorFlow's own message where there is one.
         launch: the launch in which it was seen, or None if it was known before the first.
     """
 
     case: str
-    status: Literal["unsupported", "wrong", "raised", "timeout", "crashed"]
+    status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
 

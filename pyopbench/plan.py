@@ -81,6 +81,8 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return f"{op.name} is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
     if case.mode not in variant.modes:
         return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
+    if case.mode == "node" and case.direction == "backward":
+        return "in mode node only forward and forward_backward are: inside a graph no clock parts backward from forward"
     if case.placement not in variant.placements:
         return f"{variant.name} cannot be placed on {case.placement}"
     return None
@@ -94,7 +96,8 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
         return f"{op.name} has no gradient"
     if case.gradient not in variant.gradients:
         return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
-    if case.mode not in gradient.works_in:
+    works = "call" if case.mode == "node" else case.mode  # a graph of copies is a tf.function as well
+    if works not in gradient.works_in:
         return f"{case.gradient} does not work in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
     return gradient.missing() or _why_no_gradient_body(op, variant, case)
 

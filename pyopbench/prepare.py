@@ -1,6 +1,6 @@
 """The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
 
-Every clock times what `prepare` returns. `tf.function` wrapping, tapes,
+Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping, tapes,
 checks and warm-up happen here and nowhere else. On the CPU eager ops and `tf.function` calls return when their
 work is done (`tests/test_prepare.py` holds it), so nothing has to be waited for.
 """
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench import nodes
 from pyopbench.catalogue import load_op, load_variant, make_inputs
 from pyopbench.checks import (
     DIFFERENCE_STEP,
@@ -23,7 +24,7 @@ from pyopbench.checks import (
     central_differences,
     require_equal,
 )
-from pyopbench.errors import Unsupported, WrongResult
+from pyopbench.errors import BadInput, Elided, Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
 from pyopbench.messages import describe_error
 from pyopbench.model import Body, Case, Op, Variant
@@ -46,23 +47,31 @@ class Prepared:
     Attributes:
         case: the case.
         segments: callables without arguments that return when their work is done. A forward case has one; the others
-            have two, forward under a tape and backward, to be called in turn: `py_function` pops its tape entry.
+            have two, forward under a tape and backward, to be called in turn: `py_function` pops its tape entry. In
+            mode node there is one, the graph of copies.
         checked: the errors against the reference.
+        copies: of the op in a call; 1 in every mode but node.
     """
 
     case: Case
     segments: tuple[Callable[[], Any], ...]
     checked: Checked
+    copies: int = 1
 
     @property
     def timed(self) -> tuple[int, ...]:
         """The positions of the segments whose seconds count for the case."""
-        return TIMED_SEGMENTS[self.case.direction]
+        return timed_segments(self.case)
 
     def __call__(self) -> None:
         """Call every segment once, in order."""
         for segment in self.segments:
             segment()
+
+
+def timed_segments(case: Case) -> tuple[int, ...]:
+    """Return the positions of the segments whose seconds count for a case."""
+    return (0,) if case.mode == "node" else TIMED_SEGMENTS[case.direction]
 
 
 @dataclass(frozen=True)
@@ -76,31 +85,78 @@ class _Reference:
 
 
 def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
+    """Build, check and warm a case that is one callable: any but those of mode node.
+
+    Args and errors are those of `prepare_all`.
+
+    Raises:
+        BadInput: the case is of mode node.
+    """
+    if case.mode == "node":
+        raise BadInput("a case of mode node is several callables", received=case.id, next_step="use prepare_all")
+    (prepared,) = prepare_all(case, finite_differences=finite_differences)
+    return prepared
+
+
+def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepared, ...]:
     """Build, check and warm one case.
+
+    Cases of mode node run without Grappler, all others with it, and this is state of the process: what was prepared
+    for one kind may be called only until a case of the other kind is prepared.
 
     Args:
         case: what to prepare.
         finite_differences: also check the gradient by finite differences, at a small size; slower.
 
     Returns:
-        The prepared case.
+        The prepared case; in mode node one for each number of copies, ascending.
 
     Raises:
         WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
+        Elided: TensorFlow does not execute all copies of a case of mode node.
         Unsupported: a speculative variant that does not work for this op.
         Exception: whatever the body raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
+    _hide_accelerators()
+    nodes.use_grappler(enabled=case.mode != "node")
     try:
-        return _prepare(op, variant, case, finite_differences=finite_differences)
+        if case.mode == "node":
+            return _prepare_nodes(op, variant, case, finite_differences=finite_differences)
+        return (_prepare(op, variant, case, finite_differences=finite_differences),)
+    except Elided:
+        raise
     except Exception as error:
         if not variant.speculative:
             raise
         raise Unsupported(f"{variant.name} does not work for {op.name}: {describe_error(error)}") from error
 
 
+def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
+    gradient = case.direction != "forward"
+    reference = _reference(case.op, case.size, case.dtype)
+    tensors = _constants(reference.inputs)
+    output_gradients = _constants(reference.output_gradients) if gradient else ()
+    body = nodes.body_of_copy(variant.build(op, case), variant)
+
+    def check(outputs: Any, gradients: Any) -> Checked:
+        values = _check_values(op, outputs, reference, case.dtype)
+        return Checked(values, _check_gradients(op, gradients, reference, case.dtype) if gradient else None)
+
+    link = partial(nodes.link, op, body, inputs=len(tensors), gradient=gradient)
+    calls = nodes.alive_calls(link, (*tensors, *output_gradients), check)
+    _check_unchanged("input", tensors, reference.inputs)
+    _check_unchanged("output gradient", output_gradients, reference.output_gradients)
+    difference = None
+    if gradient and (finite_differences or reference.gradients is None):
+        difference = _differences(op, variant, replace(case, mode="call"))  # the same mechanism, attached alike
+    return tuple(
+        Prepared(case, (call,), replace(checked, finite_difference=difference), copies)
+        for copies, (call, checked) in calls.items()
+    )
+
+
 def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
-    _hide_accelerators()
     function = _wrap(variant.build(op, case), variant, case.mode)
     reference = _reference(case.op, case.size, case.dtype)
     tensors = _constants(reference.inputs)

@@ -16,7 +16,7 @@ from pyopbench.model import Case, Failure
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
 COLUMNS = (
     "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
-    "round", "order", "calls", "seconds", "timer_seconds", "timer_error_seconds",
+    "round", "order", "calls", "seconds", "copies", "timer_seconds", "timer_error_seconds",
 )  # fmt: skip
 
 POOLED_ENVIRONMENT = (
@@ -39,7 +39,8 @@ class Run:
         failures: skips of the plan and failures of launches, in the order of the files.
         launches: the launch lines, in order.
         looks: the look lines, in order; none where several runs are pooled.
-        frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block.
+        frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block, copies is how many of the
+            op a call runs (1 in every mode but `node`).
         warnings: what a reader should know about the files.
     """
 
@@ -108,7 +109,7 @@ def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> It
             head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
             tail = (line["timer_seconds"], line["timer_error_seconds"])
             for sample in samples:
-                yield (*head, *sample, *tail)
+                yield (*head, *(sample if case.mode == "node" else (*sample, 1)), *tail)
 
 
 def _require_same_environment(first: Run, other: Run) -> None:

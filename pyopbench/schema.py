@@ -23,7 +23,7 @@ MAYBE_TEXT = (str, type(None))
 WHOLE = (int,)
 NUMBER = (int, float)
 
-STATUSES = ("unsupported", "wrong", "raised", "timeout", "crashed")
+STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")
 FAILURE: Shape = {"case": TEXT, "status": TEXT, "reason": TEXT, "launch": (int, type(None))}
 
 SETTINGS: Shape = {
@@ -156,9 +156,12 @@ def _check_failure(failure: Mapping[str, Any], place: str) -> None:
 
 
 def _check_sample(key: str, sample: Sequence[Any], place: str) -> None:
-    whole = len(sample) == 4 and all(isinstance(number, int) for number in sample[:3])
-    if not whole or min(sample) < 0 or sample[2] < 1 or sample[3] == float("inf"):
-        raise corrupt(place, f"a sample of {key} is not [round, order, calls >= 1, seconds >= 0]: {sample}")
+    node = Case.from_id(key).mode == "node"
+    copies = sample[4:] if node else [1]
+    whole = len(sample) == 4 + node and all(isinstance(number, int) for number in (*sample[:3], *copies))
+    if not whole or min(sample) < 0 or min(sample[2], *copies) < 1 or sample[3] == float("inf"):
+        numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 1" if node else "")
+        raise corrupt(place, f"a sample of {key} is not [{numbers}]: {sample}")
 
 
 def _require(value: Any, shape: Shape, place: str) -> None:

@@ -17,18 +17,18 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
 from pyopbench import environment
 from pyopbench.catalogue import describe, load_ops, load_variants
-from pyopbench.errors import PyopbenchError, Unsupported, WrongResult
+from pyopbench.errors import Elided, PyopbenchError, Unsupported, WrongResult
 from pyopbench.messages import describe_error
 from pyopbench.model import Axes, Case, Failure, Op, Variant
 from pyopbench.plan import make_plan, sizes_of
-from pyopbench.prepare import TIMED_SEGMENTS, Prepared, prepare
+from pyopbench.prepare import Prepared, prepare_all, timed_segments
 from pyopbench.sampling import (
     Block,
     Calibration,
@@ -44,6 +44,8 @@ from pyopbench.sampling import (
 )
 
 Emit = Callable[[Mapping[str, Any]], None]
+Blocks: TypeAlias = dict[str, dict[int, list[Block]]]
+"""Timed blocks by runner and by copies of the op in a call."""
 
 PR_SET_PDEATHSIG = 1
 """Linux' prctl(2): the signal that a process gets when its parent has ended."""
@@ -91,10 +93,10 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     case = Case.from_id(request["case"])
     emit({"event": "at", "case": case.id})
     try:
-        prepared = prepare(case, finite_differences=bool(request["finite_differences"]))
+        prepared = prepare_all(case, finite_differences=bool(request["finite_differences"]))
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": dataclasses.asdict(failure_of(case, error, None))}
-    return {"checked": dataclasses.asdict(prepared.checked)}
+    return {"checked": dataclasses.asdict(prepared[-1].checked)}
 
 
 def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     prepared, failures = _prepare_all(cases, request, emit)
     rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
     timer = measure_timer(time.perf_counter)
-    blocks: dict[str, list[Block]] = {}
+    blocks: Blocks = {}
     while prepared:
         try:
             with quiet_garbage_collector():
@@ -129,8 +131,8 @@ def runner_of(case: Case) -> str:
 
 def _prepare_all(
     cases: list[Case], request: Mapping[str, Any], emit: Emit
-) -> tuple[dict[str, Prepared], list[Failure]]:
-    prepared: dict[str, Prepared] = {}
+) -> tuple[dict[str, tuple[Prepared, ...]], list[Failure]]:
+    prepared: dict[str, tuple[Prepared, ...]] = {}
     errors: dict[str, Exception] = {}
     for case in cases:
         runner = runner_of(case)
@@ -138,7 +140,7 @@ def _prepare_all(
             continue
         emit({"event": "at", "case": case.id})
         try:
-            prepared[runner] = prepare(case, finite_differences=bool(request["finite_differences"]))
+            prepared[runner] = prepare_all(case, finite_differences=bool(request["finite_differences"]))
         except Exception as error:  # noqa: BLE001 - a body may raise anything
             errors[runner] = error
     failed = [case for case in cases if runner_of(case) in errors]
@@ -146,44 +148,65 @@ def _prepare_all(
 
 
 def _sample(
-    prepared: Mapping[str, Prepared], request: Mapping[str, Any], rng: np.random.Generator, timer: Timer, emit: Emit
-) -> dict[str, list[Block]]:
-    runners: dict[str, Segments] = {runner: one.segments for runner, one in prepared.items()}
+    prepared: Mapping[str, tuple[Prepared, ...]],
+    request: Mapping[str, Any],
+    rng: np.random.Generator,
+    timer: Timer,
+    emit: Emit,
+) -> Blocks:
+    # In mode node a case has a runner for each number of copies, and all of them take their turns.
+    flat = {f"{runner}/{one.copies}": (runner, one) for runner, several in prepared.items() for one in several}
+    runners: dict[str, Segments] = {name: one.segments for name, (_, one) in flat.items()}
 
-    def at(runner: str, action: Callable[[], Any]) -> Any:
-        emit({"event": "at", "case": prepared[runner].case.id})
+    def at(name: str, action: Callable[[], Any]) -> Any:
+        runner, one = flat[name]
+        emit({"event": "at", "case": one.case.id})
         try:
             return action()
         except Exception as error:
             raise RunnerFailed(runner) from error
 
-    def calibrated(runner: str) -> Calibration:
+    def calibrated(name: str) -> Calibration:
         seconds = float(request["block_seconds"])
-        found: Calibration = at(runner, lambda: calibrate(runners[runner], seconds, time.perf_counter, timer))
+        found: Calibration = at(name, lambda: calibrate(runners[name], seconds, time.perf_counter, timer))
         return found
 
-    def timed(runner: str, segments: Segments, calls: int) -> tuple[float, ...]:
-        return tuple(at(runner, lambda: measure_block(segments, calls, time.perf_counter, timer)))
+    def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
+        return tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer)))
 
-    calibrations = {runner: calibrated(runner) for runner in runners}
+    calibrations = {name: calibrated(name) for name in runners}
     round_seconds = sum(calibration.seconds for calibration in calibrations.values())
     rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
-    calls = {runner: calibration.calls for runner, calibration in calibrations.items()}
-    return sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
+    calls = {name: calibration.calls for name, calibration in calibrations.items()}
+    found = sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
+    blocks: Blocks = {runner: {} for runner in prepared}
+    for name, (runner, one) in flat.items():
+        blocks[runner][one.copies] = found[name]
+    return blocks
 
 
-def _samples(blocks: list[Block], case: Case) -> list[list[float]]:
-    timed = TIMED_SEGMENTS[case.direction]
-    return [[block.round, block.order, block.calls, sum(block.segment_seconds[i] for i in timed)] for block in blocks]
+def _samples(blocks: Mapping[int, list[Block]], case: Case) -> list[list[float]]:
+    timed = timed_segments(case)
+    return [
+        [block.round, block.order, block.calls, sum(block.segment_seconds[i] for i in timed), *_copies(case, copies)]
+        for copies, found in blocks.items()
+        for block in found
+    ]
+
+
+def _copies(case: Case, copies: int) -> tuple[int, ...]:
+    return (copies,) if case.mode == "node" else ()
 
 
 def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
     """Return the failure that an exception means for a case."""
-    status: Literal["unsupported", "wrong", "raised"] = "raised"
+    status: Literal["unsupported", "wrong", "elided", "raised"] = "raised"
     if isinstance(error, Unsupported):
         status = "unsupported"
     elif isinstance(error, WrongResult):
         status = "wrong"
+    elif isinstance(error, Elided):
+        status = "elided"
     return Failure(case.id, status, describe_error(error), launch)
 
 

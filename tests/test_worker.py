@@ -176,7 +176,7 @@ def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPat
     timed: list[str] = []
     sample = worker._sample
 
-    def spy(prepared: Mapping[str, Prepared], *others: Any) -> Any:
+    def spy(prepared: Mapping[str, tuple[Prepared, ...]], *others: Any) -> Any:
         timed.extend(prepared)
         return sample(prepared, *others)
 
@@ -187,15 +187,15 @@ def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPat
 
 def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [case("numpy_function"), case("twin"), case("wrong_value")]
-    prepare = worker.prepare
+    prepare_all = worker.prepare_all
 
-    def prepare_flaky(one: Case, **options: Any) -> Prepared:
-        prepared = prepare(one, **options)
+    def prepare_flaky(one: Case, **options: Any) -> tuple[Prepared, ...]:
+        (prepared,) = prepare_all(one, **options)
         calls = iter(range(3))
         segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
-        return Prepared(prepared.case, segments, prepared.checked)
+        return (Prepared(prepared.case, segments, prepared.checked),)
 
-    monkeypatch.setattr(worker, "prepare", prepare_flaky)
+    monkeypatch.setattr(worker, "prepare_all", prepare_flaky)
     answer = measure(*keys)
     assert list(answer["samples"]) == keys[:1]
     assert len(answer["samples"][keys[0]]) == 4

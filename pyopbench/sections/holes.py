@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 Pattern: TypeAlias = tuple[frozenset[str], ...]
 
-SEVERITY: dict[str, Tone] = {"wrong": "bad", "crashed": "bad", "raised": "bad", "timeout": "warn", "unsupported": ""}
+SEVERITY: dict[str, Tone] = {
+    "wrong": "bad",
+    "crashed": "bad",
+    "raised": "bad",
+    "elided": "warn",
+    "timeout": "warn",
+    "unsupported": "",
+}
 """Every status of a failure, the worst first."""
 NOT_REACHED = ("not measured", "planned, and no launch got to it: the run ended first")
 LONGEST_REASON = 600

@@ -10,6 +10,6 @@ VARIANT = Variant(
     effort=3,
     build=lambda op, case: op.python,  # type: ignore[arg-type,return-value]
     gradients=("autodiff",),
-    modes=("call",),
+    modes=("call", "node"),
     function_options={"autograph": True},
 )

@@ -10,7 +10,7 @@ VARIANT = Variant(
     effort=5,
     build=lambda op, case: op.tensor,  # type: ignore[arg-type,return-value]
     gradients=("autodiff",),
-    modes=("call",),
+    modes=("call", "node"),
     function_options={"autograph": False, "jit_compile": True},
     speculative=True,
 )
