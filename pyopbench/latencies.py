@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pyopbench import stats
+from pyopbench import slopes, stats
 from pyopbench.model import DIRECTIONS, NO_GRADIENT
 
 if TYPE_CHECKING:
@@ -62,11 +62,13 @@ def latency_table(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataF
     """Return `measured_cases` with the latency of each.
 
     Returns:
-        The columns of `measured_cases` and seconds, low, high (seconds per call: geometric mean over launches and its
-        95% t interval on logs; low and high are nan for one launch) and launches.
+        The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per copy: geometric mean
+        over launches and its 95% t interval on logs; low and high are nan for one launch) and launches. Cases of mode
+        node without a slope above zero in any launch are absent.
     """
     cases = measured_cases(frame, catalogue)
     estimates = stats.estimates(stats.launch_logs(frame))
+    cases = cases[cases["case"].isin(list(estimates)) | (cases["mode"] != slopes.MODE)].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]
     return cases.assign(

@@ -15,17 +15,16 @@ from __future__ import annotations
 import itertools
 import time
 import types
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import context
 
 from pyopbench.checks import Checked
-from pyopbench.errors import Elided, PyopbenchError
+from pyopbench.errors import PyopbenchError
+from pyopbench.executed import Counts, call_and_count, require_alive
 from pyopbench.gradients import as_tuple
 from pyopbench.model import Body, Op, Variant
 
@@ -42,9 +41,6 @@ WARM_CALLS = 3
 READINGS = 5
 """How often the executed graph is read, each time of a fresh function: TensorFlow hands it out only when it first
 runs a function, and not always then."""
-
-BOOKKEEPING = frozenset({"NoOp"})
-"""Node types that inlining adds for control edges; their number says nothing about copies."""
 
 _unique = itertools.count()
 
@@ -63,14 +59,6 @@ class Chain:
     copies: int
     function: Body
     scope: str
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Nodes of all copies by op type: in the graph as built, those that its outputs need, and in the executed one."""
-
-    built: Mapping[str, int]
-    executed: Mapping[str, int]
 
 
 def use_grappler(*, enabled: bool) -> None:
@@ -128,7 +116,7 @@ def _gradients(op: Op, outputs: Sequence[Any], arguments: Sequence[Any], inputs:
 
 
 def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Chain, Any, Counts]:
-    """Call a chain for the first time and read the graph that was executed.
+    """Call a chain for the first time and count the nodes of the graph that was executed.
 
     Args:
         make: returns the chain, a fresh one at every call.
@@ -142,78 +130,10 @@ def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Cha
     """
     for _ in range(READINGS):
         chain = make()
-        built = _live(chain.function.get_concrete_function(*arguments), chain.scope)  # type: ignore[attr-defined,unused-ignore]
-        results, executed = _executed(chain, arguments)
-        if executed is not None:
-            return chain, results, Counts(built, executed)
+        results, counts = call_and_count(chain.function, chain.scope, arguments)
+        if counts is not None:
+            return chain, results, counts
     raise PyopbenchError("could not read the executed graph, so nothing shows that the copies in it ran")
-
-
-def _executed(chain: Chain, arguments: Sequence[Any]) -> tuple[Any, Counter[str] | None]:
-    context.enable_run_metadata()
-    try:
-        results = chain.function(*arguments)
-        metadata = context.export_run_metadata()
-    finally:
-        context.disable_run_metadata()
-    for graphs in metadata.function_graphs:
-        # Graphs of other functions may be among them: those that a callback runs, and earlier ones.
-        if _named(graphs.pre_optimization_graph.node, chain.scope):
-            return results, Counter(node.op for node in _named(graphs.post_optimization_graph.node, chain.scope))
-    return results, None
-
-
-def _named(nodes: Sequence[Any], scope: str) -> list[Any]:
-    return [node for node in nodes if scope in node.name]
-
-
-def _live(concrete: Any, scope: str) -> Counter[str]:
-    """Count the nodes of copies that the outputs of a graph need; calls of functions are left out: they are inlined."""
-    waiting = [tensor.op for tensor in concrete.outputs]
-    live: dict[str, Any] = {}
-    while waiting:
-        node = waiting.pop()
-        if node.name not in live:
-            live[node.name] = node
-            waiting += [*(tensor.op for tensor in node.inputs), *node.control_inputs]
-    return Counter(node.type for node in _named(list(live.values()), scope) if not _calls_function(node))
-
-
-def _calls_function(node: Any) -> bool:
-    # A Defun's call has its name for a type.
-    known = any(attribute.type in ("func", "list(func)") for attribute in node.op_def.attr)
-    return known or node.type.startswith("PyopbenchDefun")
-
-
-def require_alive(counts: Mapping[int, Counts]) -> None:
-    """Check that every copy that was built is executed.
-
-    Args:
-        counts: nodes by number of copies, from 1.
-
-    Raises:
-        Elided: in the executed graph the copies have no nodes, fewer of a type than were built, or not k times as
-            many as a single one has.
-    """
-    one = counts[1].executed
-    if not set(one) - BOOKKEEPING:
-        raise Elided(f"the executed graph has no node of the op left; built were {_listed(counts[1].built)}")
-    for copies, count in counts.items():
-        wanted = {kind: copies * one.get(kind, 0) for kind in {*one, *count.executed}}
-        for kind, built in count.built.items():
-            wanted[kind] = max(wanted.get(kind, 0), built)
-        lost = {
-            kind: number
-            for kind, number in sorted(wanted.items())
-            if kind not in BOOKKEEPING and count.executed.get(kind, 0) != number
-        }
-        if lost:
-            told = ", ".join(f"{count.executed.get(kind, 0)} {kind} instead of {lost[kind]}" for kind in lost)
-            raise Elided(f"the executed graph of {copies} copies has {told}")
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items())) or "none"
 
 
 def most_copies(seconds_of: Callable[[int], float]) -> int:

@@ -1,7 +1,7 @@
 """The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
 
-Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping, tapes,
-checks and warm-up happen here and nowhere else. On the CPU eager ops and `tf.function` calls return when their
+Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
+tapes, checks and warm-up happen here and in `nodes`, and nowhere else. On the CPU eager ops and `tf.function` calls return when their
 work is done (`tests/test_prepare.py` holds it), so nothing has to be waited for.
 """
 
@@ -24,7 +24,7 @@ from pyopbench.checks import (
     central_differences,
     require_equal,
 )
-from pyopbench.errors import BadInput, Elided, Unsupported, WrongResult
+from pyopbench.errors import Elided, Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
 from pyopbench.messages import describe_error
 from pyopbench.model import Body, Case, Op, Variant
@@ -85,15 +85,7 @@ class _Reference:
 
 
 def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
-    """Build, check and warm a case that is one callable: any but those of mode node.
-
-    Args and errors are those of `prepare_all`.
-
-    Raises:
-        BadInput: the case is of mode node.
-    """
-    if case.mode == "node":
-        raise BadInput("a case of mode node is several callables", received=case.id, next_step="use prepare_all")
+    """Return what `prepare_all` does for a case that is one callable: any but those of mode node."""
     (prepared,) = prepare_all(case, finite_differences=finite_differences)
     return prepared
 
@@ -135,8 +127,8 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
 def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
     gradient = case.direction != "forward"
     reference = _reference(case.op, case.size, case.dtype)
-    tensors = _constants(reference.inputs)
-    output_gradients = _constants(reference.output_gradients) if gradient else ()
+    incoming = reference.output_gradients if gradient else ()
+    tensors, output_gradients = _constants(reference.inputs), _constants(incoming)
     body = nodes.body_of_copy(variant.build(op, case), variant)
 
     def check(outputs: Any, gradients: Any) -> Checked:
@@ -146,7 +138,7 @@ def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: 
     link = partial(nodes.link, op, body, inputs=len(tensors), gradient=gradient)
     calls = nodes.alive_calls(link, (*tensors, *output_gradients), check)
     _check_unchanged("input", tensors, reference.inputs)
-    _check_unchanged("output gradient", output_gradients, reference.output_gradients)
+    _check_unchanged("output gradient", output_gradients, incoming)
     difference = None
     if gradient and (finite_differences or reference.gradients is None):
         difference = _differences(op, variant, replace(case, mode="call"))  # the same mechanism, attached alike

@@ -63,7 +63,8 @@ class TerminalTable:
 
 def render(judgement: Judgement) -> dict[str, str]:
     """Return the report as texts by file name: `report.html`, `report.md`, `decisions.json`."""
-    parts = [(section, tuple(section.build(judgement))) for section in discover()]
+    built = ((section, tuple(section.build(judgement))) for section in discover())
+    parts = [(section, blocks) for section, blocks in built if blocks]  # one that has nothing to say is left out
     return {
         "report.html": _html(judgement, parts),
         "report.md": _markdown(judgement, parts),

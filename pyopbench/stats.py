@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
+from pyopbench import slopes
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
 
 LEVEL = 0.95
@@ -175,10 +176,11 @@ def own_degrees(n: int) -> float:
 def block_logs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the log of seconds per call of every block: columns case, tool, run, launch, round, log_seconds.
 
-    Blocks of one case in one round (a group that was measured again) become their median.
+    Blocks of one case in one round (a group that was measured again) become their median. Blocks of mode node are
+    passed over: what they tell is a slope over all blocks of a launch.
     """
     # What took no longer than reading the clock has no ratio.
-    frame = frame[frame["seconds"] > 0]
+    frame = frame[(frame["seconds"] > 0) & (frame["mode"] != slopes.MODE)]
     blocks = frame[["case", *UNIT, "round"]].assign(log_seconds=np.log(frame["seconds"] / frame["calls"]))
     return blocks.groupby(["case", *UNIT, "round"], observed=True)["log_seconds"].median().reset_index()
 
@@ -186,22 +188,31 @@ def block_logs(frame: pd.DataFrame) -> pd.DataFrame:
 def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one number per case and launch, the log of the median over rounds of seconds per call.
 
+    For a case of mode node it is the log of seconds per copy; a launch whose slope is not above zero is absent.
+
     Args:
         frame: one row per timed block, in any order, as `readers.Run.frame`.
 
     Returns:
         Columns case, tool, run, launch, value; sorted by them.
     """
-    frame = frame[frame["seconds"] > 0]
-    per_call = frame[["case", *UNIT]].assign(value=frame["seconds"] / frame["calls"])
+    calls = frame[(frame["seconds"] > 0) & (frame["mode"] != slopes.MODE)]
+    per_call = calls[["case", *UNIT]].assign(value=calls["seconds"] / calls["calls"])
     medians = per_call.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
-    return medians.assign(value=np.log(medians["value"]))
+    return _joined(medians.assign(value=np.log(medians["value"])), slopes.slope_logs(frame, UNIT))
+
+
+def _joined(calls: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
+    # Only where there is something to join: pandas takes the types of columns from empty frames as well.
+    found = [one for one in (calls, nodes) if len(one)]
+    return pd.concat(found).sort_values(["case", *UNIT], kind="stable", ignore_index=True) if found else calls
 
 
 def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataFrame:
     """Return one number per case and launch, the median over rounds of log(case / baseline), paired by round.
 
-    Blocks of one round lie within moments of each other, so whatever slows both down cancels.
+    Blocks of one round lie within moments of each other, so whatever slows both down cancels. A case of mode node has
+    one slope in a launch, and is paired by that.
 
     Args:
         frame: one row per timed block, in any order, as `readers.Run.frame`.
@@ -210,14 +221,19 @@ def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataF
     Returns:
         Columns case, tool, run, launch, value; sorted by them. Launches without a common round are absent.
     """
-    blocks = block_logs(frame)
+    calls = _paired(block_logs(frame), baseline_of, [*UNIT, "round"], "log_seconds")
+    calls = calls.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
+    nodes = _paired(slopes.slope_logs(frame, UNIT), baseline_of, UNIT, "value")
+    return _joined(calls, nodes[["case", *UNIT, "value"]])
+
+
+def _paired(blocks: pd.DataFrame, baseline_of: Mapping[str, str], keys: Sequence[str], log: str) -> pd.DataFrame:
     cases = blocks[blocks["case"].isin(list(baseline_of))]
     cases = cases.assign(baseline=cases["case"].map(dict(baseline_of)).astype(blocks["case"].dtype))
     baselines = blocks[blocks["case"].isin(list(set(baseline_of.values())))]
-    baselines = baselines.rename(columns={"case": "baseline", "log_seconds": "baseline_log"})
-    pairs = cases.merge(baselines, on=["baseline", *UNIT, "round"])
-    pairs = pairs.assign(value=pairs["log_seconds"] - pairs["baseline_log"])
-    return pairs.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
+    baselines = baselines.rename(columns={"case": "baseline", log: "baseline_log"})
+    pairs = cases.merge(baselines, on=["baseline", *keys])
+    return pairs.assign(value=pairs[log] - pairs["baseline_log"])
 
 
 def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:

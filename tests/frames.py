@@ -27,7 +27,7 @@ Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 CALLBACK_GRADIENTS = ["custom_gradient", "override_map"]
 FIELDS = ["op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
-BLOCK = ["round", "order", "calls", "seconds", "timer_seconds", "timer_error_seconds"]
+BLOCK = ["round", "order", "calls", "seconds", "copies", "timer_seconds", "timer_error_seconds"]
 COLUMNS = ["tool", "run", "launch", "group", "case", *FIELDS, "tf", *BLOCK]
 COST = {"forward": 1.0, "backward": 2.0, "forward_backward": 3.0}
 """What a direction costs, as a multiple of the curve."""
@@ -165,6 +165,7 @@ class Bench:
             order=index % 7,
             calls=calls,
             seconds=seconds.ravel() * calls,
+            copies=1,
             timer_seconds=4e-8,
             timer_error_seconds=1e-9,
         )

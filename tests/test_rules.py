@@ -26,6 +26,7 @@ MEASURING = (
     "plan",
     "messages",
     "checks",
+    "executed",
     "nodes",
     "prepare",
     "sampling",

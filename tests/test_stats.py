@@ -143,7 +143,7 @@ def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> No
 
 def test_a_launch_is_the_median_over_rounds_of_seconds_per_call() -> None:
     frame = pd.DataFrame({"seconds": [10.0, 3.0, 8.0], "calls": [10, 1, 4], "round": [0, 1, 2]})
-    frame = frame.assign(case="a", tool="x", run="r", launch=0)
+    frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call")
     assert stats.launch_logs(frame)["value"].tolist() == pytest.approx([math.log(2.0)])
 
 

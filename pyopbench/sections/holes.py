@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench import text
+from pyopbench import slopes, stats, text
 from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import parsed
 
@@ -25,6 +25,8 @@ SEVERITY: dict[str, Tone] = {
 }
 """Every status of a failure, the worst first."""
 NOT_REACHED = ("not measured", "planned, and no launch got to it: the run ended first")
+NO_SLOPE = "no slope"
+"""Status of a case of mode node in which more copies took no longer."""
 LONGEST_REASON = 600
 
 
@@ -51,12 +53,18 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def grouped(judgement: Judgement, measured: set[str]) -> dict[tuple[str, str], list[str]]:
-    """Return the cases of each (status, reason), with planned cases that left no trace under `NOT_REACHED`."""
+    """Return the cases of each (status, reason).
+
+    Planned cases that left no trace are under `NOT_REACHED`, those that had no slope in some launch under `NO_SLOPE`.
+    """
     groups: dict[tuple[str, str], list[str]] = {}
     for failure in judgement.run.failures:
         groups.setdefault((failure.status, failure.reason), []).append(failure.case)
-    failed = {failure.case for failure in judgement.run.failures}
-    lost = [case for case in judgement.run.cases if case not in failed and case not in measured]
+    flat = slopes.without_slope(judgement.run.frame, stats.UNIT)
+    for case, reason in flat.items():
+        groups.setdefault((NO_SLOPE, reason), []).append(case)
+    told = {failure.case for failure in judgement.run.failures} | set(flat)
+    lost = [case for case in judgement.run.cases if case not in told and case not in measured]
     if lost:
         groups[NOT_REACHED] = lost
     return {key: list(dict.fromkeys(cases)) for key, cases in groups.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench import text
+from pyopbench import slopes, text
 from pyopbench.charts import latency_chart
 from pyopbench.looks import looks
 from pyopbench.sections import Block, Chart, Heading, Paragraph, Section
@@ -25,9 +25,14 @@ def build(judgement: Judgement) -> Sequence[Block]:
     intro = Paragraph(
         "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower "
         f"is faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
-        "singles its line out."
+        f"singles its line out.{_of_nodes(judgement)}"
     )
     return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
+
+
+def _of_nodes(judgement: Judgement) -> str:
+    measured = (judgement.latencies["mode"] == slopes.MODE).any()
+    return " In mode node it is seconds per copy inside a graph." if measured else ""
 
 
 def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Look]) -> Sequence[Block]:

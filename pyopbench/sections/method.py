@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench import text
+from pyopbench import slopes, text
 from pyopbench.sections import Block, Paragraph, Section, Table
 from pyopbench.sections._places import places_of, records
 
@@ -59,7 +59,8 @@ def _judged(judgement: Judgement) -> Paragraph:
 
 def _clock(frame: pd.DataFrame) -> Paragraph:
     """Say what share of the timed blocks is the clock itself, from the frame."""
-    per_call = frame["direction"].map(CLOCK_PAIRS_PER_CALL)
+    # In mode node forward and backward are one graph, and a block has one pair of readings, as for forward.
+    per_call = frame["direction"].where(frame["mode"] != slopes.MODE).map(CLOCK_PAIRS_PER_CALL)
     pairs = (per_call * frame["calls"]).where(per_call.notna(), 1) / frame["seconds"].where(frame["seconds"] > 0)
     shares = pairs * frame["timer_seconds"]
     forward, backward = _largest(shares[per_call.isna()]), _largest(shares[per_call.notna()])
