@@ -49,7 +49,9 @@ Gradients = Annotated[
     typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
 ]
 Directions = Annotated[list[str] | None, typer.Option("--direction", help="forward, backward, forward_backward.")]
-Modes = Annotated[list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager.")]
+Modes = Annotated[
+    list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager, node (one more op in a graph).")
+]
 Devices = Annotated[list[str] | None, typer.Option("--device", help="Placements: cpu.")]
 AxisTexts = Annotated[
     list[str] | None,

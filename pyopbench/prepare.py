@@ -1,8 +1,8 @@
 """The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
 
 Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
-tapes, checks and warm-up happen here and in `nodes`, and nowhere else. On the CPU eager ops and `tf.function` calls return when their
-work is done (`tests/test_prepare.py` holds it), so nothing has to be waited for.
+tapes, checks and warm-up happen here and in `nodes`, and nowhere else. On the CPU eager ops and `tf.function` calls
+return when their work is done (`tests/test_prepare.py` holds it), so nothing has to be waited for.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     [
         (["sinhh"], "unknown op"),
         (["--variant", "natve"], "unknown variant"),
-        (["--mode", "node"], "unknown mode"),
+        (["--mode", "nodes"], "unknown mode"),
         (["--gradient", "magic"], "unknown gradient mechanism"),
         (["--axis", "dtype=int8"], "unknown dtype"),
         (["--axis", "device=tpu"], "unknown device"),

@@ -135,7 +135,23 @@ def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:
 
 def test_says_which_modes_there_are(variants: dict[str, Variant]) -> None:
     eager = replace(ONE, modes=("eager",))
-    assert reason(variants, "xla", eager) == "xla exists only in mode call"
+    assert reason(variants, "xla", eager) == "xla exists only in mode call, node"
+
+
+def test_a_backward_pass_inside_a_graph_is_no_case(variants: dict[str, Variant]) -> None:
+    node = replace(ONE, modes=("node",), variants=("native",), gradients=("all",))
+    cases, reasons = plan_of(variants, replace(node, directions=("forward", "backward", "forward_backward")))
+    assert {key.split("/")[3] for key in cases} == {"forward", "forward_backward"}
+    assert [(key.split("/")[3], "no clock parts backward from forward" in why) for key, why in reasons.items()] == [
+        ("backward", True)
+    ]
+
+
+def test_a_mechanism_works_in_mode_node_where_it_works_in_a_function(variants: dict[str, Variant]) -> None:
+    axes = replace(ONE, modes=("node",), directions=("forward_backward",), gradients=("all",), variants=("py_func",))
+    cases, reasons = plan_of(variants, axes)
+    assert {key.split("/")[2] for key in cases} == set(variants["py_func"].gradients)
+    assert reasons == {}
 
 
 def test_says_that_it_cannot_be_placed(variants: dict[str, Variant]) -> None:

@@ -51,6 +51,7 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
             "order": 1,
             "calls": 3,
             "seconds": 0.25,
+            "copies": 1,
             "timer_seconds": 4e-8,
             "timer_error_seconds": 1e-9,
         }

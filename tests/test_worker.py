@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench import worker
+from pyopbench import nodes, schema, worker
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Axes, Case
@@ -147,6 +147,43 @@ def test_backward_and_forward_backward_come_from_the_same_pass() -> None:
 def places(answer: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the place of each case in each round."""
     return {key: [row[1] for row in rows] for key, rows in answer["samples"].items()}
+
+
+def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_round() -> None:
+    keys = [case("native", mode="node"), case("numpy_function", mode="node")]
+    answer = measure(*keys)
+    assert answer["failures"] == []
+    rows = [row for key in keys for row in answer["samples"][key]]
+    for key in keys:
+        copies = {row[4] for row in answer["samples"][key]}
+        assert copies >= {1, 2, 4}
+        assert sorted((row[0], row[4]) for row in answer["samples"][key]) == [
+            (i, k) for i in range(4) for k in sorted(copies)
+        ]
+    for number in range(4):
+        places = sorted(row[1] for row in rows if row[0] == number)
+        assert places == list(range(len(places))), "all copies of all variants take turns in one order"
+    group = Case.from_id(keys[0]).group
+    line = {"kind": "group", "launch": 0, "group": group, **answer}
+    schema.check_line(line, "here")
+
+
+def test_forward_and_backward_of_mode_node_are_one_graph() -> None:
+    key = case("numpy_function", "forward_backward", mode="node")
+    answer = measure(key)
+    assert answer["failures"] == []
+    assert all(len(row) == 5 and row[3] > 0 for row in answer["samples"][key])
+
+
+def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    use = nodes.use_grappler
+    monkeypatch.setattr(nodes, "use_grappler", lambda *, enabled: use(enabled=True))
+    keys = [case("native", mode="node"), case("numpy_function", mode="node")]
+    answer = measure(*keys)
+    (failure,) = answer["failures"]
+    assert (failure["case"], failure["status"]) == (keys[0], "elided")
+    assert "the executed graph of 2 copies has 1 Neg instead of 2" in failure["reason"]
+    assert list(answer["samples"]) == keys[1:], "callbacks are stateful, and Grappler keeps them"
 
 
 def test_a_seed_repeats_the_order_of_rounds() -> None:
