@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import stored
 from pyopbench import store
 from pyopbench.errors import BadInput
+from pyopbench.model import Case
 from pyopbench.store import RUN_FILE, SAMPLES_FILE, SCHEMA
 
 CASES = (stored.case("well"), stored.case("slow"))
