@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -13,18 +14,21 @@ import numpy as np
 from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE, find
 from pyopbench.gradients import GRADIENTS
-from pyopbench.model import Op, Variant
+from pyopbench.model import FLOOR_SUFFIX, NATIVE, Op, Variant
+from pyopbench.parts._floors import floor_of
 
 
 def load_op(name: str) -> Op:
-    """Return the op of `ops/<name>.py`."""
-    op: Op = _load_last("ops", name, "OP")
+    """Return the op of `ops/<name>.py` or `floor/<name>.py`."""
+    op: Op = _load_last("floor" if name in find("floor") else "ops", name, "OP")
     return op
 
 
 def load_variant(name: str) -> Variant:
-    """Return the variant of `variants/<name>.py`."""
-    variant: Variant = _load_last("variants", name, "VARIANT")
+    """Return the variant of `variants/<name>.py` or `parts/<name>.py`, or the floor of one."""
+    if name.endswith(FLOOR_SUFFIX) and name not in find("variants"):
+        return _floor_of(name.removesuffix(FLOOR_SUFFIX))
+    variant: Variant = _load_last("parts" if name in find("parts") else "variants", name, "VARIANT")
     return variant
 
 
@@ -36,6 +40,22 @@ def load_ops() -> dict[str, Op]:
 def load_variants() -> dict[str, Variant]:
     """Return every variant by name, in alphabetical order."""
     return {name: load_variant(name) for name in find("variants")}
+
+
+def load_floor() -> dict[str, Op]:
+    """Return every op of the floor by name, in alphabetical order."""
+    return {name: load_op(name) for name in find("floor")}
+
+
+def load_parts() -> dict[str, Variant]:
+    """Return every part by name: bodies alone in alphabetical order, then the floors of the variants that have one."""
+    floors = [name for name, variant in load_variants().items() if variant.kind == "callback" or name == NATIVE]
+    return {name: load_variant(name) for name in (*find("parts"), *(name + FLOOR_SUFFIX for name in floors))}
+
+
+@cache
+def _floor_of(name: str) -> Variant:
+    return floor_of(load_variant(name))
 
 
 def _load_last(kind: str, name: str, last: str) -> Any:
@@ -81,6 +101,14 @@ def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, 
             name: {"summary": gradient.summary, "source": gradient.source, "works_in": list(gradient.works_in)}
             for name, gradient in GRADIENTS.items()
         },
+    }
+
+
+def describe_instruments(parts: Mapping[str, Variant], floor: Mapping[str, Op]) -> dict[str, Any]:
+    """Return what the judging half has to know about what is measured beside callbacks, as plain data."""
+    return {
+        "parts": {name: _describe_variant(part) for name, part in parts.items()},
+        "floor": {name: _describe_op(op, op.sizes) for name, op in floor.items()},
     }
 
 

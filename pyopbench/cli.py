@@ -113,13 +113,16 @@ def run(
     budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later, e.g. 5m.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
+    parts: Annotated[
+        bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
+    ] = True,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
     options = _read_judging(baseline, mix, min_effect)
     if resume is None:
-        axes = _read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, device, axis)
+        axes = _read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis)
         settings = runs.QUICK if quick else runs.FULL
         changes: dict[str, Any] = {
             "seed": seed,
@@ -304,7 +307,7 @@ def list_(
     _print_table(
         "Variants",
         ("variant", "kind", "what it is"),
-        [(name, one["kind"], one["summary"]) for name, one in catalogue["variants"].items()],
+        [(name, one["kind"], one["summary"]) for name, one in {**catalogue["variants"], **catalogue["parts"]}.items()],
     )
     title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
     _print_table(title, ("cases", "why not"), _counted(plan["skips"]))

@@ -21,6 +21,7 @@ from pyopbench.mix import Mix, calls_mix, even_mix
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Decision, SizeRange, Verdict
 from pyopbench.reasons import reason_of
 from pyopbench.spending import Looks
+from pyopbench.split import Split, splits_of
 from pyopbench.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Judgement:
         decisions: ops in the order of the catalogue, inference before training.
         comparisons: what each decision was made from, in the same order.
         rulebook: what all decisions have in common.
+        splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
     """
 
     run: Run
@@ -52,6 +54,7 @@ class Judgement:
     decisions: tuple[Decision, ...]
     comparisons: tuple[Comparison, ...]
     rulebook: Rulebook
+    splits: tuple[Split, ...] = ()
 
 
 def judge(
@@ -83,7 +86,18 @@ def judge(
     comparisons = tuple(compare(run, setting, latencies, paired, baseline) for setting in settings_of(run))
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
-    return Judgement(run, baseline, minimum_effect, mix, latencies, verdicts, decisions, comparisons, rulebook)
+    return Judgement(
+        run,
+        baseline,
+        minimum_effect,
+        mix,
+        latencies,
+        verdicts,
+        decisions,
+        comparisons,
+        rulebook,
+        splits_of(run),
+    )
 
 
 def _check(run: Run, baseline: str, minimum_effect: float) -> None:

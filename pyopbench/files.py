@@ -16,12 +16,15 @@ from pyopbench.errors import BadInput
 PACKAGE = Path(__file__).parent
 PATH_VARIABLE = "PYOPBENCH_PATH"
 
+RESERVED = {"ops": "floor", "variants": "parts"}
+"""Folders of the package whose names nothing else of the kind may have, because both are found by the same name."""
+
 
 def find(kind: str) -> dict[str, Path]:
     """Return the files that hold ops or variants, by name, in alphabetical order.
 
     Args:
-        kind: `ops` or `variants`: the name of the folder.
+        kind: `ops`, `variants`, or one of the package's own folders `floor` and `parts`: the name of the folder.
 
     Raises:
         BadInput: two files have the same name, or a folder of the variable does not exist.
@@ -35,8 +38,9 @@ def find(kind: str) -> dict[str, Path]:
                 legal="folders that hold ops/ or variants/",
                 next_step=f"correct or unset {PATH_VARIABLE}",
             )
-    found: dict[str, Path] = {}
-    for root in (PACKAGE, *others):
+    reserved = {path.stem: path for path in python_files(PACKAGE / RESERVED[kind])} if kind in RESERVED else {}
+    found: dict[str, Path] = dict(reserved)
+    for root in (PACKAGE, *(others if kind in RESERVED else ())):
         for path in python_files(root / kind):
             if path.stem in found:
                 raise BadInput(
@@ -46,7 +50,7 @@ def find(kind: str) -> dict[str, Path]:
                     next_step=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
                 )
             found[path.stem] = path
-    return dict(sorted(found.items()))
+    return dict(sorted((name, path) for name, path in found.items() if name not in reserved))
 
 
 def python_files(folder: Path) -> list[Path]:

@@ -226,7 +226,7 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool
         content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
     else:
         kind = "group"
-        content = {key: answer[key] for key in store.ANSWER_KEYS}
+        content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
     store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
     work.failed.update(failure["case"] for failure in content["failures"])
     return kind == "group"

@@ -31,6 +31,17 @@ NO_GRADIENT = "none"
 CASE_DTYPE = "dtype"
 """Stands in `Op.outputs` for an output that has the dtype of the case."""
 
+FLOOR_DTYPE = "float32"
+"""The dtype in which the floor of every bridge is measured: what crosses is bytes, whatever they stand for."""
+FLOOR_SUFFIX = "_floor"
+"""`native_floor` is native with nothing to do, `numpy_function_floor` the bridge of numpy_function, and so on."""
+FLOOR_IN = "floor_consume"
+FLOOR_OUT = "floor_produce"
+FLOOR_OUT_ALIGNED = "floor_produce_aligned"
+
+NATIVE = "native"
+"""The variant whose floor is what one call costs without a callback."""
+
 BASELINE = "py_function_numpy"
 """The callback that most teams have today."""
 
@@ -166,6 +177,7 @@ class Axes:
         directions, modes, dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
+        parts: with each callback that runs forward in a `tf.function`, also its body alone and its bridge's floor.
     """
 
     ops: tuple[str, ...] = ()
@@ -177,6 +189,7 @@ class Axes:
     placements: tuple[str, ...] = ("cpu",)
     sizes: tuple[int, ...] = ()
     quick: bool = False
+    parts: bool = True
 
 
 @dataclass(frozen=True)
@@ -228,7 +241,8 @@ class Variant:
         name: the name of the file that holds the variant, and the key everywhere.
         summary: one line for people.
         body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`).
-        kind: `callback` if Python runs inside the graph, `port` if it no longer does.
+        kind: `callback` if Python runs inside the graph, `port` if it no longer does, `part` for the body of a
+            callback alone, which is measured beside it and is no way of writing the op.
         effort: rank of the work to get there from a callback, 0 least: a choice begins with the least, and goes to more
             only where that is clearly faster (docs/decisions/0003-few-launches.md gives the reasons of each rank).
         build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
@@ -239,13 +253,14 @@ class Variant:
         by_name_only: True leaves it out of runs that do not name it.
         speculative: True for a port that is tried without anybody having written it for the op (XLA of the TF body,
             NumPy rebound): where it fails or differs it is `unsupported` with that reason, not an error.
+        op: for a part that is no body of the case's op, the op that it is measured with instead, at its smallest size.
         unsupported: `(op, case) -> reason` why this combination cannot be, or None.
     """
 
     name: str
     summary: str
     body: str
-    kind: Literal["callback", "port"]
+    kind: Literal["callback", "port", "part"]
     effort: int
     build: Callable[[Op, Case], Body]
     gradients: tuple[str, ...]
@@ -254,6 +269,7 @@ class Variant:
     function_options: Mapping[str, object] = field(default_factory=dict)
     by_name_only: bool = False
     speculative: bool = False
+    op: Op | None = None
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
 
 

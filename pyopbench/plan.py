@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyopbench.gradients import GRADIENTS
-from pyopbench.model import NO_GRADIENT, Axes, Case, Failure, Op, Variant
+from pyopbench.model import FLOOR_DTYPE, FLOOR_SUFFIX, NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,49 @@ class Plan:
 
     cases: tuple[Case, ...] = ()
     skips: tuple[Failure, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """What is measured beside callbacks to tell where their time goes: bodies alone, and the floor of each bridge."""
+
+    parts: Mapping[str, Variant] = field(default_factory=dict)
+    floor: Mapping[str, Op] = field(default_factory=dict)
+
+
+def plan_instruments(
+    cases: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments
+) -> tuple[Case, ...]:
+    """Return the cases that tell where the time of the callbacks among `cases` goes, each once.
+
+    Only forward calls of a `tf.function` are told apart. The body alone can be measured wherever the callback can.
+    """
+    split = [
+        case
+        for case in cases
+        if (case.mode, case.direction) == ("call", "forward") and variants[case.variant].kind == "callback"
+    ]
+    bridges = dict.fromkeys((case.variant, case.placement) for case in split)
+    floors = [
+        Case(op.name, variant, NO_GRADIENT, "forward", "call", FLOOR_DTYPE, size, placement)
+        for op in instruments.floor.values()
+        for size in op.sizes
+        for variant, placement in bridges
+        if getattr(op, variants[variant].body) is not None
+    ]
+    beside = [
+        replace(case, variant=part.name)
+        for case in (*split, *floors)
+        for part in _parts_of(variants[case.variant], instruments.parts, alone=case in split)
+    ]
+    return tuple(dict.fromkeys((*beside, *floors)))
+
+
+def _parts_of(variant: Variant, parts: Mapping[str, Variant], *, alone: bool) -> Iterator[Variant]:
+    """Yield what is measured in the rounds of a callback: its floor and native's, and its body alone."""
+    yield from (parts[name + FLOOR_SUFFIX] for name in (NATIVE, variant.name) if name + FLOOR_SUFFIX in parts)
+    if alone:
+        yield from (part for part in parts.values() if part.op is None and part.body == variant.body)
 
 
 def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Plan:

@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench import nodes
+from pyopbench.alignment import aligned, is_aligned
 from pyopbench.catalogue import load_op, load_variant, make_inputs
 from pyopbench.checks import (
     DIFFERENCE_STEP,
@@ -27,10 +28,13 @@ from pyopbench.checks import (
 from pyopbench.errors import Elided, Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
 from pyopbench.messages import describe_error
-from pyopbench.model import Body, Case, Op, Variant
+from pyopbench.model import FLOOR_DTYPE, Body, Case, Op, Variant
 
 TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 """Which segments of a prepared case count for a direction."""
+
+ALIGNED_CALLS = 4
+"""Results of a body that are looked at for where they begin: allocators soon repeat themselves; bodies may be slow."""
 
 DIFFERENCE_SIZE = 4
 """Gradients are checked by finite differences at the smallest size of the op that is at least this."""
@@ -38,6 +42,20 @@ DIFFERENCE_SIZE = 4
 _checked_differences: dict[tuple[str, ...], float] = {}
 """Errors by op, variant, mechanism, mode and dtype. They are taken at one small size whatever the size of the case, so
 that once in a process is enough; what failed is not in here, and fails again."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What crosses the bridge of a callback.
+
+    Attributes:
+        bytes_in, bytes_out: of all inputs, of all outputs.
+        aligned: share of calls of a NumPy body whose first result begins at a multiple of 64 bytes; else None.
+    """
+
+    bytes_in: int
+    bytes_out: int
+    aligned: float | None
 
 
 @dataclass(frozen=True)
@@ -51,12 +69,14 @@ class Prepared:
             mode node there is one, the graph of copies.
         checked: the errors against the reference.
         copies: of the op in a call; 1 in every mode but node.
+        crossing: what crosses the bridge of a callback over this body; None for what is no body alone.
     """
 
     case: Case
     segments: tuple[Callable[[], Any], ...]
     checked: Checked
     copies: int = 1
+    crossing: Crossing | None = None
 
     @property
     def timed(self) -> tuple[int, ...]:
@@ -115,7 +135,10 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     try:
         if case.mode == "node":
             return _prepare_nodes(op, variant, case, finite_differences=finite_differences)
-        return (_prepare(op, variant, case, finite_differences=finite_differences),)
+        if variant.op is None:
+            return (_prepare(op, variant, case, finite_differences=finite_differences),)
+        floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
+        return (replace(_prepare(variant.op, variant, floor, finite_differences=False), case=case),)
     except Elided:
         raise
     except Exception as error:
@@ -149,8 +172,10 @@ def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: 
 
 
 def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
-    function = _wrap(variant.build(op, case), variant, case.mode)
     reference = _reference(case.op, case.size, case.dtype)
+    if variant.kind == "part" and variant.op is None:
+        return _prepare_part(op, variant, case, reference)
+    function = _wrap(variant.build(op, case), variant, case.mode)
     tensors = _constants(reference.inputs)
     if case.direction == "forward":
         call = partial(function, *tensors)
@@ -166,6 +191,24 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
     if finite_differences or checked.gradient is None:
         checked = replace(checked, finite_difference=_differences(op, variant, case))
     return Prepared(case, segments, checked)
+
+
+def _prepare_part(op: Op, variant: Variant, case: Case, reference: _Reference) -> Prepared:
+    on_arrays = variant.body == "numpy"
+    # In a graph a callback is given the tensors' own memory, which is aligned.
+    given = tuple(map(aligned, reference.inputs)) if on_arrays else _constants(reference.inputs)
+    call = partial(variant.build(op, case), *given)
+    outputs = as_tuple(call())
+    if on_arrays:  # made tensors as a bridge does
+        dtypes = op.output_dtypes(case.dtype)
+        outputs = _constants([np.asarray(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
+    checked = Checked(_check_values(op, outputs, reference, case.dtype))
+    _check_unchanged("input", _constants(given), reference.inputs)
+    share = None
+    if on_arrays:
+        share = sum(is_aligned(np.asarray(as_tuple(call())[0])) for _ in range(ALIGNED_CALLS)) / ALIGNED_CALLS
+    sent, returned = (sum(array.nbytes for array in arrays) for arrays in (reference.inputs, reference.outputs))
+    return Prepared(case, (call,), checked, Crossing(sent, returned, share))
 
 
 def _constants(arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,30 @@ POOLED_ENVIRONMENT = (
 """What has to be equal for launches of several runs to count as launches of one."""
 
 
+CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
+
+
+def _no_rows(columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame([], columns=list(columns))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured to explain callbacks: bodies alone and the floor of each bridge; never decided about.
+
+    Attributes:
+        cases: ids of the planned cases.
+        failures: of these cases.
+        frame: one row for each timed block of these cases, as `Run.frame`.
+        crossings: one row for each body and launch, with `CROSSING_COLUMNS`; `aligned` is nan where it is not known.
+    """
+
+    cases: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    frame: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
+    crossings: pd.DataFrame = field(default_factory=lambda: _no_rows(CROSSING_COLUMNS))
+
+
 @dataclass(frozen=True)
 class Run:
     """What was measured, as the judging half sees it.
@@ -42,6 +67,7 @@ class Run:
         frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block, copies is how many of the
             op a call runs (1 in every mode but `node`).
         warnings: what a reader should know about the files.
+        costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
     """
 
     name: str
@@ -56,6 +82,7 @@ class Run:
     frame: pd.DataFrame
     warnings: tuple[str, ...] = ()
     looks: tuple[Mapping[str, Any], ...] = ()
+    costs: Costs = Costs()
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -78,10 +105,10 @@ def _read_run(folder: Path) -> Run:
     content = store.read_run(folder)
     lines, warnings = store.read_lines(folder)
     groups = [line for line in lines if line["kind"] == "group"]
-    rows = list(_rows(content, groups))
+    frame = pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS))
     failures = [_failure(skip) for skip in content["skips"]]
     failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
-    return Run(
+    whole = Run(
         name=content["run"],
         command=tuple(content["command"]),
         created=content["created"],
@@ -91,10 +118,42 @@ def _read_run(folder: Path) -> Run:
         cases=tuple(content["cases"]),
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
-        frame=pd.DataFrame(rows, columns=list(COLUMNS)),
+        frame=frame,
         warnings=tuple(warnings),
         looks=tuple(line for line in lines if line["kind"] == "look"),
     )
+    return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
+
+
+def _apart(run: Run, crossings: pd.DataFrame) -> Run:
+    """Return the run with all that only explains callbacks put into its `costs`, out of the way of what judges."""
+    parts, floor = (run.catalogue.get(key, {}) for key in ("parts", "floor"))
+
+    def explains(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.variant in parts or case.op in floor
+
+    beside = run.frame["variant"].isin(list(parts)) | run.frame["op"].isin(list(floor))
+    costs = Costs(
+        tuple(case for case in run.cases if explains(case)),
+        tuple(failure for failure in run.failures if explains(failure.case)),
+        run.frame[beside].reset_index(drop=True),
+        crossings,
+    )
+    return replace(
+        run,
+        cases=tuple(case for case in run.cases if not explains(case)),
+        failures=tuple(failure for failure in run.failures if not explains(failure.case)),
+        frame=run.frame[~beside].reset_index(drop=True),
+        costs=costs,
+    )
+
+
+def _crossings(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    for line in groups:
+        shares = line.get("aligned", {})
+        for key, sides in line.get("bytes", {}).items():
+            yield ("pyopbench", content["run"], line["launch"], key, *sides, shares.get(key, math.nan))
 
 
 def _failure(stored: Mapping[str, Any]) -> Failure:
@@ -125,14 +184,12 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, offset = [], [], [], 0
+    frames, launches, failures, costs, offset = [], [], [], [], 0
     for run in runs:
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
+        costs.append(_shifted(run.costs, offset))
         launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
-        failures += [
-            failure if failure.launch is None else replace(failure, launch=failure.launch + offset)
-            for failure in run.failures
-        ]
+        failures += _later(run.failures, offset)
         offset += 1 + max((line["launch"] for line in run.launches), default=-1)
     first = runs[0]
     return Run(
@@ -147,11 +204,32 @@ def _pool(runs: Sequence[Run]) -> Run:
         launches=tuple(launches),
         frame=pd.concat(frames, ignore_index=True),
         warnings=tuple(warning for run in runs for warning in run.warnings),
+        costs=Costs(
+            tuple(dict.fromkeys(case for cost in costs for case in cost.cases)),
+            tuple(dict.fromkeys(failure for cost in costs for failure in cost.failures)),
+            pd.concat([cost.frame for cost in costs], ignore_index=True),
+            pd.concat([cost.crossings for cost in costs], ignore_index=True),
+        ),
     )
+
+
+def _shifted(costs: Costs, offset: int) -> Costs:
+    return replace(
+        costs,
+        failures=tuple(_later(costs.failures, offset)),
+        frame=costs.frame.assign(launch=costs.frame["launch"] + offset),
+        crossings=costs.crossings.assign(launch=costs.crossings["launch"] + offset),
+    )
+
+
+def _later(failures: Sequence[Failure], offset: int) -> list[Failure]:
+    return [
+        failure if failure.launch is None else replace(failure, launch=failure.launch + offset) for failure in failures
+    ]
 
 
 def _merge_catalogues(catalogues: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
-        part: {name: value for catalogue in catalogues for name, value in catalogue[part].items()}
-        for part in ("ops", "variants", "gradients")
+        part: {name: value for catalogue in catalogues for name, value in catalogue.get(part, {}).items()}
+        for part in ("ops", "variants", "gradients", "parts", "floor")
     }

@@ -10,6 +10,7 @@ programs. Its keys:
     mix             size -> how often it is called; null if none was given
     decisions       fields of `model.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
     verdicts        fields of `model.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
+    splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     failures        fields of `model.Failure`
     warnings        what a reader should know about the files
 
@@ -93,6 +94,7 @@ def decisions_json(judgement: Judgement) -> str:
         "mix": judgement.mix,
         "decisions": [{**dataclasses.asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
         "verdicts": [dataclasses.asdict(verdict) for verdict in judgement.verdicts],
+        "splits": [dataclasses.asdict(split) for split in judgement.splits],
         "failures": [dataclasses.asdict(failure) for failure in run.failures],
         "warnings": run.warnings,
     }

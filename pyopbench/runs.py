@@ -16,7 +16,7 @@ from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
-from pyopbench.model import DIRECTIONS, DTYPES, MECHANISMS, MODES, PLACEMENTS, Axes, Case
+from pyopbench.model import DIRECTIONS, DTYPES, FLOOR_SUFFIX, MECHANISMS, MODES, PLACEMENTS, Axes, Case
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -183,8 +183,13 @@ def require_resumable(folder: Path) -> None:
     """
     run = store.read_run(folder)
     cases = [Case.from_id(key) for key in run["cases"]]
-    require_known("op", sorted({case.op for case in cases}), find("ops"))
-    require_known("variant", sorted({case.variant for case in cases}), find("variants"))
+    known = find("variants")
+    require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
+    require_known(
+        "variant",
+        sorted({case.variant for case in cases}),
+        {*known, *find("parts"), *(name + FLOOR_SUFFIX for name in known)},
+    )
     then, now = run["environment"].get("commit"), _commit()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
@@ -225,7 +230,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _shown(axes: Axes) -> str:
-    chosen = {name: value for name, value in asdict(axes).items() if value and name != "quick"}
+    chosen = {name: value for name, value in asdict(axes).items() if value and name not in ("quick", "parts")}
     return ", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items())
 
 

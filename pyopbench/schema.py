@@ -1,7 +1,8 @@
 """The shape of stored results, as data, and what is wrong with a value that has another. Prose: results/README.md.
 
 A shape is a tuple of the types that a JSON value may have, a list of one shape for every item, or a dict of shapes by
-key; under `ANY` stands the shape of all other keys, which without it may be there and hold anything.
+key; under `ANY` stands the shape of all other keys, which without it may be there and hold anything. A key that ends
+with `OPTIONAL` may be absent.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pyopbench.model import Case
 Shape: TypeAlias = "tuple[type, ...] | list[Shape] | dict[str, Shape]"
 
 ANY = "*"
+OPTIONAL = "?"
 NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 
 TEXT = (str,)
@@ -75,7 +77,13 @@ RUN: Shape = {
     "command": TEXTS,
     "settings": SETTINGS,
     "environment": ENVIRONMENT,
-    "catalogue": {"ops": {ANY: OP}, "variants": {ANY: VARIANT}, "gradients": {ANY: GRADIENT}},
+    "catalogue": {
+        "ops": {ANY: OP},
+        "variants": {ANY: VARIANT},
+        "gradients": {ANY: GRADIENT},
+        "parts?": {ANY: VARIANT},
+        "floor?": {ANY: OP},
+    },
     "cases": TEXTS,
     "skips": [FAILURE],
 }
@@ -86,6 +94,8 @@ LINES: dict[str, Shape] = {
         "group": TEXT,
         "samples": {ANY: [[NUMBER]]},
         "failures": [FAILURE],
+        "bytes?": {ANY: [WHOLE]},
+        "aligned?": {ANY: NUMBER},
         "timer_seconds": NUMBER,
         "timer_error_seconds": NUMBER,
     },
@@ -130,6 +140,12 @@ def check_line(line: Any, place: str) -> None:
             raise corrupt(place, f"{key} does not belong to the group {line['group']}")
         for sample in samples:
             _check_sample(key, sample, place)
+    for key, crossing in line.get("bytes", {}).items():
+        if len(crossing) != 2 or min(crossing) < 0:
+            raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
+    for key, share in line.get("aligned", {}).items():
+        if not 0 <= share <= 1:
+            raise corrupt(place, f"the aligned share of {key} is not from 0 to 1: {share}")
 
 
 def corrupt(place: str, problem: str) -> BadInput:
@@ -182,13 +198,14 @@ def _problem(value: Any, shape: Shape, path: str) -> str | None:
         return _first(_problem(item, shape[0], f"{path}[{place}]") for place, item in enumerate(value))
     if not isinstance(value, dict):
         return f"{path or 'it'} is not an object: {str(value)[:80]}"
-    missing = [key for key in shape if key != ANY and key not in value]
+    missing = [key for key in shape if key != ANY and not key.endswith(OPTIONAL) and key not in value]
     if missing:
         return f"{path + ': ' if path else ''}missing {', '.join(missing)}"
+    shapes = {key.removesuffix(OPTIONAL): inner for key, inner in shape.items()}
     return _first(
-        _problem(item, shape[key if key in shape else ANY], f"{path}.{key}" if path else key)
+        _problem(item, shapes[key if key in shapes else ANY], f"{path}.{key}" if path else key)
         for key, item in value.items()
-        if key in shape or ANY in shape
+        if key in shapes or ANY in shapes
     )
 
 

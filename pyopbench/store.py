@@ -18,7 +18,8 @@ SCHEMA = 1
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
 
-ANSWER_KEYS = ("samples", "failures", "timer_seconds", "timer_error_seconds")
+ANSWER_KEYS = ("samples", "failures", "bytes", "aligned", "timer_seconds", "timer_error_seconds")
+"""What a group's line takes over from a worker's answer, as far as it is there."""
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -14,7 +14,12 @@ VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
 
 EVERYTHING = Axes(
-    directions=("forward", "backward"), modes=("eager", "call"), dtypes=DTYPES, gradients=("all",), quick=True
+    directions=("forward", "backward"),
+    modes=("eager", "call"),
+    dtypes=DTYPES,
+    gradients=("all",),
+    quick=True,
+    parts=False,
 )
 """What is verified unless a part of it is asked for: forward+backward is backward once more, and a copy of mode node
 is built as in mode call."""

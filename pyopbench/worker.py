@@ -16,18 +16,26 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
 from pyopbench import environment
-from pyopbench.catalogue import describe, load_ops, load_variants
+from pyopbench.catalogue import (
+    describe,
+    describe_instruments,
+    load_floor,
+    load_ops,
+    load_parts,
+    load_variant,
+    load_variants,
+)
 from pyopbench.errors import Elided, PyopbenchError, Unsupported, WrongResult
 from pyopbench.messages import describe_error
 from pyopbench.model import Axes, Case, Failure, Op, Variant
-from pyopbench.plan import make_plan, sizes_of
+from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import Prepared, prepare_all, timed_segments
 from pyopbench.sampling import (
     Block,
@@ -71,10 +79,12 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         place = traceback.extract_tb(error.__traceback__)[-1]
         return {"error": f"{describe_error(error)} ({place.filename}:{place.lineno})"}
     made = make_plan(axes, ops, variants)
+    instruments = Instruments(load_parts(), load_floor()) if axes.parts else Instruments()
+    beside = plan_instruments(made.cases, variants, instruments)
     return {
-        "cases": [case.id for case in made.cases],
+        "cases": [case.id for case in (*made.cases, *beside)],
         "skips": [dataclasses.asdict(skip) for skip in made.skips],
-        "catalogue": _catalogue(axes, ops, variants),
+        "catalogue": {**_catalogue(axes, ops, variants), **describe_instruments(instruments.parts, instruments.floor)},
         "environment": {**environment.machine(), **environment.software()},
     }
 
@@ -119,8 +129,18 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {
         "samples": {case.id: _samples(blocks[runner_of(case)], case) for case in cases if runner_of(case) in blocks},
         "failures": [dataclasses.asdict(failure) for failure in failures],
+        **_crossings(one for several in prepared.values() for one in several),
         "timer_seconds": timer.seconds,
         "timer_error_seconds": timer.error_seconds,
+    }
+
+
+def _crossings(prepared: Iterable[Prepared]) -> dict[str, dict[str, Any]]:
+    """Return what crosses a bridge, by the ids of the parts that know it."""
+    found = {one.case.id: one.crossing for one in prepared if one.crossing is not None}
+    return {
+        "bytes": {key: [crossing.bytes_in, crossing.bytes_out] for key, crossing in found.items()},
+        "aligned": {key: crossing.aligned for key, crossing in found.items() if crossing.aligned is not None},
     }
 
 
@@ -177,12 +197,23 @@ def _sample(
     calibrations = {name: calibrated(name) for name in runners}
     round_seconds = sum(calibration.seconds for calibration in calibrations.values())
     rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
-    calls = {name: calibration.calls for name, calibration in calibrations.items()}
+    kinds = {name: load_variant(one.case.variant).kind for name, (_, one) in flat.items()}
+    calls = _as_warm({name: calibration.calls for name, calibration in calibrations.items()}, kinds)
     found = sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
     blocks: Blocks = {runner: {} for runner in prepared}
     for name, (runner, one) in flat.items():
         blocks[runner][one.copies] = found[name]
     return blocks
+
+
+def _as_warm(calls: Mapping[str, int], kinds: Mapping[str, str]) -> dict[str, int]:
+    """Return the calls of each block, for a part no more than for the callbacks that it explains.
+
+    The first call of a block finds caches cold and threads asleep, which a part that is called a hundred times in a
+    row would hardly notice, and a callback that is called once in full.
+    """
+    most = max((calls[name] for name, kind in kinds.items() if kind == "callback"), default=max(calls.values()))
+    return {name: min(count, most) if kinds[name] == "part" else count for name, count in calls.items()}
 
 
 def _samples(blocks: Mapping[int, list[Block]], case: Case) -> list[list[float]]:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.model import NO_GRADIENT, Case, Failure
+from pyopbench.readers import Costs
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]
@@ -193,6 +194,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         launches=tuple(_launch(launch) for launch in range(max((b.launches for b in benches), default=0))),
         frame=pd.concat([bench.frame() for bench in benches], ignore_index=True) if benches else _no_rows(),
         warnings=(),
+        costs=Costs(),
     )
 
 

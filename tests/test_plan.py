@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pyopbench.catalogue import load_ops, load_variants
+from pyopbench.catalogue import load_floor, load_ops, load_parts, load_variants
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import Axes, Case, Op, Variant
-from pyopbench.plan import make_plan, sizes_of, why_not
+from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",))
@@ -264,3 +264,50 @@ def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
     made = make_plan(axes, load_ops(), load_variants())
     assert {(case.op, case.gradient) for case in made.cases} == {("sparse_conv_q", "custom_gradient"), ("sinh", "tape")}
     assert not made.skips
+
+
+# What is measured beside callbacks
+
+
+def beside(variants: dict[str, Variant], axes: Axes) -> set[str]:
+    plan = make_plan(axes, {"made": square()}, variants)
+    found = plan_instruments(plan.cases, variants, Instruments(load_parts(), load_floor()))
+    assert len(set(found)) == len(found)
+    return {f"{case.op}/{case.variant}/{case.size}" for case in found}
+
+
+FORWARD = Axes(sizes=(3,), directions=("forward",))
+FLOORS = ("floor_consume", "floor_produce", "floor_produce_aligned")
+
+
+def test_a_callback_brings_its_body_and_the_floor_of_its_bridge(variants: dict[str, Variant]) -> None:
+    expected = {f"made/{part}/3" for part in ("numpy_alone", "native_floor", "numpy_function_floor")} | {
+        f"{op}/{variant}/{size}"
+        for op in FLOORS
+        for size in load_floor()[op].sizes
+        for variant in ("numpy_function", "numpy_function_floor", "native_floor")
+    }
+    assert beside(variants, replace(FORWARD, variants=("numpy_function", "native"))) == expected
+
+
+def test_a_callback_over_tensors_brings_the_tensor_body(variants: dict[str, Variant]) -> None:
+    found = beside(variants, replace(FORWARD, variants=("py_function",)))
+    assert "made/tensor_alone/3" in found
+    assert "made/numpy_alone/3" not in found
+    assert not [key for key in found if key.startswith("floor_produce_aligned")]
+
+
+@pytest.mark.parametrize("change", [{"directions": ("backward",)}, {"modes": ("eager",)}, {"variants": ("native",)}])
+def test_nothing_is_brought_where_nothing_is_told_apart(variants: dict[str, Variant], change: dict[str, Any]) -> None:
+    assert beside(variants, replace(FORWARD, **change)) == set()
+
+
+def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]) -> None:
+    plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
+    found = plan_instruments(plan.cases, variants, Instruments(load_parts(), load_floor()))
+    assert {case.group for case in found if case.op == "made"} == {plan.cases[0].group}
+
+
+def test_without_instruments_nothing_is_brought(variants: dict[str, Variant]) -> None:
+    plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
+    assert plan_instruments(plan.cases, variants, Instruments()) == ()

@@ -18,10 +18,13 @@ PACKAGE = ROOT / "pyopbench"
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
 COMMON = ("__init__", "errors", "model", "text", "files")
 MEASURING = (
+    "alignment",
     "gradients",
     "callbacks",
     "ops",
     "variants",
+    "floor",
+    "parts",
     "catalogue",
     "plan",
     "messages",
@@ -43,6 +46,7 @@ JUDGING = (
     "stats",
     "mix",
     "latencies",
+    "split",
     "verdicts",
     "crossovers",
     "choice",
@@ -54,6 +58,7 @@ JUDGING = (
     "looks",
     "scales",
     "charts",
+    "stacks",
     "sections",
     "markdown",
     "report",
@@ -70,7 +75,7 @@ TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
 
-LAST_NAMES = {"ops": "OP", "variants": "VARIANT", "sections": "SECTION"}
+LAST_NAMES = {"ops": "OP", "floor": "OP", "parts": "VARIANT", "variants": "VARIANT", "sections": "SECTION"}
 
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.
 ASV_PREFIXES = ("time_", "timeraw_", "mem_", "peakmem_", "track_")

@@ -67,7 +67,7 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover()
     assert [section.name for section in found] == [
-        "decisions", "latency", "nodes", "ratios", "holes", "environment", "method",
+        "decisions", "latency", "nodes", "ratios", "split", "holes", "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
 
