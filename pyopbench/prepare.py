@@ -208,7 +208,7 @@ def _prepare_part(op: Op, variant: Variant, case: Case, reference: _Reference) -
     if on_arrays:
         share = sum(is_aligned(np.asarray(as_tuple(call())[0])) for _ in range(ALIGNED_CALLS)) / ALIGNED_CALLS
     sent, returned = (sum(array.nbytes for array in arrays) for arrays in (reference.inputs, reference.outputs))
-    return Prepared(case, (call,), checked, Crossing(sent, returned, share))
+    return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
 
 
 def _constants(arrays: Sequence[Any]) -> tuple[Any, ...]:
