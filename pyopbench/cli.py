@@ -253,6 +253,8 @@ def _report(
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:
+        if judgement.disturbance.warning:
+            out.print(f"[bold yellow]{escape(judgement.disturbance.warning)}[/]\n")
         for table in terminal_tables(judgement):
             _print_table(table.title, table.columns, table.rows)
         failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]

@@ -70,6 +70,11 @@ class Comparison:
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
 
+    @property
+    def log_ratios(self) -> dict[str, pd.DataFrame | float]:
+        """The log ratios of each label, by launch and size; of the baseline to itself they are 0 throughout."""
+        return {self.baseline: 0.0, **{candidate.label: candidate.log_ratios for candidate in self.candidates}}
+
     def missing(self, label: str, sizes: Iterable[int]) -> str:
         """Say in a short phrase that a label has no number at some sizes, and how it failed there."""
         sizes = list(sizes)

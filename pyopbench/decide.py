@@ -13,7 +13,8 @@ import pandas as pd
 from pyopbench import stats
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
 from pyopbench.comparison import Comparison, compare, settings_of
-from pyopbench.crossovers import crossovers
+from pyopbench.crossovers import course_of, crossovers
+from pyopbench.disturbance import Disturbance, disturbance_of
 from pyopbench.errors import BadInput
 from pyopbench.flips import flips
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
@@ -42,6 +43,7 @@ class Judgement:
         decisions: ops in the order of the catalogue, inference before training.
         comparisons: what each decision was made from, in the same order.
         rulebook: what all decisions have in common.
+        disturbance: how quiet the machine was.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
     """
 
@@ -54,6 +56,7 @@ class Judgement:
     decisions: tuple[Decision, ...]
     comparisons: tuple[Comparison, ...]
     rulebook: Rulebook
+    disturbance: Disturbance
     splits: tuple[Split, ...] = ()
 
 
@@ -86,6 +89,8 @@ def judge(
     comparisons = tuple(compare(run, setting, latencies, paired, baseline) for setting in settings_of(run))
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
+    level = 1 - looks.share(stats.FAMILY_ERROR, max(len(verdicts), 1))
+    disturbance = disturbance_of(run, verdicts, [*stats.estimates(paired).values()], minimum_effect, level)
     return Judgement(
         run,
         baseline,
@@ -96,6 +101,7 @@ def judge(
         decisions,
         comparisons,
         rulebook,
+        disturbance,
         splits_of(run),
     )
 
@@ -162,7 +168,8 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         gain_low=_finite(choice.gain.low if choice.gain else None),
         gain_high=_finite(choice.gain.high if choice.gain else None),
         ranges=_ranges(comparison, at_size),
-        crossovers=crossovers(comparison.curves, at_size.minimum_effect),
+        crossovers=crossovers(comparison.curves, comparison.log_ratios, at_size),
+        courses=tuple(course_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates),
         flips=flips(choice, mix, comparison.baseline),
     )
 

@@ -328,11 +328,37 @@ class SizeRange:
 
 @dataclass(frozen=True)
 class Crossover:
-    """`before` is the fastest below `size`, `after` above; interpolated between two measured sizes, log-log."""
+    """`before` is faster below `size`, `after` above; interpolated between two measured sizes, log-log.
+
+    From `low` to `high` no difference is clear: the interval of the ratio, at 95%, holds 1 there. None is an open end:
+    no smaller, or no larger, measured size is clear.
+    """
 
     before: str
     after: str
     size: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a candidate stands to the callback of today along the sizes of one setting.
+
+    Attributes:
+        label: the candidate.
+        answer: `crosses` if it is clearly faster at some size and clearly slower at another; `faster` or `slower` if
+            every clear difference is that; `unclear` if there is none.
+        sizes: measured sizes at which the two were compared, ascending.
+        clear: those of them at which the difference is clear and above the minimum effect.
+        crossovers: where the two change places; one with an open end may not be there at all.
+    """
+
+    label: str
+    answer: Literal["crosses", "faster", "slower", "unclear"]
+    sizes: tuple[int, ...]
+    clear: tuple[int, ...]
+    crossovers: tuple[Crossover, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -352,6 +378,7 @@ class Decision:
         reason: in words.
         ranges: answers by size, where they differ from one another; else one range.
         crossovers: where the fastest variant changes.
+        courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
         flips: what evidence would change the decision, in words.
     """
 
@@ -370,6 +397,7 @@ class Decision:
     ranges: tuple[SizeRange, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
     flips: tuple[str, ...] = ()
+    courses: tuple[Course, ...] = ()
 
     @property
     def answer(self) -> str:

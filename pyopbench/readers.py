@@ -20,6 +20,11 @@ COLUMNS = (
     "round", "order", "calls", "seconds", "copies", "timer_seconds", "timer_error_seconds",
 )  # fmt: skip
 
+NOISE_COLUMNS = (
+    "run", "launch", "group", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections", "load",
+    "mhz_low", "mhz_high",
+)  # fmt: skip
+
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
     *("variables", "intra_op_threads", "inter_op_threads"),
@@ -68,6 +73,7 @@ class Run:
             op a call runs (1 in every mode but `node`).
         warnings: what a reader should know about the files.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
+        noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
     """
 
     name: str
@@ -83,6 +89,7 @@ class Run:
     warnings: tuple[str, ...] = ()
     looks: tuple[Mapping[str, Any], ...] = ()
     costs: Costs = Costs()
+    noise: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(NOISE_COLUMNS)))
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -121,6 +128,7 @@ def _read_run(folder: Path) -> Run:
         frame=frame,
         warnings=tuple(warnings),
         looks=tuple(line for line in lines if line["kind"] == "look"),
+        noise=_noise(content["run"], groups),
     )
     return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
 
@@ -156,6 +164,17 @@ def _crossings(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) 
             yield ("pyopbench", content["run"], line["launch"], key, *sides, shares.get(key, math.nan))
 
 
+def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    rows = [
+        {**line["noise"], "run": run, "launch": line["launch"], "group": line["group"]}
+        for line in groups
+        if "noise" in line
+    ]
+    # None becomes nan, also where a whole column has nothing else.
+    numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
+    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
+
+
 def _failure(stored: Mapping[str, Any]) -> Failure:
     return Failure(stored["case"], stored["status"], stored["reason"], stored["launch"])
 
@@ -184,10 +203,11 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, costs, offset = [], [], [], [], 0
+    frames, launches, failures, costs, noises, offset = [], [], [], [], [], 0
     for run in runs:
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
+        noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
         launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
         failures += _later(run.failures, offset)
         offset += 1 + max((line["launch"] for line in run.launches), default=-1)
@@ -210,6 +230,7 @@ def _pool(runs: Sequence[Run]) -> Run:
             pd.concat([cost.frame for cost in costs], ignore_index=True),
             pd.concat([cost.crossings for cost in costs], ignore_index=True),
         ),
+        noise=pd.concat(noises, ignore_index=True),
     )
 
 

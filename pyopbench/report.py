@@ -13,6 +13,8 @@ programs. Its keys:
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     failures        fields of `model.Failure`
     warnings        what a reader should know about the files
+    noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
+                    differ by too much for the minimum effect; `warning`: that in words, and what to do, or ""
 
 A number that does not exist (an interval from one launch) is null.
 """
@@ -44,6 +46,7 @@ from pyopbench.store import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.disturbance import Disturbance
     from pyopbench.model import Decision
 
 SCHEMA = 1
@@ -97,8 +100,14 @@ def decisions_json(judgement: Judgement) -> str:
         "splits": [dataclasses.asdict(split) for split in judgement.splits],
         "failures": [dataclasses.asdict(failure) for failure in run.failures],
         "warnings": run.warnings,
+        "noise": _noise(judgement.disturbance),
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _noise(disturbance: Disturbance) -> dict[str, Any]:
+    told = {"too_noisy": disturbance.too_noisy, "warning": disturbance.warning}
+    return {**dataclasses.asdict(disturbance), **told}
 
 
 def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
@@ -138,14 +147,16 @@ def _html(judgement: Judgement, parts: Parts) -> str:
     policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     template = _environment(autoescape=True).get_template("report.html.j2")
     style = Markup(_read("page.css"))
-    return template.render(run=judgement.run, parts=parts, scripts=scripts, policy=policy, style=style) + "\n"
+    shown = {"run": judgement.run, "banner": judgement.disturbance.warning, "parts": parts}
+    return template.render(**shown, scripts=scripts, policy=policy, style=style) + "\n"
 
 
 def _markdown(judgement: Judgement, parts: Parts) -> str:
     """Return the Markdown, without the folded tables if it is too long for a ticket with them."""
     template = _environment(autoescape=False).get_template("report.md.j2")
-    whole = template.render(run=judgement.run, parts=parts, whole=True)
-    return whole if len(whole) <= TICKET_CHARACTERS else template.render(run=judgement.run, parts=parts, whole=False)
+    shown = {"run": judgement.run, "banner": judgement.disturbance.warning, "parts": parts}
+    whole = template.render(**shown, whole=True)
+    return whole if len(whole) <= TICKET_CHARACTERS else template.render(**shown, whole=False)
 
 
 def _environment(*, autoescape: bool) -> Environment:

@@ -24,6 +24,7 @@ TEXTS: Shape = [TEXT]
 MAYBE_TEXT = (str, type(None))
 WHOLE = (int,)
 NUMBER = (int, float)
+MAYBE_NUMBER = (int, float, type(None))
 
 STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")
 FAILURE: Shape = {"case": TEXT, "status": TEXT, "reason": TEXT, "launch": (int, type(None))}
@@ -102,6 +103,17 @@ LINES: dict[str, Shape] = {
     "lost": {"launch": WHOLE, "group": TEXT, "failures": [FAILURE]},
     "look": {"launch": WHOLE, "open": TEXTS},
 }
+NOISE: Shape = {
+    "wall_seconds": NUMBER,
+    "cpu_seconds": NUMBER,
+    "steal_seconds": MAYBE_NUMBER,
+    "switches": WHOLE,
+    "collections": WHOLE,
+    "load": MAYBE_NUMBER,
+    "mhz_low": MAYBE_NUMBER,
+    "mhz_high": MAYBE_NUMBER,
+}
+"""What a group may have under `noise`; results that were made before it was recorded have none."""
 
 
 def check_run(run: Any, place: str) -> None:
@@ -131,6 +143,8 @@ def check_line(line: Any, place: str) -> None:
     _require(line, LINES[kind], place)
     if line["launch"] < 0:
         raise corrupt(place, f"launch is {line['launch']}, below 0")
+    if kind == "group" and "noise" in line:
+        _require(line["noise"], NOISE, f"{place}: noise")
     for failure in line.get("failures", ()):
         _check_failure(failure, place)
     for key in line["open"] if kind == "look" else ():

@@ -18,7 +18,7 @@ SCHEMA = 1
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
 
-ANSWER_KEYS = ("samples", "failures", "bytes", "aligned", "timer_seconds", "timer_error_seconds")
+ANSWER_KEYS = ("samples", "failures", "bytes", "aligned", "timer_seconds", "timer_error_seconds", "noise")
 """What a group's line takes over from a worker's answer, as far as it is there."""
 
 

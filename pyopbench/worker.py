@@ -35,6 +35,7 @@ from pyopbench.catalogue import (
 from pyopbench.errors import Elided, PyopbenchError, Unsupported, WrongResult
 from pyopbench.messages import describe_error
 from pyopbench.model import Axes, Case, Failure, Op, Variant
+from pyopbench.noise import Meter
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import Prepared, prepare_all, timed_segments
 from pyopbench.sampling import (
@@ -117,9 +118,10 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
     timer = measure_timer(time.perf_counter)
     blocks: Blocks = {}
+    meter = Meter()
     while prepared:
         try:
-            with quiet_garbage_collector():
+            with quiet_garbage_collector(), meter:
                 blocks = _sample(prepared, request, rng, timer, emit)
             break
         except RunnerFailed as lost:
@@ -132,6 +134,7 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         **_crossings(one for several in prepared.values() for one in several),
         "timer_seconds": timer.seconds,
         "timer_error_seconds": timer.error_seconds,
+        "noise": meter.noise,
     }
 
 

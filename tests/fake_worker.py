@@ -23,6 +23,16 @@ from typing import Any
 ENVIRONMENT = {"pid": os.getpid(), "load": None, "executable": "python"}
 VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
 SECONDS = 0.5
+NOISE = {
+    "wall_seconds": 1.0,
+    "cpu_seconds": 1.0,
+    "steal_seconds": None,
+    "switches": 0,
+    "collections": 0,
+    "load": 0.5,
+    "mhz_low": None,
+    "mhz_high": None,
+}
 FAILURES = {
     "raising": ("raised", "ValueError: no"),
     "wrong": ("wrong", "output 0 differs at index [3]: expected 1.5, got 2.5"),
@@ -88,7 +98,7 @@ def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:
             failures.append({"case": case, "status": status, "reason": reason, "launch": request.get("launch")})
         else:
             samples[case] = [[index, place, 1, SECONDS] for index in range(request.get("rounds", 1))]
-    return {"samples": samples, "failures": failures, "timer_seconds": 0.0, "timer_error_seconds": 0.0}
+    return {"samples": samples, "failures": failures, "timer_seconds": 0.0, "timer_error_seconds": 0.0, "noise": NOISE}
 
 
 def main() -> None:

@@ -30,6 +30,11 @@ CALLBACK_GRADIENTS = ["custom_gradient", "override_map"]
 FIELDS = ["op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
 BLOCK = ["round", "order", "calls", "seconds", "copies", "timer_seconds", "timer_error_seconds"]
 COLUMNS = ["tool", "run", "launch", "group", "case", *FIELDS, "tf", *BLOCK]
+NOISE = [
+    *("wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections"),
+    *("load", "mhz_low", "mhz_high"),
+]
+QUIET = (10.0, 12.0, 0.02, 5, 0, 0.25, 2500.0, 2600.0)
 COST = {"forward": 1.0, "backward": 2.0, "forward_backward": 3.0}
 """What a direction costs, as a multiple of the curve."""
 
@@ -172,6 +177,12 @@ class Bench:
         )
         return rows.reset_index(drop=True)[COLUMNS]
 
+    def noise_frame(self) -> pd.DataFrame:
+        """Return what else went on, one row per launch, in the columns of `readers.Run.noise`: hardly anything."""
+        launches = range(self.first_launch, self.first_launch + self.launches)
+        rows = [(self.run_name, launch, self.op, *QUIET) for launch in launches]
+        return pd.DataFrame(rows, columns=["run", "launch", "group", *NOISE])
+
     def run(self) -> SimpleNamespace:
         """Return a run that holds this op alone."""
         return run_of(self)
@@ -195,7 +206,12 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         frame=pd.concat([bench.frame() for bench in benches], ignore_index=True) if benches else _no_rows(),
         warnings=(),
         costs=Costs(),
+        noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
     )
+
+
+def _no_noise() -> pd.DataFrame:
+    return Bench({"native": 1.0}, launches=0).noise_frame()
 
 
 def _no_rows() -> pd.DataFrame:

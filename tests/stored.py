@@ -65,6 +65,16 @@ VARIANT: dict[str, Any] = {
     "modes": ["call"],
 }
 GRADIENT: dict[str, Any] = {"summary": "made up", "source": "made up", "works_in": ["call"]}
+NOISE: dict[str, Any] = {
+    "wall_seconds": 2.0,
+    "cpu_seconds": 1.5,
+    "steal_seconds": 0.25,
+    "switches": 3,
+    "collections": 0,
+    "load": 1.25,
+    "mhz_low": None,
+    "mhz_high": None,
+}
 
 
 def case(variant: str, op: str = "double", size: int = 1) -> str:
@@ -120,6 +130,7 @@ def group_line(
         "failures": list(failures),
         "timer_seconds": 4e-8,
         "timer_error_seconds": 1e-9,
+        "noise": NOISE,
     }
 
 

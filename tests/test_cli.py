@@ -390,6 +390,24 @@ def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp
     assert json.loads(listed.out)["cases"] == [stored.case("py_function_numpy"), stored.case("wrong")]
 
 
+def noisy_results(folder: Path) -> Path:
+    """Store four launches in which the ratio of two variants wanders by tens of percent."""
+    today, native = stored.case("py_function_numpy"), stored.case("native")
+    lines = [stored.group_line(launch, [today, native]) for launch in range(4)]
+    for line, seconds in zip(lines, (0.5, 0.7, 0.4, 0.6), strict=True):
+        line["samples"][native] = [[*place, seconds] for *place, _ in line["samples"][native]]
+    settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
+    return stored.write(folder, stored.run([today, native], settings=settings), lines)
+
+
+def test_a_machine_that_was_too_noisy_is_told_first(call: Call, tmp_path: Path) -> None:
+    ended = call("report", noisy_results(tmp_path / "run"))
+    assert ended.out.startswith("Too noisy for a minimum effect of 3%")
+    assert "--launches" in ended.out
+    quiet = call("report", noisy_results(tmp_path / "other"), "--min-effect", 0.9)
+    assert quiet.out.startswith("What to do")
+
+
 def test_a_list_shows_ops_variants_and_why_a_case_cannot_be(call: Call, planned: Callable[..., None]) -> None:
     planned("native")
     ended = call("list")

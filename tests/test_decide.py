@@ -86,6 +86,12 @@ def test_answers_by_size_with_a_crossover_where_algebra_puts_it() -> None:
     (crossover,) = decision.crossovers
     assert (crossover.before, crossover.after) == ("native", TODAY)
     assert crossover.size == pytest.approx(10_000, rel=0.02)
+    assert crossover.low is not None
+    assert crossover.high is not None
+    assert crossover.low < crossover.size < crossover.high
+    (course,) = decision.courses
+    assert (course.label, course.answer) == ("native", "crosses")
+    assert course.crossovers[0].size == pytest.approx(10_000, rel=0.02)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import stored
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
-from pyopbench.readers import CASE_COLUMNS, COLUMNS, POOLED_ENVIRONMENT, read_runs
+from pyopbench.readers import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS, POOLED_ENVIRONMENT, read_runs
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
 SKIP = stored.failure(stored.case("impossible"), "unsupported", None)
@@ -116,6 +116,17 @@ def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
         (SLOW, 1),
         (FAILED, 2),
     ]
+
+
+def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) -> None:
+    without = [{key: value for key, value in line.items() if key != "noise"} for line in LINES]
+    noise = read_runs([make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])]).noise
+    assert tuple(noise.columns) == NOISE_COLUMNS
+    assert noise[["run", "launch"]].to_numpy().tolist() == [["first", 0], ["first", 1], ["second", 2]]
+    assert set(noise["group"]) == {stored.group()}
+    assert set(noise["steal_seconds"]) == {0.25}
+    assert noise["mhz_low"].isna().all()
+    assert read_runs([make(tmp_path, "older", without)]).noise.empty
 
 
 def test_catalogues_are_joined(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from judgements import CLOSING, HOSTILE, decision, hostile, plain
 from pyopbench import decide, report
 from pyopbench.sections import Chart, discover
 
+TODAY = "py_function_numpy"
 NAMES = ["report.html", "report.md", "decisions.json"]
 VOID = {"meta", "br", "img", "hr", "link", "input"}
 
@@ -229,10 +230,33 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks(rendered):
             "verdicts",
             "failures",
             "warnings",
+            "noise",
         ]
     )
     for key in document:
         assert re.search(rf"^    .*\b{key}\b", report.__doc__, re.MULTILINE), f"{key} is not documented"
+
+
+def test_too_noisy_a_machine_is_told_before_everything_else():
+    judged = decide.judge(Bench({TODAY: 3e-5, "native": 3e-5, "xla": 3e-5}, between=0.2, seed=1).run())
+    made = report.render(judged)
+    warning = judged.disturbance.warning
+    assert warning
+    shown = " ".join("".join(Page(made["report.html"]).words).split())
+    assert shown.index(warning) < shown.index("decisions on 1 op" if "decisions on" in shown else "decision on 1 op")
+    markdown = html.unescape(re.sub(r"<[^>]+>", "", paragraphs_of(made["report.md"])))
+    assert markdown.index(warning) < markdown.index("What to do\n")
+    noise = json.loads(made["decisions.json"])["noise"]
+    assert (noise["too_noisy"], noise["warning"]) == (True, warning)
+
+
+def test_a_quiet_machine_has_no_banner(judged, rendered):
+    assert not judged.disturbance.too_noisy
+    assert 'class="banner"' not in rendered["report.html"]
+    assert "Too noisy" not in rendered["report.html"] + rendered["report.md"]
+    noise = json.loads(rendered["decisions.json"])["noise"]
+    assert (noise["too_noisy"], noise["warning"]) == (False, "")
+    assert len(noise["launches"]) == 4
 
 
 def test_one_launch_has_no_intervals_and_json_says_null():

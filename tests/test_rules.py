@@ -34,6 +34,7 @@ MEASURING = (
     "prepare",
     "sampling",
     "environment",
+    "noise",
     "worker",
 )
 JUDGING = (
@@ -48,8 +49,9 @@ JUDGING = (
     "latencies",
     "split",
     "verdicts",
-    "crossovers",
+    "disturbance",
     "choice",
+    "crossovers",
     "comparison",
     "flips",
     "reasons",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from judgements import decision, failures, hostile, plain
 from pyopbench import sections, text
-from pyopbench.model import Case
+from pyopbench.model import Case, Course, Crossover
 from pyopbench.sections import (
     Bullets,
     Cell,
@@ -27,7 +27,9 @@ from pyopbench.sections import (
     holes,
     method,
 )
+from pyopbench.sections import crossovers as crossovers_section
 from pyopbench.sections import latency as latency_section
+from pyopbench.sections import noise as noise_section
 from pyopbench.sections import ratios as ratios_section
 
 
@@ -67,7 +69,7 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover()
     assert [section.name for section in found] == [
-        "decisions", "latency", "nodes", "ratios", "split", "holes", "environment", "method",
+        "decisions", "latency", "nodes", "ratios", "crossovers", "split", "holes", "noise", "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
 
@@ -189,6 +191,45 @@ def test_directions_of_one_dtype_stand_side_by_side(judged):
     ]
 
 
+# crossovers
+
+
+def test_every_candidate_has_its_crossover_or_an_answer(judged):
+    (table,) = tables(crossovers_section.build(judged))
+    asked = [(made.op, made.use, made.dtype, one.label) for made in judged.decisions for one in made.courses]
+    assert [tuple(row[:4]) for row in texts(table)] == asked
+    crossing = [row for row in texts(table) if row[:4] == ["sinh", "inference", "float32", "native"]]
+    # By hand: the logs of 9.6e-5 / 1.3e-4 at 10,000 and 9.06e-4 / 4.9e-4 at 100,000 are -0.303 and 0.615, and the line
+    # through them is 0 at 10,000 * 10 ** (0.303 / 0.918), which is 21,400.
+    ((*_, answer, size, span),) = crossing
+    assert answer == "faster below, slower above"
+    assert size in {"21k elements", "22k elements"}
+    assert re.fullmatch(r"2\dk to 2\dk|2\dk", span)
+
+
+def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
+    courses = (
+        Course("a", "faster", (10, 100), (10, 100)),
+        Course("b", "slower", (10, 100), (100,)),
+        Course("c", "unclear", (10, 100), ()),
+        Course("d", "faster", (10, 100), (100,), (Crossover("native", "d", 12.3, None, 23.4),)),
+    )
+    made = decision("sinh", courses=courses)
+    (table,) = tables(crossovers_section.build(replace(judged, decisions=(made,))))
+    assert [row[-3:] for row in texts(table)] == [
+        ["faster at every size", "none in range", "–"],
+        ["slower at 100, elsewhere not clear", "none in range", "–"],
+        ["no clear difference", "none in range", "–"],
+        ["slower below, faster above, if it crosses at all", "12 elements", "below 23"],
+    ]
+
+
+def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
+    made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
+    (bullets,) = [block for block in decisions.build(replace(judged, decisions=(made,))) if isinstance(block, Bullets)]
+    assert bullets.items[0].endswith("below about 35k elements (above 21k), b above.")
+
+
 # holes
 
 
@@ -241,6 +282,48 @@ def test_patterns_stand_for_exactly_their_cases_each_once(chosen):
     ids = [case.id for case in chosen]
     expanded = [case for pattern in holes.compact(ids) for case in expand(pattern)]
     assert sorted(expanded) == sorted(set(ids))
+
+
+# noise
+
+
+def test_every_launch_says_what_went_on(judged):
+    spread, seen, table = noise_section.build(judged)
+    assert "4 launches can so tell differences down to about" in spread.text
+    assert "In 0 of 4 launches" in seen.text
+    # By hand: of 4 rows of 10 s on 2 cores, one for each bench, 0.02 s each were stolen.
+    assert texts(table)[0][:6] == ["0", "0.1%", "0.250", "2,500 to 2,600", "0.500", "0"]
+    assert not table.folded
+
+
+def test_a_disturbed_launch_stands_out_and_is_counted(judged):
+    launches = judged.disturbance.launches
+    loud = (*launches[:-1], replace(launches[-1], steal_share=0.2, far_share=0.3, mhz_low=None, load=2.5))
+    _, seen, table = noise_section.build(replace(judged, disturbance=replace(judged.disturbance, launches=loud)))
+    assert "In 1 of 4 launches" in seen.text
+    assert "30% of the timed blocks" in seen.text
+    assert "In 1 more tasks ran or waited than there are cores, 2" in seen.text
+    assert table.rows[-1][1:3] == (Cell("20%", "warn"), Cell("2.50", "warn"))
+    assert table.rows[-1][3] == text.MISSING
+    assert table.rows[-1][-1] == Cell("30%", "warn")
+
+
+def test_what_is_not_told_is_not_made_up(judged):
+    launches = tuple(
+        replace(one, steal_share=None, load=None, switches_per_second=None, collections=None, far_share=None)
+        for one in judged.disturbance.launches
+    )
+    _, seen, table = noise_section.build(replace(judged, disturbance=replace(judged.disturbance, launches=launches)))
+    assert "does not tell" in seen.text
+    assert [texts(table)[0][place] for place in (1, 2, 4, 5, 7)] == [text.MISSING] * 5
+
+
+def test_a_machine_that_was_too_noisy_says_so_again_in_its_section(judged):
+    noisy = replace(judged.disturbance, smallest_effect=0.5, usual_spread=0.4, unresolved=3)
+    first = noise_section.build(replace(judged, disturbance=noisy))[0]
+    assert first == Paragraph(noisy.warning, "warn")
+    resolved = replace(noisy, unresolved=0)
+    assert "resolved all the same" in noise_section.build(replace(judged, disturbance=resolved))[0].text
 
 
 # environment and method

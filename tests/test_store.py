@@ -187,6 +187,9 @@ def node_line(sample: list[Any]) -> dict[str, Any]:
         (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
         (change(LINES[1], timer_seconds="1"), "timer_seconds is not"),
         (change(LINES[1], group=None), "group is not text: None"),
+        (change(LINES[1], noise=None), "noise: it is not an object: None"),
+        (change(LINES[1], noise={"load": 1.0}), "noise: missing wall_seconds, cpu_seconds"),
+        (change(LINES[1], noise={**stored.NOISE, "load": "high"}), "noise: load is not a whole number or a number"),
     ],
 )
 def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
@@ -195,6 +198,12 @@ def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
     folder = stored.write(tmp_path / "run", stored.run(CASES), [line])
     with pytest.raises(BadInput, match=rf"samples\.jsonl:1: .*{problem}"):
         store.read_lines(folder)
+
+
+def test_results_from_before_noise_was_recorded_are_read(tmp_path: Path) -> None:
+    line = {key: value for key, value in LINES[1].items() if key != "noise"}
+    lines, _ = store.read_lines(stored.write(tmp_path / "run", stored.run(CASES), [line]))
+    assert lines == [line]
 
 
 def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:

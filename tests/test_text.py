@@ -113,7 +113,13 @@ def test_sizes_that_are_ranges_or_interpolated():
     assert text.size_range(1000, 1000) == "1k"
     assert text.about_size(2456.7) == "2.5k"
     assert text.about_size(471_152) == "470k"
+    assert text.about_size(4.2345) == "4.2"
     assert text.about_size(math.inf) == "∞"
+    assert text.about_sizes(1234, 3456) == "1.2k to 3.5k"
+    assert text.about_sizes(1234, 1236) == "1.2k"
+    assert text.about_sizes(None, 3456) == "below 3.5k"
+    assert text.about_sizes(1234, None) == "above 1.2k"
+    assert text.about_sizes(None, None) == "–"
 
 
 def test_bytes_counts_and_words():

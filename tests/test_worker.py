@@ -5,6 +5,7 @@ Most is asked of the handlers in this process; bodies that end or hang a process
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from pyopbench.catalogue import load_op, load_variant
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Axes, Case
 from pyopbench.prepare import Prepared
+from pyopbench.schema import check_line
 
 EXTRAS = Path(__file__).parent / "extras"
 SIZE = 4
@@ -134,6 +136,22 @@ def test_every_case_has_a_sample_for_each_round() -> None:
         assert sorted(rows[number][1] for rows in answer["samples"].values()) == [0, 1, 2, 3]
     assert answer["failures"] == []
     assert answer["timer_seconds"] > 0
+
+
+def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
+    answer = measure(case("native"))
+    line = {"kind": "group", "launch": 0, "group": Case.from_id(case("native")).group, **answer}
+    check_line(line, "here")
+    noise = answer["noise"]
+    blocks = [seconds for rows in answer["samples"].values() for _, _, _, seconds in rows]
+    assert noise["wall_seconds"] >= sum(blocks) > 0
+    assert noise["collections"] == 0
+
+
+def test_a_body_that_collects_garbage_while_it_is_timed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = worker.measure_block
+    monkeypatch.setattr(worker, "measure_block", lambda *args: (gc.collect(), real(*args))[1])
+    assert measure(case("native"))["noise"]["collections"] == 4
 
 
 def test_backward_and_forward_backward_come_from_the_same_pass() -> None:

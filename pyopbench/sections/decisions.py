@@ -12,7 +12,7 @@ from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
-    from pyopbench.model import Decision
+    from pyopbench.model import Crossover, Decision
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 
@@ -109,13 +109,24 @@ def _by_size(judgement: Judgement, decisions: Sequence[Decision], places: Places
 def _crossovers(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     items = tuple(
         f"{_name(decision, places)}: {crossover.before} is fastest below about {text.about_size(crossover.size)} "
-        f"{unit_of(judgement, decision.op)}, {crossover.after} above."
+        f"{unit_of(judgement, decision.op)}{_span(crossover)}, {crossover.after} above."
         for decision in decisions
         for crossover in decision.crossovers
     )
     return (
-        (Paragraph("Where the fastest variant changes, between two measured sizes:"), Bullets(items)) if items else ()
+        (
+            Paragraph("Where the fastest variant changes, with the sizes at which the 95% interval leaves it open:"),
+            Bullets(items),
+        )
+        if items
+        else ()
     )
+
+
+def _span(crossover: Crossover) -> str:
+    if crossover.low is None and crossover.high is None:
+        return ""
+    return f" ({text.about_sizes(crossover.low, crossover.high)})"
 
 
 def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:

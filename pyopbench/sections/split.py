@@ -126,4 +126,4 @@ def _alt(op: str, splits: Sequence[Split]) -> str:
     )
 
 
-SECTION = Section("split", "Where the time goes", 35, build)
+SECTION = Section("split", "Where the time goes", 37, build)

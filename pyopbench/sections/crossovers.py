@@ -1,0 +1,72 @@
+"""Where each candidate and the callback of today change places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench import text
+from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import places_of, unit_of
+from pyopbench.sections.decisions import place_of
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+    from pyopbench.model import Course, Crossover
+
+TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
+MOST_ROWS = 40
+"""A longer table is folded."""
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return a row for each crossover, and one for each candidate that has none."""
+    places = places_of(judgement)
+    rows = tuple(
+        (decision.op, decision.use, *place_of(decision, places), *row)
+        for decision in judgement.decisions
+        for course in decision.courses
+        for row in _rows(course, unit_of(judgement, decision.op))
+    )
+    if not rows:
+        return (Paragraph(f"Nothing was compared with {judgement.baseline} over a range of sizes.", "muted"),)
+    effect = text.percent(judgement.minimum_effect)
+    intro = Paragraph(
+        "Time relative to the callback of today is taken as straight between two measured sizes, both axes in "
+        f"logarithms. A difference is clear at a size if it is above {effect} and its interval, corrected for the "
+        "number of sizes, leaves 1 out. Around a crossover the last column gives the sizes at which the 95% interval "
+        "of the ratio holds 1; where no measured size beyond is clear, that end is open and the crossover may lie "
+        "outside of what was measured."
+    )
+    columns = ("op", "use", *places.varying, "variant", "against today", "crossover at about", "95% interval")
+    caption = f"Crossovers with {judgement.baseline}"
+    return (intro, Table(columns, rows, caption, folded=len(rows) > MOST_ROWS, headings=3 + len(places.varying)))
+
+
+def _rows(course: Course, unit: str) -> list[tuple[Cell | str, ...]]:
+    if not course.crossovers:
+        none = Cell("none in range", "muted")
+        return [(course.label, Cell(_where(course), TONES[course.answer]), none, Cell(text.MISSING, "muted"))]
+    return [(course.label, _change(course, one), *_sizes(one, unit)) for one in course.crossovers]
+
+
+def _where(course: Course) -> str:
+    """Say where a candidate that never crosses differs clearly."""
+    if course.answer == "unclear":
+        return "no clear difference"
+    if course.clear == course.sizes:
+        return f"{course.answer} at every size"
+    return f"{course.answer} at {text.listing([text.size(size) for size in course.clear])}, elsewhere not clear"
+
+
+def _change(course: Course, crossover: Crossover) -> Cell:
+    first, then = ("faster", "slower") if crossover.before == course.label else ("slower", "faster")
+    perhaps = "" if crossover.low is not None and crossover.high is not None else ", if it crosses at all"
+    return Cell(f"{first} below, {then} above{perhaps}", "warn" if perhaps else "")
+
+
+def _sizes(crossover: Crossover, unit: str) -> tuple[str, str]:
+    return f"{text.about_size(crossover.size)} {unit}", text.about_sizes(crossover.low, crossover.high)
+
+
+SECTION = Section("crossovers", "Where variants change places", 35, build)
