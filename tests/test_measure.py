@@ -17,7 +17,7 @@ import pytest
 import stored
 from pyopbench import launch, measure, store
 from pyopbench.errors import BadInput
-from pyopbench.measure import Settings
+from pyopbench.measure import Ended, Settings
 from pyopbench.pace import Progress
 
 TESTS = Path(__file__).parent
@@ -322,3 +322,145 @@ def test_the_time_left_of_a_resumed_run_is_told_from_its_own_pace(folder: Path, 
     measure.measure(folder, settings(), show, never)
     assert told[0] is None
     assert told[1:] == pytest.approx([60.0 * left for left in range(5, 0, -1)])
+
+
+class Looks:
+    """Leaves open what it is told to, by the number of launches, and notes when it was asked."""
+
+    def __init__(self, **open_after: list[str]) -> None:
+        self.open = {int(name.removeprefix("after_")): frozenset(cases) for name, cases in open_after.items()}
+        self.asked: list[int] = []
+
+    def __call__(self, launches: int) -> frozenset[str]:
+        self.asked.append(launches)
+        return self.open[launches]
+
+
+def of(*variants: str, sizes: tuple[int, ...]) -> list[str]:
+    return [stored.case(variant, size=size) for size in sizes for variant in variants]
+
+
+def looked(folder: Path) -> list[tuple[int, list[str]]]:
+    return [(line["launch"], line["open"]) for line in lines_of(folder, "look")]
+
+
+def test_a_run_whose_first_look_leaves_nothing_open_ends_there(folder: Path) -> None:
+    plan(folder, "well", "well_too")
+    ended = measure.measure(folder, settings(launches=8, first_look=3), ignore, Looks(after_3=[]))
+    assert ended == Ended(3, "look")
+    assert sorted(measured(folder)) == all_once(3)
+    assert looked(folder) == [(3, [])]
+
+
+def test_later_launches_measure_what_is_open_and_nothing_else(folder: Path) -> None:
+    plan(folder, "well", "well_too", "third", sizes=(1, 2, 3))
+    looks = Looks(after_3=of("well", "third", sizes=(1, 3)), after_5=of("well", "well_too", sizes=(2,)))
+    ended = measure.measure(folder, settings(launches=8, first_look=3), ignore, looks)
+    assert ended == Ended(8, "launches")
+    assert looks.asked == [3, 5]
+    work = [(line["launch"], case) for line in lines_of(folder, "group") for case in line["samples"]]
+    expected = [(launch, of("well", "well_too", "third", sizes=(1, 2, 3))) for launch in (0, 1, 2)]
+    expected += [(launch, of("well", "third", sizes=(1, 3))) for launch in (3, 4)]
+    expected += [(launch, of("well", "well_too", sizes=(2,))) for launch in (5, 6, 7)]
+    assert sorted(work) == sorted((launch, case) for launch, cases in expected for case in cases)
+
+
+def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
+    keys = [
+        f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
+        for variant in ("well", "well_too")
+        for direction in ("backward", "forward_backward")
+    ]
+    store.create(folder, stored.run(keys))
+    measure.measure(folder, settings(launches=2, first_look=1), ignore, Looks(after_1=keys[3:]))
+    assert [list(line["samples"]) for line in lines_of(folder, "group")] == [keys, keys[2:]]
+
+
+def test_more_rounds_are_allowed_once_the_data_have_been_looked_at(folder: Path, log: Path) -> None:
+    plan(folder, "well", sizes=(1,))
+    chosen = settings(launches=3, first_look=2, rounds=5)
+    measure.measure(folder, chosen, ignore, Looks(after_2=of("well", sizes=(1,))))
+    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [request["rounds"] for request in requests] == [5, 5, 5 * measure.LATER_ROUNDS]
+
+
+@pytest.mark.parametrize("step", [2, 6, 7, 9, 10])
+def test_a_run_that_is_interrupted_around_a_look_goes_on_as_it_would_have(tmp_path: Path, step: int) -> None:
+    """The look that was taken is not taken again: what is resolved by now could be another case."""
+    chosen = settings(launches=5, first_look=3, seed=3)
+    kept = {"after_3": of("well", "well_too", sizes=(1, 2))}
+
+    def lines(folder: Path) -> list[dict[str, Any]]:
+        return [line for line in store.read_lines(folder)[0] if line["kind"] != "launch"]
+
+    plan(tmp_path / "whole", "well", "well_too", sizes=(1, 2, 3))
+    measure.measure(tmp_path / "whole", chosen, ignore, Looks(**kept))
+    folder = tmp_path / "parts"
+    plan(folder, "well", "well_too", sizes=(1, 2, 3))
+    steps = interrupt_at(step)
+    first, again = Looks(**kept), Looks(**kept)
+    with pytest.raises(Interrupted):
+        measure.measure(folder, chosen, lambda progress: next(steps), first)
+    assert measure.measure(folder, chosen, ignore, again) == Ended(5, "launches")
+    assert sorted(first.asked + again.asked) == [3]
+    assert lines(folder) == lines(tmp_path / "whole")
+
+
+def test_a_run_that_a_look_ended_stays_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well", "well_too")
+    chosen = settings(launches=8, first_look=3)
+    measure.measure(folder, chosen, ignore, Looks(after_3=[]))
+    monkeypatch.setattr(launch, "COMMAND", ("false",))
+    assert measure.measure(folder, chosen, ignore, never) == Ended(3, "look")
+
+
+@pytest.mark.parametrize(
+    ("budget_seconds", "launches"), [(1079.0, 3), (1080.0, 4), (1260.0, 5), (1439.0, 5), (1440.0, 6)]
+)
+def test_a_launch_of_what_is_open_is_begun_if_it_fits_into_the_budget(
+    folder: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, budget_seconds: float, launches: int
+) -> None:
+    """A worker is ready after a minute, and a group of two takes another: 360 s a launch of five, 180 s of two."""
+
+    class SlowWorker(launch.Worker):
+        def __init__(self, timeout_seconds: float) -> None:
+            super().__init__(timeout_seconds)
+            clock.seconds += 60.0
+
+    monkeypatch.setattr(measure, "Worker", SlowWorker)
+    plan(folder, "well", "well_too")
+    looks = Looks(
+        after_2=of("well", "well_too", sizes=SIZES[:2]),
+        after_3=of("well", "well_too", sizes=SIZES[:2]),
+        after_5=of("well", "well_too", sizes=SIZES[:2]),
+    )
+    chosen = settings(launches=6, first_look=2, budget_seconds=budget_seconds)
+    monkeypatch.setattr(measure, "look_schedule", lambda first, most: (2, 6))
+    ended = measure.measure(folder, chosen, clock.pass_a_minute, looks)
+    assert ended == Ended(launches, "budget" if launches < 6 else "launches")
+    assert clock.seconds <= budget_seconds
+
+
+def test_the_time_a_look_takes_counts(folder: Path, clock: Clock) -> None:
+    plan(folder, "well")
+
+    def look_for_an_hour(launches: int) -> frozenset[str]:
+        clock.seconds += 3600.0
+        return frozenset(of("well", sizes=SIZES))
+
+    chosen = settings(launches=4, first_look=2, budget_seconds=3600.0)
+    assert measure.measure(folder, chosen, clock.pass_a_minute, look_for_an_hour) == Ended(2, "budget")
+    assert looked(folder) == [(2, of("well", sizes=SIZES))]
+
+
+def test_progress_counts_the_groups_that_are_open_of_those_that_were_planned(folder: Path) -> None:
+    plan(folder, "well", "well_too")
+    told: list[tuple[int, int, int, int]] = []
+    chosen = settings(launches=2, first_look=1)
+    measure.measure(
+        folder,
+        chosen,
+        lambda step: told.append((step.launch, step.done, step.total, step.planned)),
+        Looks(after_1=of("well", "well_too", sizes=(2, 4))),
+    )
+    assert told == [*((0, done, 5, 5) for done in range(5)), (1, 0, 2, 5), (1, 1, 2, 5)]

@@ -14,7 +14,7 @@ import pyopbench
 import stored
 from pyopbench import launch, runs, store
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.measure import Settings
+from pyopbench.measure import LEAST_LAUNCHES, Settings
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
@@ -127,6 +127,25 @@ def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
     assert runs.baseline_of(folder) == "numpy_function"
 
 
+def test_a_run_from_before_there_were_looks_is_continued_without_any(tmp_path: Path) -> None:
+    settings = {**stored.SETTINGS, "launches": 6}
+    del settings["first_look"]
+    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
+    assert runs.settings_of(folder).first_look == 6
+
+
+def test_a_look_judges_what_is_stored(tmp_path: Path) -> None:
+    """Of two launches that agree to the last digit nothing is left open; of one everything is."""
+    lines = [stored.launch_line(0), stored.group_line(0, CASES, seconds=1.0)]
+    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
+    judging = runs.Judging("numpy_function", 0.05)
+    assert runs.look(folder, judging, 1, 3).open == frozenset(CASES)
+    for line in (stored.launch_line(1), stored.group_line(1, CASES, seconds=1.0)):
+        store.append(folder, line)
+    seen = runs.look(folder, judging, 2, 3)
+    assert (seen.open, seen.resolved, seen.verdicts) == (frozenset(), 1, 1)
+
+
 def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
     with pytest.raises(BadInput, match="leave no case") as caught:
@@ -198,6 +217,8 @@ def test_quick_is_quicker_than_full() -> None:
     quick, full = runs.QUICK, runs.FULL
     assert isinstance(quick, Settings)
     assert quick.launches * quick.group_seconds < full.launches * full.group_seconds
+    assert LEAST_LAUNCHES <= quick.first_look < quick.launches
+    assert quick.first_look <= full.first_look < full.launches
     assert quick.rounds < full.rounds
     assert quick.budget_seconds is not None
 
