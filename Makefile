@@ -1,5 +1,6 @@
 # make decide   measure the built-in ops and write the decision report      make test   run the tests
 # make lint     check style and types                                       make lock   recompile requirements/*.txt
+# make peers    measure identical code with asv, pytest-benchmark, pyperf and pyopbench (an hour)
 # make clean    remove .venv, caches and builds; results/ stays
 #
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
@@ -11,7 +12,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test lint lock clean
+.PHONY: help decide test lint lock peers clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -49,7 +50,11 @@ lock: .venv/.uv
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) $(PROJECT) --extra cpu -o requirements/run.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra dev --constraints requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) $(PROJECT) --extra cpu --extra peers --constraints requirements/dev.txt -o requirements/peers.txt
 	$(COMPILE) $(PROJECT) --extra gpu --constraints requirements/run.txt -o requirements/gpu.txt
+
+peers: .venv/.peers
+	@$(VENV_PYTHON) benchmarks/against_peers.py
 
 clean:
 	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -80,4 +85,9 @@ clean:
 .venv/.dev: .venv/.run requirements/dev.txt
 	@$(QUIETLY) "Installing the tools for tests and checks" \
 	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+.venv/.peers: .venv/.dev requirements/peers.txt
+	@$(QUIETLY) "Installing asv, pytest-benchmark and pyperf" \
+	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/peers.txt
 	@touch $@

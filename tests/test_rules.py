@@ -252,7 +252,7 @@ def test_no_file_names_a_package_registry_or_a_path_of_one_machine(pattern: str)
     assert not found
 
 
-@pytest.mark.parametrize("name", ["uv", "run", "dev", "gpu"])
+@pytest.mark.parametrize("name", ["uv", "run", "dev", "peers", "gpu"])
 def test_a_lock_pins_and_hashes_everything_and_names_no_index(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     requirements = [line for line in text.splitlines() if line[:1].isalnum()]

@@ -1,0 +1,1 @@
+"""What each tool runs, and how its results are read, for `benchmarks/against_peers.py`."""

@@ -1,0 +1,163 @@
+"""pyopbench: sessions in which every case has its twin, the same code prepared a second time and timed interleaved."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
+from peers.processes import PeerFailed, Task
+from pyopbench import runs
+from pyopbench.files import PACKAGE, PATH_VARIABLE, find
+from pyopbench.measure import Settings, measure
+from pyopbench.model import MINIMUM_EFFECT, Axes, Case, Verdict
+
+SETTINGS: Settings = replace(runs.QUICK, launches=6, rounds=48, group_seconds=0.6, budget_seconds=None)
+"""How a session measures, in one place."""
+
+SEEDS = (1, 2)
+"""One session for each."""
+
+TWIN = "_twin"
+CONTROLS = PACKAGE / "controls"
+"""Holds twins if pyopbench ships any; else they are written into the folder of the session."""
+
+_TWIN_SOURCE = '''"""{base} under a second name."""
+
+from dataclasses import replace
+
+from pyopbench.catalogue import load_variant
+
+VARIANT = replace(
+    load_variant("{base}"), name="{base}{twin}", summary="{base} under a second name", by_name_only=True
+)
+'''
+
+TWINS_NOTE = (
+    "pyopbench, twins: both copies of a case are in one session, so that one run is the whole comparison; the estimate "
+    "is the ratio paired by round, the interval its 95% interval over launches (of this one verdict, not corrected for "
+    "many), the verdict `faster` or `slower` by more than 3%, corrected for all of the session; the cases of both "
+    "sessions are counted."
+)
+SESSIONS_NOTE = (
+    "pyopbench, ratios and latencies: how far the ratios to the twin, and the latencies as such, moved from one "
+    "session to the next; it gives no verdict on either."
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session: how long it took, the verdict and the stated latency of each case."""
+
+    seconds: float
+    verdicts: dict[str, Verdict]
+    latencies: dict[str, Stated]
+
+
+def compare(task: Task) -> list[Row]:
+    """Hold one session for each of `SEEDS`.
+
+    Raises:
+        PeerFailed: a case has no verdict.
+        PyopbenchError: nothing could be measured.
+    """
+    cases = [Case.from_id(key) for key in task.cases]
+    with _path_of_twins(task.folder, sorted({case.variant for case in cases})):
+        sessions = [hold(task.folder / f"seed-{seed}", cases, replace(SETTINGS, seed=seed)) for seed in SEEDS]
+    for session in sessions:
+        if lacking := missing(task.cases, session.verdicts, session.latencies):
+            raise PeerFailed(f"pyopbench has no verdict for {', '.join(lacking)}")
+    return rows(task.cases, sessions)
+
+
+@contextmanager
+def _path_of_twins(folder: Path, variants: Sequence[str]) -> Iterator[None]:
+    """Let this process and its workers find a twin of each variant."""
+    before = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = os.pathsep.join(filter(None, (before, str(_twins(folder, variants)))))
+    try:
+        yield
+    finally:
+        os.environ.pop(PATH_VARIABLE)
+        if before is not None:
+            os.environ[PATH_VARIABLE] = before
+
+
+def _twins(folder: Path, variants: Sequence[str]) -> Path:
+    if all((CONTROLS / "variants" / f"{base}{TWIN}.py").exists() for base in variants):
+        return CONTROLS
+    written = folder / "twins" / "variants"
+    written.mkdir(parents=True)
+    for base in variants:
+        if f"{base}{TWIN}" not in find("variants"):
+            (written / f"{base}{TWIN}.py").write_text(_TWIN_SOURCE.format(base=base, twin=TWIN), encoding="utf-8")
+    return written.parent
+
+
+def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
+    """Measure and judge every case with its twin, along the path of `pyopbench run`."""
+    began = time.monotonic()
+    runs.begin(folder, _request(cases, settings))
+    measure(folder, settings, lambda step: None)
+    verdicts, latencies = judged(folder, cases)
+    return Session(time.monotonic() - began, verdicts, latencies)
+
+
+def _request(cases: Sequence[Case], settings: Settings) -> runs.Request:
+    bases = tuple(dict.fromkeys(case.variant for case in cases))
+    axes = Axes(
+        ops=tuple(dict.fromkeys(case.op for case in cases)),
+        variants=(*bases, *(base + TWIN for base in bases)),
+        directions=("forward",),
+        sizes=tuple(dict.fromkeys(case.size for case in cases)),
+    )
+    return runs.Request(axes, settings, bases[0], ("against_peers",))
+
+
+def judged(folder: Path, cases: Sequence[Case]) -> tuple[dict[str, Verdict], dict[str, Stated]]:
+    """Return the verdict on each case's twin, and the latency of each case, by id of the case."""
+    from pyopbench import stats
+    from pyopbench.latencies import checked_frame, latency_table
+    from pyopbench.readers import read_runs
+    from pyopbench.verdicts import verdicts_of
+
+    run = read_runs([folder])
+    frame = checked_frame(run)
+    bases = {replace(case, variant=case.variant + TWIN).id: case.id for case in cases}
+    verdicts = verdicts_of(stats.paired_logs(frame, bases), bases, MINIMUM_EFFECT)
+    table = latency_table(frame, run.catalogue).set_index("case")
+    stated = {case: Stated(row.seconds, row.low, row.high) for case, row in table.iterrows()}
+    return {verdict.baseline: verdict for verdict in verdicts}, stated
+
+
+def rows(cases: Sequence[str], sessions: Sequence[Session]) -> list[Row]:
+    """Return the lines for twins, for the ratios of two sessions and for their latencies."""
+    took = [session.seconds for session in sessions]
+    mean, total = sum(took) / len(took), sum(took)
+    first, second = sessions[0], sessions[-1]
+    twins = tuple(_twin_pair(case, session) for session in sessions for case in cases)
+    ratios = tuple(_moved(case, _ratio(first.verdicts[case]), _ratio(second.verdicts[case])) for case in cases)
+    latencies = tuple(_moved(case, first.latencies[case], second.latencies[case]) for case in cases)
+    return [
+        Row("pyopbench: twins", mean, mean, twins, TWINS_NOTE),
+        Row("pyopbench: ratios", mean, total, ratios, SESSIONS_NOTE),
+        Row("pyopbench: latencies", mean, total, latencies, SESSIONS_NOTE),
+    ]
+
+
+def _twin_pair(case: str, session: Session) -> Pair:
+    verdict, seconds = session.verdicts[case], session.latencies[case].value
+    different = verdict.outcome in ("faster", "slower")
+    return Pair(case, seconds, seconds * verdict.ratio, verdict.low, verdict.high, different)
+
+
+def _ratio(verdict: Verdict) -> Stated:
+    return Stated(verdict.ratio, verdict.low, verdict.high)
+
+
+def _moved(case: str, first: Stated, second: Stated) -> Pair:
+    return Pair(case, first.value, second.value, *ratio_of_stated(first, second, LEVEL), different=None)
