@@ -33,8 +33,8 @@ TRIMMED = 6
 where nothing is wrong and gains little where something is: docs/statistics.md has the figures."""
 DEGREES_PER_PAIR = 2.6
 """Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
-of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.7, and with 2 a p value below 0.001 comes
-up to twice as often as it should."""
+of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
+1.2 to 1.5 times as often as it should."""
 UNIT = ["tool", "run", "launch"]
 """What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
 
