@@ -23,7 +23,7 @@ from pyopbench import runs, text
 from pyopbench.arguments import apply_axes, parse_duration, split_some
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, measure
-from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Failure
+from pyopbench.model import BASELINE, MINIMUM_EFFECT, MODE_SUMMARIES, Axes, Failure
 from pyopbench.pace import Progress as Step
 from pyopbench.verify import EVERYTHING, Finding, verify_cases
 
@@ -311,6 +311,7 @@ def list_(
         ("variant", "kind", "what it is"),
         [(name, one["kind"], one["summary"]) for name, one in {**catalogue["variants"], **catalogue["parts"]}.items()],
     )
+    _print_table("Modes", ("mode", "what is timed"), MODE_SUMMARIES.items())
     title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
     _print_table(title, ("cases", "why not"), _counted(plan["skips"]))
 

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
-MODES = ("eager", "call", "node")
-"""A plain call; one call of a `tf.function`; what one more such op costs inside a graph, as the slope over graphs of
-k copies."""
+MODE_SUMMARIES = {
+    "eager": "a plain call",
+    "call": "one call of a tf.function",
+    "node": "one more such op inside a graph: the slope over graphs of k copies, without Grappler",
+}
+MODES = tuple(MODE_SUMMARIES)
 DTYPES = ("float32", "float64")
 PLACEMENTS = ("cpu",)
 NO_GRADIENT = "none"

@@ -12,7 +12,7 @@ import tensorflow as tf
 from pyopbench import nodes
 from pyopbench.errors import Elided
 from pyopbench.executed import Counts, call_and_count, require_alive
-from tests.small_ops import square
+from small_ops import square
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from pyopbench.catalogue import load_variant
 from pyopbench.errors import PyopbenchError, WrongResult
 from pyopbench.model import Op
 from pyopbench.prepare import prepare, prepare_all
-from tests.small_ops import case_of, power, square
+from small_ops import case_of, power, square
 
 X = np.array([1.0, 1.5, 2.0])
 CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "py_function_numpy")

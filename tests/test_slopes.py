@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frames import Bench, run_of
 from pyopbench import slopes, stats
 from pyopbench.decide import judge
 from pyopbench.model import Case
 from pyopbench.sections import Table, holes, nodes
-from tests.frames import Bench, run_of
 
 COPIES = (1, 2, 4, 8, 16, 32)
 BASE = Case("sinh", "py_function_numpy", "none", "forward", "node", "float32", 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,11 @@ SIZE = 4
 
 
 @pytest.fixture(autouse=True)
-def _extras(monkeypatch: pytest.MonkeyPatch) -> None:
+def _extras(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(PATH_VARIABLE, str(EXTRAS))
+    use = nodes.use_grappler
+    yield
+    use(enabled=True)
 
 
 def case(variant: str, direction: str = "forward", gradient: str = "", op: str = "negate", mode: str = "call") -> str:
