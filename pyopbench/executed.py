@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorflow.python.eager import context
+from tensorflow.python.framework import op_def_registry
 
 from pyopbench.errors import Elided
 
@@ -81,9 +82,9 @@ def _needed(concrete: Any, scope: str) -> Counter[str]:
 
 
 def _calls_function(node: Any) -> bool:
-    # A Defun's call has its name for a type.
-    known = any(attribute.type in ("func", "list(func)") for attribute in node.op_def.attr)
-    return known or node.type.startswith("PyopbenchDefun")
+    # A call of a Defun has the Defun's name for a type, and so no definition in the registry.
+    definition = op_def_registry.get(node.type)
+    return definition is None or any(attribute.type in ("func", "list(func)") for attribute in definition.attr)
 
 
 def require_alive(counts: Mapping[int, Counts]) -> None:
