@@ -127,7 +127,7 @@ def test_pairing_goes_by_round_not_by_place_in_the_frame() -> None:
     old, new = (Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("py_func", "native"))
     blocks = [(old, 0, 5.0), (old, 1, 1.0), (old, 2, 1.0), (new, 3, 100.0), (new, 2, 8.0), (new, 1, 2.0)]
     frame = pd.DataFrame(blocks, columns=["case", "round", "seconds"]).assign(tool="x", run="r", launch=0, calls=1)
-    found = stats.paired_logs(frame.assign(mode="call"), {new: old})
+    found = stats.paired_logs(frame.assign(mode="call", copies=1), {new: old})
     assert found["value"].tolist() == pytest.approx([math.log(4)])
 
 
@@ -143,7 +143,7 @@ def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> No
 
 def test_a_launch_is_the_median_over_rounds_of_seconds_per_call() -> None:
     frame = pd.DataFrame({"seconds": [10.0, 3.0, 8.0], "calls": [10, 1, 4], "round": [0, 1, 2]})
-    frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call")
+    frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call", copies=1)
     assert stats.launch_logs(frame)["value"].tolist() == pytest.approx([math.log(2.0)])
 
 
