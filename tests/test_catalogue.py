@@ -142,5 +142,5 @@ def test_the_whole_description_is_plain_data() -> None:
         "kind": "port",
         "effort": 4,
         "gradients": ["autodiff"],
-        "modes": ["eager", "call"],
+        "modes": ["eager", "call", "node"],
     }
