@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,23 @@ ALIGNMENT_BYTES = 64
 
 USUAL_OFFSET_BYTES = 16
 """Past such a multiple: malloc on 64-bit machines gives multiples of 16, and NumPy takes what malloc gives."""
+
+ALIGNED_CALLS = 4
+"""Results of a body that are looked at for where they begin: allocators soon repeat themselves; bodies may be slow."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What crosses the bridge of a callback.
+
+    Attributes:
+        bytes_in, bytes_out: of all inputs, of all outputs.
+        aligned: share of calls of a NumPy body whose first result begins at a multiple of 64 bytes; else None.
+    """
+
+    bytes_in: int
+    bytes_out: int
+    aligned: float | None
 
 
 def is_aligned(array: Any) -> bool:
@@ -26,6 +45,11 @@ def aligned(array: Any) -> Any:
 def unaligned(array: Any) -> Any:
     """Return a copy of an array, of the same shape and dtype, that begins 16 bytes past a multiple of 64."""
     return _copy_at(array, USUAL_OFFSET_BYTES)
+
+
+def aligned_share(call: Callable[[], Any]) -> float:
+    """Return the share of a few calls whose result, made an array, begins at a multiple of 64 bytes."""
+    return sum(is_aligned(np.asarray(call())) for _ in range(ALIGNED_CALLS)) / ALIGNED_CALLS
 
 
 def _copy_at(array: Any, offset: int) -> Any:

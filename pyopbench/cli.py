@@ -309,11 +309,15 @@ def list_(
     _print_table(
         "Variants",
         ("variant", "kind", "what it is"),
-        [(name, one["kind"], one["summary"]) for name, one in {**catalogue["variants"], **catalogue["parts"]}.items()],
+        [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
     )
     _print_table("Modes", ("mode", "what is timed"), MODE_SUMMARIES.items())
     title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
     _print_table(title, ("cases", "why not"), _counted(plan["skips"]))
+
+
+def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
+    return {**catalogue["variants"], **catalogue.get("parts", {})}
 
 
 def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:

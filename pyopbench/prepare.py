@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench import nodes
-from pyopbench.alignment import aligned, is_aligned
+from pyopbench.alignment import Crossing, aligned, aligned_share
 from pyopbench.catalogue import load_op, load_variant, make_inputs
 from pyopbench.checks import (
     DIFFERENCE_STEP,
@@ -33,29 +33,12 @@ from pyopbench.model import FLOOR_DTYPE, Body, Case, Op, Variant
 TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 """Which segments of a prepared case count for a direction."""
 
-ALIGNED_CALLS = 4
-"""Results of a body that are looked at for where they begin: allocators soon repeat themselves; bodies may be slow."""
-
 DIFFERENCE_SIZE = 4
 """Gradients are checked by finite differences at the smallest size of the op that is at least this."""
 
 _checked_differences: dict[tuple[str, ...], float] = {}
 """Errors by op, variant, mechanism, mode and dtype. They are taken at one small size whatever the size of the case, so
 that once in a process is enough; what failed is not in here, and fails again."""
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """What crosses the bridge of a callback.
-
-    Attributes:
-        bytes_in, bytes_out: of all inputs, of all outputs.
-        aligned: share of calls of a NumPy body whose first result begins at a multiple of 64 bytes; else None.
-    """
-
-    bytes_in: int
-    bytes_out: int
-    aligned: float | None
 
 
 @dataclass(frozen=True)
@@ -204,9 +187,7 @@ def _prepare_part(op: Op, variant: Variant, case: Case, reference: _Reference) -
         outputs = _constants([np.asarray(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
     checked = Checked(_check_values(op, outputs, reference, case.dtype))
     _check_unchanged("input", _constants(given), reference.inputs)
-    share = None
-    if on_arrays:
-        share = sum(is_aligned(np.asarray(as_tuple(call())[0])) for _ in range(ALIGNED_CALLS)) / ALIGNED_CALLS
+    share = aligned_share(lambda: as_tuple(call())[0]) if on_arrays else None
     sent, returned = (sum(array.nbytes for array in arrays) for arrays in (reference.inputs, reference.outputs))
     return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
 

@@ -162,3 +162,32 @@ def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: 
     (tmp_path / store.SAMPLES_FILE).write_text("".join(json.dumps(line) + "\n" for line in LINES), encoding="utf-8")
     received = stored.refusal(lambda: read_runs([tmp_path]))
     assert received is None or received.startswith(str(tmp_path))
+
+
+def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Path) -> None:
+    """Two pooled runs: launches of the second are counted on, in samples, crossings and failures alike."""
+    well, alone, floor = stored.case("well"), stored.case("numpy_alone"), stored.case("well", op="floor_produce")
+    folders = []
+    for name in ("first", "second"):
+        content = stored.run([well, alone, floor])
+        parts = {"numpy_alone": content["catalogue"]["variants"].pop("numpy_alone")}
+        floors = {"floor_produce": content["catalogue"]["ops"].pop("floor_produce")}
+        catalogue = {**content["catalogue"], "parts": parts, "floor": floors}
+        lines = [
+            stored.launch_line(0),
+            {**stored.group_line(0, [well, alone]), "bytes": {alone: [4, 8]}, "aligned": {alone: 0.25}},
+            stored.group_line(0, [], [stored.failure(floor)]),
+        ]
+        folders.append(stored.write(tmp_path / name, {**content, "run": name, "catalogue": catalogue}, lines))
+    pooled = read_runs(folders)
+    assert pooled.cases == (well,)
+    assert pooled.failures == ()
+    assert set(pooled.frame["case"]) == {well}
+    assert pooled.costs.cases == (alone, floor)
+    assert [(one.case, one.launch) for one in pooled.costs.failures] == [(floor, 0), (floor, 1)]
+    assert set(zip(pooled.costs.frame["case"], pooled.costs.frame["launch"], strict=True)) == {(alone, 0), (alone, 1)}
+    crossed = pooled.costs.crossings[["run", "launch", "case", "bytes_in", "bytes_out", "aligned"]]
+    assert list(crossed.itertuples(index=False, name=None)) == [
+        ("first", 0, alone, 4, 8, 0.25),
+        ("second", 1, alone, 4, 8, 0.25),
+    ]

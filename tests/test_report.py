@@ -229,6 +229,7 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks(rendered):
             "mix",
             "decisions",
             "verdicts",
+            "splits",
             "failures",
             "warnings",
             "noise",

@@ -299,3 +299,30 @@ def test_a_folder_is_measured_into_by_one_process_at_a_time(tmp_path: Path) -> N
         pass
     with store.locked(folder):
         pass
+
+
+# What explains callbacks may be there and may not
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"bytes": {stored.case("well"): [4, 8]}, "aligned": {stored.case("well"): 0.5}}, ""),
+        ({"bytes": {stored.case("well"): [4]}}, "the bytes of"),
+        ({"bytes": {stored.case("well"): [4, -1]}}, "the bytes of"),
+        ({"bytes": {stored.case("well"): [4, 0.5]}}, "not a whole number"),
+        ({"aligned": {stored.case("well"): 1.5}}, "the aligned share of"),
+    ],
+)
+def test_what_crosses_a_bridge_is_checked_where_it_is_there(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    line = {**stored.group_line(0, [stored.case("well")]), **changes}
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [line])
+    if not problem:
+        assert store.read_lines(folder) == ([line], [])
+        return
+    with pytest.raises(BadInput) as raised:
+        store.read_lines(folder)
+    assert problem in str(raised.value.received)

@@ -323,3 +323,43 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     assert {"pid", "load", "cpu"} <= set(ready)
     assert events[2]["checked"]["values"] == 0.0
     assert log.getvalue() == f"{case('native')}\n" * 2
+
+
+# What explains callbacks
+
+
+def plan_of(**axes: Any) -> dict[str, Any]:
+    asked = {"ops": ["sinh"], "variants": ["numpy_function"], "directions": ["forward"], "sizes": [10], **axes}
+    return worker.plan({"axes": {**asdict(Axes()), **asked}}, ignore)
+
+
+def test_parts_are_planned_and_described_unless_they_are_not_wanted() -> None:
+    with_parts, without = plan_of(), plan_of(parts=False)
+    only = "sinh/numpy_function/none/forward/call/float32/10/cpu"
+    assert without["cases"] == [only]
+    assert (without["catalogue"]["parts"], without["catalogue"]["floor"]) == ({}, {})
+    assert with_parts["cases"][0] == only
+    assert "sinh/numpy_alone/none/forward/call/float32/10/cpu" in with_parts["cases"]
+    assert {part["kind"] for part in with_parts["catalogue"]["parts"].values()} == {"part"}
+    planned = {Case.from_id(key).op for key in with_parts["cases"]}
+    assert planned == {"sinh", *with_parts["catalogue"]["floor"]}
+    assert set(without["catalogue"]["ops"]) == set(with_parts["catalogue"]["ops"]) == {"sinh"}
+
+
+def test_a_group_tells_what_crosses_the_bridge() -> None:
+    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("numpy_alone", "native")]
+    answer = measure(*keys)
+    assert set(answer["samples"]) == set(keys)
+    assert answer["bytes"] == {keys[0]: [40, 40]}
+    assert list(answer["aligned"]) == keys[:1]
+
+
+def test_a_part_is_called_no_more_often_in_a_block_than_its_callback() -> None:
+    """Else it would be measured warmer than the callback that it explains."""
+    names = ("numpy_function", "numpy_alone", "native_floor", "native")
+    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in names]
+    answer = measure(*keys, block_seconds=1e-4)
+    calls = {key: {sample[2] for sample in answer["samples"][key]} for key in keys}
+    assert all(len(found) == 1 for found in calls.values())
+    callback, alone, floor, _ = (min(calls[key]) for key in keys)
+    assert max(alone, floor) <= callback
