@@ -24,6 +24,7 @@ LINES = [
     stored.group_line(0, CASES),
     stored.group_line(0, [stored.case("well", size=10)], [stored.failure(stored.case("slow", size=10))]),
     {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(CASES[1], "crashed", 1)]},
+    {"kind": "look", "launch": 2, "open": list(CASES)},
 ]
 ENCODED = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in LINES]
 
@@ -108,7 +109,7 @@ def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: 
     lines, warnings = store.read_lines(folder)
     torn = 0 < kept < len(ENCODED[-1])
     assert lines == (LINES if kept == len(ENCODED[-1]) else LINES[:-1])
-    assert warnings == ([f"{folder / SAMPLES_FILE}:4: an unfinished last line was dropped"] if torn else [])
+    assert warnings == ([f"{folder / SAMPLES_FILE}:5: an unfinished last line was dropped"] if torn else [])
 
 
 @pytest.mark.parametrize("kept", [0, 1, len(ENCODED[-1]) - 1, len(ENCODED[-1])])
@@ -190,6 +191,9 @@ def node_line(sample: list[Any]) -> dict[str, Any]:
         (change(LINES[1], noise=None), "noise: it is not an object: None"),
         (change(LINES[1], noise={"load": 1.0}), "noise: missing wall_seconds, cpu_seconds"),
         (change(LINES[1], noise={**stored.NOISE, "load": "high"}), "noise: load is not a whole number or a number"),
+        (change(LINES[4], open=None), "open is not a list: None"),
+        (change(LINES[4], open=["sinh"]), "'sinh' is not the id of a case"),
+        (change(LINES[4], launch=-1), "launch is -1, below 0"),
     ],
 )
 def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
@@ -256,6 +260,15 @@ def test_a_missing_setting_is_refused_by_name(folder: Path, key: str) -> None:
     left = {name: value for name, value in content["settings"].items() if name != key}
     rewrite(folder, {"schema": SCHEMA, **content, "settings": left})
     with pytest.raises(BadInput, match=f"settings: missing {key}"):
+        store.read_run(folder)
+
+
+@pytest.mark.parametrize("first_look", [None, "3", 1.5, True])
+def test_a_first_look_that_is_no_number_is_refused(folder: Path, first_look: object) -> None:
+    content = stored.run(CASES)
+    settings = {**content["settings"], "first_look": first_look}
+    rewrite(folder, {"schema": SCHEMA, **content, "settings": settings})
+    with pytest.raises(BadInput, match=r"settings\.first_look is not a whole number"):
         store.read_run(folder)
 
 
