@@ -115,12 +115,12 @@ def test_a_decision_over_a_mix_takes_only_the_sizes_that_the_mix_draws_on() -> N
 
 
 def test_a_candidate_that_failed_at_a_size_of_the_mix_does_not_keep_a_run_going() -> None:
-    judgement = decisions_only(judged({"native": 0.96e-4}, launches=4, between=0.006))
-    assert look(judgement, 4, 24).open
+    judgement = decisions_only(judged({"native": 0.97e-4}, launches=4, between=0.01))
+    assert look(judgement, 4, 900).open
     run = judgement.run
     failure = Failure(case("native", 1_000), "timeout", "no answer", 2)
     changed = replace(judgement, run=type(run)(**{**vars(run), "failures": (failure,)}))
-    assert look(changed, 4, 24).open == frozenset()
+    assert look(changed, 4, 900).open == frozenset()
 
 
 def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> None:
