@@ -21,6 +21,7 @@ from rich.table import Table
 import pyopbench
 from pyopbench import runs, text
 from pyopbench.arguments import apply_axes, parse_duration, split_some
+from pyopbench.cli_certify import certify
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, measure
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, MODE_SUMMARIES, Axes, Failure
@@ -33,7 +34,7 @@ EXIT_INTERRUPTED = 130
 app = typer.Typer(
     name="pyopbench",
     help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?\n\n"
-    "Exit codes: 0 done, 1 a wrong variant was found, 2 bad usage or bad input, "
+    "Exit codes: 0 done, 1 a wrong variant was found or a certificate missed, 2 bad usage or bad input, "
     "3 nothing was measured, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -369,6 +370,9 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
 def version() -> None:
     """Print the version of pyopbench."""
     out.print(pyopbench.__version__)
+
+
+app.command()(certify)
 
 
 def _read_axes(

@@ -15,6 +15,8 @@ from pyopbench.errors import BadInput
 
 PACKAGE = Path(__file__).parent
 PATH_VARIABLE = "PYOPBENCH_PATH"
+CONTROLS = PACKAGE / "controls"
+"""A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
 
 RESERVED = {"ops": "floor", "variants": "parts"}
 """Folders of the package whose names nothing else of the kind may have, because both are found by the same name."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from pyopbench import slopes, stats
-from pyopbench.model import DIRECTIONS, NO_GRADIENT
+from pyopbench.model import DIRECTIONS, NO_GRADIENT, Case
 
 if TYPE_CHECKING:
     from pyopbench.readers import Run
@@ -79,7 +80,9 @@ def latency_table(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataF
     )
 
 
-def baseline_of(cases: pd.DataFrame, baseline: str, gradients: Sequence[str]) -> dict[str, str]:
+def baseline_of(
+    cases: pd.DataFrame, baseline: str, gradients: Sequence[str], pairs: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Return for each case the baseline case of its group and direction.
 
     Among the baseline variant's own cases that is the one whose gradient comes first in `gradients`.
@@ -88,16 +91,28 @@ def baseline_of(cases: pd.DataFrame, baseline: str, gradients: Sequence[str]) ->
         cases: `measured_cases` or `latency_table`.
         baseline: the baseline variant.
         gradients: its gradients, the usual one first.
+        pairs: variant -> the variant that it is compared with instead, case by case of the same gradient; variants
+            that are not in it are compared with nothing.
 
     Returns:
         Id of a case -> id of its baseline, in the order of `cases`; without the baselines themselves, and without the
         groups that have none.
     """
+    if pairs:
+        return _partners(cases, pairs)
     first: dict[tuple[str, str], tuple[float, str, str]] = {}
     rows = list(cases[["case", "group", "direction", "variant", "gradient"]].itertuples(index=False, name=None))
     for case, group, direction, variant, gradient in rows:
         if variant == baseline:
             place = (*standing(str(gradient), gradients), str(case))
             first[group, direction] = min(place, first.get((group, direction), place))
-    pairs = [(str(case), first.get((group, direction))) for case, group, direction, *_ in rows]
-    return {case: place[2] for case, place in pairs if place is not None and case != place[2]}
+    found = [(str(case), first.get((group, direction))) for case, group, direction, *_ in rows]
+    return {case: place[2] for case, place in found if place is not None and case != place[2]}
+
+
+def _partners(cases: pd.DataFrame, pairs: Mapping[str, str]) -> dict[str, str]:
+    measured = {str(case): Case.from_id(case) for case in cases["case"]}
+    partners = {
+        key: replace(case, variant=pairs[case.variant]).id for key, case in measured.items() if case.variant in pairs
+    }
+    return {key: partner for key, partner in partners.items() if partner in measured}

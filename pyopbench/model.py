@@ -257,6 +257,8 @@ class Variant:
         speculative: True for a port that is tried without anybody having written it for the op (XLA of the TF body,
             NumPy rebound): where it fails or differs it is `unsupported` with that reason, not an error.
         op: for a part that is no body of the case's op, the op that it is measured with instead, at its smallest size.
+        stretch: how much longer each timed call lasts than the op takes, as a share (0.05 is 5%), by waiting; for
+            controls, which measure what pyopbench finds.
         unsupported: `(op, case) -> reason` why this combination cannot be, or None.
     """
 
@@ -273,6 +275,7 @@ class Variant:
     by_name_only: bool = False
     speculative: bool = False
     op: Op | None = None
+    stretch: float = 0.0
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
 
 

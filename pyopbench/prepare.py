@@ -7,6 +7,7 @@ return when their work is done (`tests/test_prepare.py` holds it), so nothing ha
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -116,18 +117,52 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     _hide_accelerators()
     nodes.use_grappler(enabled=case.mode != "node")
     try:
-        if case.mode == "node":
-            return _prepare_nodes(op, variant, case, finite_differences=finite_differences)
-        if variant.op is None:
-            return (_prepare(op, variant, case, finite_differences=finite_differences),)
-        floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
-        return (replace(_prepare(variant.op, variant, floor, finite_differences=False), case=case),)
+        prepared = _prepare_any(op, variant, case, finite_differences=finite_differences)
     except Elided:
         raise
     except Exception as error:
         if not variant.speculative:
             raise
         raise Unsupported(f"{variant.name} does not work for {op.name}: {describe_error(error)}") from error
+    return tuple(_stretched(one, variant.stretch) for one in prepared)
+
+
+def _stretched(prepared: Prepared, share: float) -> Prepared:
+    if not share:
+        return prepared
+    return replace(prepared, segments=tuple(stretched(segment, share) for segment in prepared.segments))
+
+
+def stretched(call: Callable[[], Any], share: float, clock: Callable[[], float] = time.perf_counter) -> Body:
+    """Return `call` followed by a wait that makes it last 1 + `share` times as long, each time anew.
+
+    Whatever disturbs one call is stretched with it, so that the slowdown is the same share under any noise. Calling
+    the wrapper and its two readings of the clock add a tenth or two of a microsecond that no wait can take back.
+
+    Args:
+        call: what to slow down.
+        share: of its own duration; 0.05 is 5%.
+        clock: returns seconds.
+    """
+
+    def slowed() -> Any:
+        start = clock()
+        result = call()
+        end = start + (clock() - start) * (1 + share)
+        while clock() < end:
+            pass
+        return result
+
+    return slowed
+
+
+def _prepare_any(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
+    if case.mode == "node":
+        return _prepare_nodes(op, variant, case, finite_differences=finite_differences)
+    if variant.op is None:
+        return (_prepare(op, variant, case, finite_differences=finite_differences),)
+    floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
+    return (replace(_prepare(variant.op, variant, floor, finite_differences=False), case=case),)
 
 
 def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:

@@ -74,6 +74,7 @@ class Run:
         warnings: what a reader should know about the files.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
+        certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Run:
     looks: tuple[Mapping[str, Any], ...] = ()
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(NOISE_COLUMNS)))
+    certificate: Mapping[str, Any] | None = None
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -129,6 +131,7 @@ def _read_run(folder: Path) -> Run:
         warnings=tuple(warnings),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
+        certificate=content.get("certificate"),
     )
     return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
 
@@ -231,6 +234,7 @@ def _pool(runs: Sequence[Run]) -> Run:
             pd.concat([cost.crossings for cost in costs], ignore_index=True),
         ),
         noise=pd.concat(noises, ignore_index=True),
+        certificate=first.certificate,
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyopbench
-from pyopbench import store
+from pyopbench import certificate, store
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
@@ -48,12 +48,16 @@ RESULTS_FOLDER = Path("results")
 
 @dataclass(frozen=True)
 class Request:
-    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record."""
+    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
+
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`.
+    """
 
     axes: Axes
     settings: Settings
     baseline: str
     command: tuple[str, ...]
+    pairs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,11 +167,14 @@ def _check_baseline(request: Request) -> None:
 
 def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
     settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
+    if request.pairs:
+        settings["pairs"] = dict(request.pairs)
     environment = {**plan["environment"], **_commit(), "pyopbench": pyopbench.__version__}
     return {
         "command": list(request.command),
         "settings": settings,
         "environment": environment,
+        "certificate": certificate.find(environment),
         "catalogue": plan["catalogue"],
         "cases": plan["cases"],
         "skips": plan["skips"],

@@ -7,6 +7,7 @@ with `OPTIONAL` may be absent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -71,6 +72,37 @@ VARIANT: Shape = {
 }
 GRADIENT: Shape = {"summary": TEXT, "source": TEXT, "works_in": TEXTS}
 
+PAIRS: Shape = {
+    "percent": WHOLE,
+    "pairs": WHOLE,
+    "faster": WHOLE,
+    "slower": WHOLE,
+    "equivalent": WHOLE,
+    "unresolved": WHOLE,
+    "ratio": (int, float, type(None)),
+    "bound": NUMBER,
+}
+CERTIFICATE: Shape = {
+    "schema": WHOLE,
+    "created": TEXT,
+    "command": TEXTS,
+    "quick": (bool,),
+    "seconds": NUMBER,
+    "minimum_effect": NUMBER,
+    "environment": ENVIRONMENT,
+    "launches": [WHOLE],
+    "identical": PAIRS,
+    "injected": [PAIRS],
+    "effect": (int, float, type(None)),
+    "effect_90": (int, float, type(None)),
+    "overheads": [{"known_seconds": NUMBER, "measured_seconds": NUMBER}],
+    "timer_seconds": NUMBER,
+    "timer_error_seconds": NUMBER,
+    "decision_runs": WHOLE,
+    "decisions": WHOLE,
+    "moved": [{"op": TEXT, "use": TEXT, "answers": TEXTS}],
+}
+
 RUN: Shape = {
     "schema": WHOLE,
     "run": TEXT,
@@ -129,6 +161,21 @@ def check_run(run: Any, place: str) -> None:
         _require_case(key, place)
     for skip in run["skips"]:
         _check_failure(skip, place)
+    _require(run["settings"].get("pairs", {}), {ANY: TEXT}, f"{place}: pairs")
+    if run.get("certificate") is not None:
+        check_certificate(run["certificate"], f"{place}: certificate")
+
+
+def check_certificate(content: Any, place: str) -> None:
+    """Check the content of a certificate.
+
+    Raises:
+        BadInput: it has another shape; names `place`.
+    """
+    _require(content, CERTIFICATE, place)
+    durations = [content["seconds"], *(one["known_seconds"] for one in content["overheads"])]
+    if not all(0 < seconds < math.inf for seconds in durations):
+        raise corrupt(place, f"durations that are not above 0: {durations}")
 
 
 def check_line(line: Any, place: str) -> None:

@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import signal
+import statistics
 import sys
 import time
 import traceback
@@ -32,10 +33,12 @@ from pyopbench.catalogue import (
     load_variant,
     load_variants,
 )
+from pyopbench.checks import Checked
 from pyopbench.errors import Elided, PyopbenchError, Unsupported, WrongResult
 from pyopbench.messages import describe_error
-from pyopbench.model import Axes, Case, Failure, Op, Variant
+from pyopbench.model import NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
 from pyopbench.noise import Meter
+from pyopbench.overhead import DURATIONS, known_seconds, waiting
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import Prepared, prepare_all, timed_segments
 from pyopbench.sampling import (
@@ -232,6 +235,27 @@ def _copies(case: Case, copies: int) -> tuple[int, ...]:
     return (copies,) if case.mode == "node" else ()
 
 
+def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to time bodies of known cost as cases are timed: known and found seconds per call of each."""
+    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _waits().items()}
+    prepared = {case.op: (Prepared(case, (body,), Checked(0.0)),) for case, body in bodies.items()}
+    timer = measure_timer(time.perf_counter)
+    with quiet_garbage_collector():
+        known = known_seconds(time.perf_counter)
+        blocks = _sample(prepared, request, np.random.default_rng(0), timer, emit)
+    found = [statistics.median(block.segment_seconds[0] / block.calls for block in some[1]) for some in blocks.values()]
+    return {
+        "overheads": [list(pair) for pair in zip(known, found, strict=True)],
+        "timer_seconds": timer.seconds,
+        "timer_error_seconds": timer.error_seconds,
+    }
+
+
+def _waits() -> dict[Case, float]:
+    names = {f"wait_{seconds * 1e6:.0f}us": seconds for seconds in DURATIONS}
+    return {Case(name, NATIVE, NO_GRADIENT, "forward", "call", "float32", 1): names[name] for name in names}
+
+
 def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
     """Return the failure that an exception means for a case."""
     status: Literal["unsupported", "wrong", "elided", "raised"] = "raised"
@@ -248,6 +272,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
     "verify": verify,
     "measure": measure,
+    "overhead": overhead,
 }
 
 

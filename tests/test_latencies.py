@@ -101,3 +101,18 @@ def test_groups_without_the_baseline_are_left_out() -> None:
     bench = Bench({"py_function_numpy": {10: 1.0}, "native": 1.0}, sizes=(10, 20))
     found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
     assert list(found) == ["sinh/native/none/forward/call/float32/10/cpu"]
+
+
+def test_pairs_of_their_own_replace_the_baseline_case_by_case_of_the_same_gradient() -> None:
+    curves = {"py_function_numpy": 1.0, "native": 1.0, "xla": 1.0, "py_func": 1.0, "py_func+override_map": 1.0}
+    bench = Bench(curves, sizes=(10,), directions=("forward", "backward"))
+    cases = measured_cases(bench.frame(), CATALOGUE)
+    found = baseline_of(cases, "py_function_numpy", GRADIENTS, {"xla": "native", "py_func": "py_function_numpy"})
+    pairs = {(*key.split("/")[1:4], *partner.split("/")[1:3]) for key, partner in found.items()}
+    assert pairs == {
+        ("xla", "none", "forward", "native", "none"),
+        ("xla", "autodiff", "backward", "native", "autodiff"),
+        ("py_func", "none", "forward", "py_function_numpy", "none"),
+        ("py_func", "custom_gradient", "backward", "py_function_numpy", "custom_gradient"),
+    }
+    assert found == baseline_of(cases, "native", (), {"xla": "native", "py_func": "py_function_numpy"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -425,3 +425,49 @@ def test_a_call_on_the_cpu_returns_when_its_work_is_done() -> None:
     for calls in range(1, 6):
         function(x)
         assert len(finished) == calls
+
+
+@dataclass
+class FakeClock:
+    """Stands still but for what is waited and what a reading costs."""
+
+    now: float = 0.0
+    reading: float = 2.0**-20
+
+    def __call__(self) -> float:
+        self.now += self.reading
+        return self.now
+
+
+@pytest.mark.parametrize("share", [0.03, 0.05, 0.10])
+def test_a_stretched_call_lasts_longer_by_its_share_however_long_it_takes(share: float) -> None:
+    clock = FakeClock()
+    durations = iter([1.0, 2.0, 1.0])
+
+    def call() -> str:
+        clock.now += next(durations)
+        return "result"
+
+    slowed = module.stretched(call, share, clock)
+    for seconds in (1.0, 2.0, 1.0):
+        start = clock.now
+        assert slowed() == "result"
+        assert clock.now - start == pytest.approx(seconds * (1 + share), abs=4 * clock.reading)
+
+
+def test_only_variants_that_ask_for_it_are_stretched_and_every_segment_of_them(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def record(call: Callable[[], Any], share: float) -> Callable[[], Any]:
+        asked.append(share)
+        return call
+
+    monkeypatch.setattr(module, "stretched", record)
+    put(square())
+    prepare(NATIVE)
+    assert asked == []
+    put(square(), stretch=0.05)
+    prepare(NATIVE)
+    assert asked == [0.05, 0.05]

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import stored
+from certificates import as_stored, certificate
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
@@ -61,6 +62,14 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
 def test_seconds_stay_with_their_launch(tmp_path: Path) -> None:
     frame = read_runs([make(tmp_path)]).frame
     assert frame[frame["case"] == WELL].groupby("launch")["seconds"].sum().to_dict() == {0: 0.5, 1: 1.5}
+
+
+def test_a_pooled_run_has_the_certificate_of_the_first(tmp_path: Path) -> None:
+    certified = as_stored(certificate())
+    first, second = make(tmp_path, "first", certificate=certified), make(tmp_path, "second")
+    assert read_runs([first]).certificate == certified
+    assert read_runs([first, second]).certificate == certified
+    assert read_runs([second, first]).certificate is None
 
 
 def test_all_else_is_kept(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+import certificates
 import pyopbench
 import stored
-from pyopbench import launch, runs, store
+from pyopbench import certificate, launch, runs, store
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.measure import LEAST_LAUNCHES, Settings
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
@@ -110,6 +111,24 @@ def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
     assert content["environment"]["pyopbench"] == pyopbench.__version__
     assert {"commit", "dirty"} <= set(content["environment"])
     assert store.read_lines(begun.folder) == ([], [])
+
+
+def test_a_run_carries_the_certificate_of_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path))
+    before = runs.begin(tmp_path / "before", request())
+    made = certificates.certificate(environment={**certificates.ENVIRONMENT, "cpu": "a processor"})
+    path = certificate.path_for(made.environment)
+    path.parent.mkdir(parents=True)
+    path.write_text(made.as_json(), encoding="utf-8")
+    after = runs.begin(tmp_path / "after", request())
+    assert store.read_run(before.folder)["certificate"] is None
+    assert store.read_run(after.folder)["certificate"] == certificates.as_stored(made)
+
+
+def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
+    begun = runs.begin(tmp_path / "run", replace(request(), pairs={"native": "numpy_function"}))
+    assert store.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
+    assert runs.settings_of(begun.folder) == runs.QUICK
 
 
 def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

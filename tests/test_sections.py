@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, plain
 from pyopbench import sections, text
+from pyopbench.certificate import Pairs
 from pyopbench.model import Case, Course, Crossover
 from pyopbench.sections import (
     Bullets,
@@ -27,6 +29,7 @@ from pyopbench.sections import (
     holes,
     method,
 )
+from pyopbench.sections import certificate as certificate_section
 from pyopbench.sections import crossovers as crossovers_section
 from pyopbench.sections import latency as latency_section
 from pyopbench.sections import noise as noise_section
@@ -69,7 +72,8 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover()
     assert [section.name for section in found] == [
-        "decisions", "latency", "nodes", "ratios", "crossovers", "split", "holes", "noise", "environment", "method",
+        "decisions", "latency", "nodes", "ratios", "crossovers", "split", "holes", "noise", "certificate",
+        "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
 
@@ -388,6 +392,62 @@ def test_the_mix_is_told(judged):
 def test_a_section_says_when_there_is_nothing_to_show(judged):
     silent = [section.name for section in sections.discover() if not section.build(nothing_measured(judged))]
     assert silent == ["nodes"], "which is left out of every report without such cases"
+
+
+# certificate
+
+
+def certified(judged, made, **environment):
+    found = with_run(judged, certificate=as_stored(made), environment={**made.environment, **environment})
+    return certificate_section.build(found)
+
+
+def test_a_machine_without_a_certificate_is_said_to_have_none(judged):
+    (told,) = certificate_section.build(judged)
+    assert "never certified" in told.text
+    assert "pyopbench certify" in told.text
+
+
+def test_the_figures_of_the_certificate_are_shown(judged):
+    blocks = certified(judged, certificate())
+    (table,) = tables(blocks)
+    rows = {row[0]: row[1:] for row in texts(table)}
+    assert rows["identical, told apart"] == ["2 of 1,080 (0.185%, at most 0.58%)", "at most 1%, bound 2%"]
+    assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
+    assert rows["slowed by 3%, found"][1] == text.MISSING
+    assert rows["overhead on 20.0 µs"] == ["0.05%", "at most 0.1%"]
+    assert "3 runs of 4 to 6 launches each" in words(blocks)
+    assert [block.items for block in blocks if isinstance(block, Bullets)] == [
+        ("sinh, training: keep, undecided then keep",)
+    ]
+    assert "Not as good as promised" not in words(blocks)
+
+
+def test_what_a_certificate_misses_is_shown(judged):
+    blocks = certified(judged, certificate(identical=Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16), moved=()))
+    assert "Not as good as promised" in words(blocks)
+    (misses,) = (block.items for block in blocks if isinstance(block, Bullets))
+    assert misses == certificate(identical=Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16)).misses()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, None),
+        ({"commit": "abc"}, "another pyopbench (commit None there, abc here)"),
+        ({"pyopbench": "0.2.0"}, "another pyopbench (pyopbench 0.1.0 there, 0.2.0 here)"),
+        ({"dirty": True}, "another pyopbench (dirty False there, True here)"),
+    ],
+)
+def test_a_certificate_of_another_pyopbench_is_told(judged, change, told):
+    found = words(certified(judged, certificate(), **change))
+    assert ("another pyopbench" in found) == (told is not None)
+    assert (told or "") in found
+
+
+def test_two_checkouts_with_changes_need_not_be_the_same(judged):
+    made = certificate(environment={**certificate().environment, "dirty": True})
+    assert "Both are of a checkout with changes" in words(certified(judged, made))
 
 
 def test_the_failures_of_these_tests_are_many():

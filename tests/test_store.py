@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import stored
+from certificates import as_stored, certificate
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case
@@ -278,7 +279,28 @@ def test_a_planned_case_that_is_none_is_refused(folder: Path) -> None:
         store.read_run(folder)
 
 
-RUN = {"schema": SCHEMA, **stored.run(CASES, skips=[stored.failure(stored.case("other"), "unsupported", None)])}
+def test_pairs_that_are_none_are_refused(folder: Path) -> None:
+    content = stored.run(CASES)
+    rewrite(folder, {"schema": SCHEMA, **content, "settings": {**content["settings"], "pairs": {"well": 1}}})
+    with pytest.raises(BadInput, match="pairs: well is not text"):
+        store.read_run(folder)
+
+
+def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
+    made = as_stored(certificate())
+    wrong = {"identical: missing bound": {"identical": {**made["identical"]}}, "not above 0": {"seconds": 0}}
+    del wrong["identical: missing bound"]["identical"]["bound"]  # type: ignore[attr-defined]
+    for told, change in wrong.items():
+        rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "certificate": {**made, **change}})
+        with pytest.raises(BadInput, match=f"certificate: .*{told}"):
+            store.read_run(folder)
+
+
+RUN = {
+    "schema": SCHEMA,
+    **stored.run(CASES, skips=[stored.failure(stored.case("other"), "unsupported", None)]),
+    "certificate": as_stored(certificate()),
+}
 
 
 @quickly

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +22,7 @@ from pyopbench import nodes, schema, worker
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Axes, Case
+from pyopbench.overhead import DURATIONS
 from pyopbench.prepare import Prepared
 from pyopbench.schema import check_line
 
@@ -363,3 +365,15 @@ def test_a_part_is_called_no_more_often_in_a_block_than_its_callback() -> None:
     assert all(len(found) == 1 for found in calls.values())
     callback, alone, floor, _ = (min(calls[key]) for key in keys)
     assert max(alone, floor) <= callback
+
+
+def test_bodies_of_known_cost_are_timed_as_cases_are() -> None:
+    """That an event names each body before each block; what is found depends on the machine, and is not held here."""
+    events: list[Mapping[str, Any]] = []
+    request = {"rounds": 2, "block_seconds": 1e-5, "group_seconds": 60.0}
+    answer = json.loads(json.dumps(worker.overhead(request, events.append)))
+    assert [known > seconds for (known, _), seconds in zip(answer["overheads"], DURATIONS, strict=True)] == [True] * 3
+    assert all(found >= seconds for (_, found), seconds in zip(answer["overheads"], DURATIONS, strict=True))
+    assert answer["timer_seconds"] >= 0
+    named = Counter(event["case"].split("/")[0] for event in events)
+    assert named == {"wait_20us": 3, "wait_200us": 3, "wait_2000us": 3}

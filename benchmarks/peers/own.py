@@ -16,7 +16,7 @@ from pyopbench.files import PACKAGE, PATH_VARIABLE, find
 from pyopbench.measure import Settings, measure
 from pyopbench.model import MINIMUM_EFFECT, Axes, Case, Verdict
 
-SETTINGS: Settings = replace(runs.QUICK, launches=6, rounds=48, group_seconds=0.6, budget_seconds=None)
+SETTINGS: Settings = replace(runs.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.2, budget_seconds=None)
 """How a session measures, in one place."""
 
 SEEDS = (1, 2)
@@ -102,7 +102,8 @@ def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
     runs.begin(folder, _request(cases, settings))
-    measure(folder, settings, lambda step: None)
+    judging = runs.Judging(cases[0].variant, MINIMUM_EFFECT)
+    measure(folder, settings, lambda step: None, lambda made: runs.look(folder, judging, made, settings.launches).open)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 
@@ -114,24 +115,20 @@ def _request(cases: Sequence[Case], settings: Settings) -> runs.Request:
         variants=(*bases, *(base + TWIN for base in bases)),
         directions=("forward",),
         sizes=tuple(dict.fromkeys(case.size for case in cases)),
+        parts=False,
     )
-    return runs.Request(axes, settings, bases[0], ("against_peers",))
+    return runs.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
 
 
 def judged(folder: Path, cases: Sequence[Case]) -> tuple[dict[str, Verdict], dict[str, Stated]]:
     """Return the verdict on each case's twin, and the latency of each case, by id of the case."""
-    from pyopbench import stats
-    from pyopbench.latencies import checked_frame, latency_table
+    from pyopbench.decide import judge
     from pyopbench.readers import read_runs
-    from pyopbench.verdicts import verdicts_of
 
-    run = read_runs([folder])
-    frame = checked_frame(run)
-    bases = {replace(case, variant=case.variant + TWIN).id: case.id for case in cases}
-    verdicts = verdicts_of(stats.paired_logs(frame, bases), bases, MINIMUM_EFFECT)
-    table = latency_table(frame, run.catalogue).set_index("case")
+    judgement = judge(read_runs([folder]), cases[0].variant, MINIMUM_EFFECT)
+    table = judgement.latencies.set_index("case")
     stated = {case: Stated(row.seconds, row.low, row.high) for case, row in table.iterrows()}
-    return {verdict.baseline: verdict for verdict in verdicts}, stated
+    return {verdict.baseline: verdict for verdict in judgement.verdicts}, stated
 
 
 def rows(cases: Sequence[str], sessions: Sequence[Session]) -> list[Row]:

@@ -1,0 +1,1 @@
+"""One file per control, named after the variant that it is made from."""

@@ -1,0 +1,24 @@
+"""How controls are made from a variant: the same code with a `tf.function` of its own, as it is or slowed down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyopbench.catalogue import load_variant
+from pyopbench.model import Variant
+
+
+def twin(base: str) -> Variant:
+    """Return `base` under the name `<base>_twin`: whatever is measured between the two is noise."""
+    return replace(load_variant(base), name=f"{base}_twin", summary=f"{base} under a second name", by_name_only=True)
+
+
+def slowed(base: str, percent: int) -> Variant:
+    """Return `base` as `<base>_slowed_<percent>`, each timed call of which lasts `percent` percent longer."""
+    return replace(
+        load_variant(base),
+        name=f"{base}_slowed_{percent}",
+        summary=f"{base}, {percent}% slower",
+        by_name_only=True,
+        stretch=percent / 100,
+    )

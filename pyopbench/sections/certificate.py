@@ -1,0 +1,136 @@
+"""How far the numbers can be trusted: what pyopbench found when it measured itself on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import text
+from pyopbench.certificate import (
+    LEAST_FOUND,
+    MOST_FALSE,
+    MOST_FALSE_BOUND,
+    MOST_OVERHEAD,
+    Certificate,
+    Pairs,
+    from_dict,
+)
+from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+COLUMNS = ("what", "found", "promised")
+Row = tuple[str, str, str]
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return the figures of the certificate, or that there is none."""
+    stored = judgement.run.certificate
+    if stored is None:
+        return (
+            Paragraph(
+                "This machine was never certified, so how often a verdict here is false or a slowdown missed is not "
+                "known: run `pyopbench certify`.",
+                "warn",
+            ),
+        )
+    certificate = from_dict(stored)
+    return (
+        Paragraph(_made(certificate)),
+        *_differences(certificate, judgement.run.environment),
+        Table(COLUMNS, rows_of(certificate), "What pyopbench found when it measured itself on this machine"),
+        *_misses(certificate),
+        Paragraph(
+            "Bounds are one-sided, at 95% (Clopper and Pearson), and count every pair as independent of the others, "
+            "although the pairs of one launch share its process."
+        ),
+    )
+
+
+def rows_of(certificate: Certificate) -> tuple[Row, ...]:
+    """Return the figures as rows of `COLUMNS`."""
+    identical = certificate.identical
+    bound = "" if certificate.quick else f", bound {text.percent(MOST_FALSE_BOUND)}"
+    open_pairs = f"{_of(identical.unresolved, identical)}; {_of(identical.equivalent, identical)} equivalent"
+    return (
+        ("identical, told apart", _share(identical, "at most"), f"at most {text.percent(MOST_FALSE)}{bound}"),
+        ("identical, unresolved", open_pairs, text.MISSING),
+        *(row for pairs in certificate.injected for row in _slowdown(pairs)),
+        ("smallest effect resolved", _effect(certificate), text.MISSING),
+        *(
+            (
+                f"overhead on {text.seconds(one.known_seconds)}",
+                text.percent(one.share),
+                f"at most {text.percent(MOST_OVERHEAD)}",
+            )
+            for one in certificate.overheads
+        ),
+        ("clock, read twice", _clock(certificate), text.MISSING),
+        ("decisions that moved", _moved(certificate), text.MISSING),
+    )
+
+
+def _slowdown(pairs: Pairs) -> tuple[Row, ...]:
+    least = LEAST_FOUND.get(pairs.percent)
+    promised = text.MISSING if least is None else f"at least {text.percent(least)}"
+    wrong = f"{text.ratio(pairs.ratio)}; {pairs.faster + pairs.equivalent} faster or equivalent"
+    return (
+        (f"slowed by {pairs.percent}%, found", _share(pairs, "at least"), promised),
+        (f"slowed by {pairs.percent}%, measured", wrong, text.MISSING),
+    )
+
+
+def _share(pairs: Pairs, side: str) -> str:
+    return f"{_of(pairs.hits, pairs)} ({text.percent(pairs.share)}, {side} {text.percent(pairs.bound)})"
+
+
+def _of(n: int, pairs: Pairs) -> str:
+    return f"{n:,} of {pairs.pairs:,}"
+
+
+def _effect(certificate: Certificate) -> str:
+    return f"{text.percent(certificate.effect)}; for 9 pairs in 10 {text.percent(certificate.effect_90)}"
+
+
+def _clock(certificate: Certificate) -> str:
+    return f"{text.seconds(certificate.timer_seconds)} ± {text.seconds(certificate.timer_error_seconds)}, taken off"
+
+
+def _moved(certificate: Certificate) -> str:
+    return f"{len(certificate.moved)} of {certificate.decisions}, made {certificate.decision_runs} times"
+
+
+def _made(certificate: Certificate) -> str:
+    how = "quick settings" if certificate.quick else "the settings of a full run"
+    launches = text.size_range(min(certificate.launches), max(certificate.launches)) if certificate.launches else "no"
+    effect = text.percent(certificate.minimum_effect)
+    return (
+        f"Certified on {certificate.created} in {text.duration(certificate.seconds)} with {how}, in "
+        f"{text.count(len(certificate.launches), 'run')} of {launches} launches each and held against a minimum effect "
+        f"of {effect}. Variants were compared with copies of themselves, and with copies that were slowed down by a "
+        "known share; each case of each run counts once."
+    )
+
+
+def _differences(certificate: Certificate, environment: Mapping[str, Any]) -> Sequence[Block]:
+    """Say where the certificate is of another pyopbench than the run."""
+    theirs = certificate.environment
+    differing = [name for name in ("pyopbench", "commit", "dirty") if theirs.get(name) != environment.get(name)]
+    if not differing and not environment.get("dirty"):
+        return ()
+    told = text.listing([f"{name} {theirs.get(name)} there, {environment.get(name)} here" for name in differing])
+    what = f"The certificate is of another pyopbench ({told})" if differing else "Both are of a checkout with changes"
+    return (Paragraph(f"{what}: run `pyopbench certify` again for figures of this one.", "warn"),)
+
+
+def _misses(certificate: Certificate) -> Sequence[Block]:
+    moved = tuple(f"{one.op}, {one.use}: {text.listing(one.answers, 'then')}" for one in certificate.moved)
+    misses = certificate.misses()
+    return (
+        *((Paragraph("Not as good as promised:", "bad"), Bullets(misses)) if misses else ()),
+        *((Paragraph("Decisions that did not come out alike:"), Bullets(moved)) if moved else ()),
+    )
+
+
+SECTION = Section("certificate", "How far these numbers can be trusted", 47, build)
