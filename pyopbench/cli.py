@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,20 +12,34 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 import pyopbench
 from pyopbench import runs, text
-from pyopbench.arguments import apply_axes, parse_duration, split_some
+from pyopbench.arguments import parse_duration
 from pyopbench.cli_certify import certify
+from pyopbench.cli_list import list_, verify
+from pyopbench.cli_options import (
+    AsJson,
+    AxisTexts,
+    Baseline,
+    Devices,
+    Directions,
+    Gradients,
+    MinimumEffect,
+    MixFile,
+    Modes,
+    Ops,
+    Variants,
+    read_axes,
+    read_judging,
+)
+from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, measure
-from pyopbench.model import BASELINE, MINIMUM_EFFECT, MODE_SUMMARIES, Axes, Failure
+from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.pace import Progress as Step
-from pyopbench.verify import EVERYTHING, Finding, verify_cases
 
 EXIT_WRONG = 1
 EXIT_INTERRUPTED = 130
@@ -40,35 +53,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
-
-Ops = Annotated[list[str] | None, typer.Argument(metavar="OP", help="Ops to cover; all if none is named.")]
-Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
-Gradients = Annotated[
-    list[str] | None,
-    typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
-]
-Directions = Annotated[list[str] | None, typer.Option("--direction", help="forward, backward, forward_backward.")]
-Modes = Annotated[
-    list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager, node (one more op in a graph).")
-]
-Devices = Annotated[list[str] | None, typer.Option("--device", help="Placements: cpu.")]
-AxisTexts = Annotated[
-    list[str] | None,
-    typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64."),
-]
-Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
-MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
-MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 
 WITH_RESUME = ("resume", "mix", "min_effect")
 """What a run that is continued can be given: nothing that changes the plan."""
-
-SHOWN_FAILURES = 20
-"""How many reasons of failures are printed after a run; all of them are in the report."""
 
 
 def main() -> None:
@@ -121,9 +109,9 @@ def run(
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
-    options = _read_judging(baseline, mix, min_effect)
+    options = read_judging(baseline, mix, min_effect)
     if resume is None:
-        axes = _read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis)
+        axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis)
         settings = runs.QUICK if quick else runs.FULL
         changes: dict[str, Any] = {
             "seed": seed,
@@ -235,7 +223,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the decision report of stored results."""
-    options = _read_judging(baseline or runs.baseline_of(results[0]), mix, min_effect)
+    options = read_judging(baseline or runs.baseline_of(results[0]), mix, min_effect)
     for folder in results:
         runs.require_measured(folder)
     raise typer.Exit(_report(results, out_dir or results[0], options, as_json=as_json))
@@ -257,113 +245,14 @@ def _report(
         if judgement.disturbance.warning:
             out.print(f"[bold yellow]{escape(judgement.disturbance.warning)}[/]\n")
         for table in terminal_tables(judgement):
-            _print_table(table.title, table.columns, table.rows)
+            print_table(table.title, table.columns, table.rows)
         failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
-        _print_failures(failures)
+        print_failures(failures)
         if ended is not None:
             most = int(judgement.run.settings["launches"])
             out.print(stopping.look(judgement, ended.launches, most).sentence, soft_wrap=True)
         out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
-
-
-def _print_failures(failures: Sequence[Failure]) -> None:
-    """Print each reason once, with the first case that it holds for and how many more there are."""
-    cases: dict[tuple[str, str], list[str]] = {}
-    for failure in failures:
-        cases.setdefault((failure.status, failure.reason), []).append(failure.case)
-    for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
-        more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-        out.print(f"[red]{status}[/]  {escape(found[0])}{more}", soft_wrap=True)
-        out.print(f"  {escape(reason)}", soft_wrap=True)
-    if len(cases) > SHOWN_FAILURES:
-        out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")
-
-
-@app.command("list")
-def list_(
-    ops: Ops = None,
-    quick: Annotated[bool, typer.Option("--quick", help="As `run --quick` would measure.")] = False,
-    variant: Variants = None,
-    gradient: Gradients = None,
-    direction: Directions = None,
-    mode: Modes = None,
-    axis: AxisTexts = None,
-    cases: Annotated[bool, typer.Option("--cases", help="Every case, and every one that cannot be.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show ops, variants and cases, and why a case cannot be."""
-    axes = _read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis)
-    with err.status("asking TensorFlow"):
-        plan = runs.ask_for_plan(axes)
-    if as_json:
-        out.print_json(json.dumps(plan))
-        return
-    catalogue = plan["catalogue"]
-    if cases:
-        for case in plan["cases"]:
-            out.print(case, soft_wrap=True)
-        for skip in plan["skips"]:
-            out.print(f"{skip['case']}  cannot be: {escape(skip['reason'])}", soft_wrap=True)
-        return
-    _print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
-    _print_table(
-        "Variants",
-        ("variant", "kind", "what it is"),
-        [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
-    )
-    _print_table("Modes", ("mode", "what is timed"), MODE_SUMMARIES.items())
-    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
-    _print_table(title, ("cases", "why not"), _counted(plan["skips"]))
-
-
-def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
-    return {**catalogue["variants"], **catalogue.get("parts", {})}
-
-
-def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(f"{count:,}", reason) for reason, count in runs.count_reasons(skips)]
-
-
-def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
-    sizes = op["sizes"]
-    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    return name, op["summary"], f"{span} {op['size_unit']}"
-
-
-@app.command()
-def verify(
-    ops: Ops = None,
-    variant: Variants = None,
-    gradient: Gradients = None,
-    mode: Modes = None,
-    axis: AxisTexts = None,
-    case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "120s",
-    as_json: AsJson = False,
-) -> None:
-    """Check values against NumPy, and gradients against the reference gradient and finite differences."""
-    axes = _read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis)
-    timeout_seconds = parse_duration(case_timeout)
-    with err.status("verifying") as status:
-        findings = verify_cases(
-            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}")
-        )
-    wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
-    if as_json:
-        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
-    else:
-        _print_findings(findings, wrong)
-    raise typer.Exit(EXIT_WRONG if wrong else 0)
-
-
-def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
-    right = sum(finding.failure is None for finding in findings)
-    unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
-    if unsupported:
-        skips = [{"reason": finding.failure.reason} for finding in unsupported if finding.failure]
-        _print_table("Does not exist here", ("cases", "why"), _counted(skips))
-    _print_failures([finding.failure for finding in wrong if finding.failure])
-    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} do not exist here")
 
 
 @app.command()
@@ -372,57 +261,6 @@ def version() -> None:
     out.print(pyopbench.__version__)
 
 
+app.command("list")(list_)
+app.command()(verify)
 app.command()(certify)
-
-
-def _read_axes(
-    default: Axes,
-    ops: list[str] | None,
-    variant: list[str] | None,
-    gradient: list[str] | None,
-    direction: list[str] | None,
-    mode: list[str] | None,
-    device: list[str] | None,
-    axis: list[str] | None,
-) -> Axes:
-    given = {
-        "ops": ops,
-        "variants": variant,
-        "gradients": gradient,
-        "directions": direction,
-        "modes": mode,
-        "placements": device,
-    }
-    chosen: dict[str, Any] = {name: split_some(name, values) for name, values in given.items() if values}
-    axes = apply_axes(replace(default, **chosen), axis or ())
-    runs.check_axes(axes)
-    return axes
-
-
-def _read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> runs.Judging:
-    if not 0 < minimum_effect < 1:
-        raise BadInput(
-            "not a minimum effect",
-            received=minimum_effect,
-            legal="a share above 0 and below 1",
-            next_step="for example --min-effect 0.03 for 3%",
-        )
-    if mix is None:
-        return runs.Judging(baseline, minimum_effect)
-    from pyopbench.mix import read_mix
-
-    return runs.Judging(baseline, minimum_effect, read_mix(mix))
-
-
-def _print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
-    out.print(f"[italic]{escape(title)}[/]")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    rows = list(rows)
-    for place, column in enumerate(columns):
-        counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)
-        # Names in the first column stay whole, so that they can be searched for.
-        table.add_column(column, overflow="fold", no_wrap=place == 0, justify="right" if counts else "left")
-    for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
-    out.print(table)
-    out.print()

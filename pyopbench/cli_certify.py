@@ -11,21 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from pyopbench import runs, text
 from pyopbench.certificate import FILE, Certificate
+from pyopbench.cli_output import err, out, print_table
 
 if TYPE_CHECKING:
     from pyopbench.certify import Stage
 
 EXIT_MISSED = 1
 EXIT_INTERRUPTED = 130
-
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
 
 
 def certify(
@@ -81,13 +77,7 @@ def _progress() -> Iterator[Callable[[Stage], None]]:
 def _print(certificate: Certificate, folder: Path) -> None:
     from pyopbench.sections.certificate import COLUMNS, rows_of
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold")
-    for row in rows_of(certificate):
-        table.add_row(*(escape(cell) for cell in row))
-    out.print(table)
+    print_table("What pyopbench is worth on this machine", COLUMNS, rows_of(certificate))
     for one in certificate.moved:
         out.print(f"{escape(one.op)}, {one.use}: {escape(text.listing(one.answers, 'then'))}", soft_wrap=True)
-    out.print()
     out.print(f"certificate: {escape(str(folder / FILE))}", soft_wrap=True)

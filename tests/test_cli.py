@@ -20,7 +20,7 @@ import pytest
 
 import pyopbench
 import stored
-from pyopbench import cli, launch, runs, store
+from pyopbench import cli, cli_output, launch, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -299,9 +299,9 @@ def test_a_reason_is_told_once_however_many_cases_it_holds_for(
 
 
 def test_many_reasons_are_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
-    cli._print_failures([Failure(stored.case("raising"), "raised", f"reason {i}") for i in range(25)])
+    cli_output.print_failures([Failure(stored.case("raising"), "raised", f"reason {i}") for i in range(25)])
     told = capsys.readouterr().out
-    assert told.count("  reason ") == cli.SHOWN_FAILURES
+    assert told.count("  reason ") == cli_output.SHOWN_FAILURES
     assert "and 5 more reasons" in told
 
 
@@ -619,7 +619,7 @@ def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> N
 
 WITH_FAKE_WORKER = f"""
 import sys
-from pyopbench import cli, launch, runs
+from pyopbench import cli, cli_output, launch, runs
 launch.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
 runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 cli.main()

@@ -59,7 +59,7 @@ def test_promises_that_are_kept_end_well_in_eighty_columns(call: Call, monkeypat
     assert code == 0
     lines = out.splitlines()
     assert max(len(line) for line in lines) <= 80
-    assert lines[0].split() == ["what", "found", "promised"]
+    assert lines[1].split() == ["what", "found", "promised"]
     assert any(line.startswith("slowed by 10%, found") and "at least 99%" in line for line in lines)
     assert "sinh, training: keep, undecided then keep" in lines
     assert lines[-1] == f"certificate: well/{FILE}"

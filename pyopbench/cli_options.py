@@ -1,0 +1,75 @@
+"""The options that several commands have, and what is read from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyopbench import runs
+from pyopbench.arguments import apply_axes, split_some
+from pyopbench.errors import BadInput
+from pyopbench.model import Axes
+
+Ops = Annotated[list[str] | None, typer.Argument(metavar="OP", help="Ops to cover; all if none is named.")]
+Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
+Gradients = Annotated[
+    list[str] | None,
+    typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
+]
+Directions = Annotated[list[str] | None, typer.Option("--direction", help="forward, backward, forward_backward.")]
+Modes = Annotated[
+    list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager, node (one more op in a graph).")
+]
+Devices = Annotated[list[str] | None, typer.Option("--device", help="Placements: cpu.")]
+AxisTexts = Annotated[
+    list[str] | None,
+    typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64."),
+]
+Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
+MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
+MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+
+
+def read_axes(
+    default: Axes,
+    ops: list[str] | None,
+    variant: list[str] | None,
+    gradient: list[str] | None,
+    direction: list[str] | None,
+    mode: list[str] | None,
+    device: list[str] | None,
+    axis: list[str] | None,
+) -> Axes:
+    """Return `default` with what is given on the command line in place of it, checked."""
+    given = {
+        "ops": ops,
+        "variants": variant,
+        "gradients": gradient,
+        "directions": direction,
+        "modes": mode,
+        "placements": device,
+    }
+    chosen: dict[str, Any] = {name: split_some(name, values) for name, values in given.items() if values}
+    axes = apply_axes(replace(default, **chosen), axis or ())
+    runs.check_axes(axes)
+    return axes
+
+
+def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> runs.Judging:
+    """Return how to judge, with the mix read from its file."""
+    if not 0 < minimum_effect < 1:
+        raise BadInput(
+            "not a minimum effect",
+            received=minimum_effect,
+            legal="a share above 0 and below 1",
+            next_step="for example --min-effect 0.03 for 3%",
+        )
+    if mix is None:
+        return runs.Judging(baseline, minimum_effect)
+    from pyopbench.mix import read_mix
+
+    return runs.Judging(baseline, minimum_effect, read_mix(mix))

@@ -1,0 +1,46 @@
+"""What the command line prints with: results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pyopbench.model import Failure
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+SHOWN_FAILURES = 20
+"""How many reasons of failures are printed after a run; all of them are in the report."""
+
+
+def print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
+    """Print a table without lines; a column of counts stands to the right."""
+    out.print(f"[italic]{escape(title)}[/]")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    rows = list(rows)
+    for place, column in enumerate(columns):
+        counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)
+        # Names in the first column stay whole, so that they can be searched for.
+        table.add_column(column, overflow="fold", no_wrap=place == 0, justify="right" if counts else "left")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    out.print(table)
+    out.print()
+
+
+def print_failures(failures: Sequence[Failure]) -> None:
+    """Print each reason once, with the first case that it holds for and how many more there are."""
+    cases: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        cases.setdefault((failure.status, failure.reason), []).append(failure.case)
+    for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
+        more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+        out.print(f"[red]{status}[/]  {escape(found[0])}{more}", soft_wrap=True)
+        out.print(f"  {escape(reason)}", soft_wrap=True)
+    if len(cases) > SHOWN_FAILURES:
+        out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")
