@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pyopbench.errors import WorkerLost
+from pyopbench.marker import BYTES, VARIABLE, Marker
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -62,15 +63,10 @@ class Worker:
         """
         self.timeout_seconds = timeout_seconds
         self._log = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env={**os.environ, **SILENT_TENSORFLOW},
-            # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
-            start_new_session=True,
-        )
+        with tempfile.TemporaryFile() as shared:
+            shared.truncate(BYTES)
+            self._marker = Marker(shared)
+            self._process = self._start(shared.fileno())
         self._lines: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         try:
@@ -84,6 +80,18 @@ class Worker:
         except BaseException:  # Ctrl-C while TensorFlow is being imported
             self.close()
             raise
+
+    def _start(self, shared: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env={**os.environ, **SILENT_TENSORFLOW, VARIABLE: str(shared)},
+            pass_fds=(shared,),
+            # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
+            start_new_session=True,
+        )
 
     def __enter__(self) -> Worker:
         return self
@@ -99,6 +107,7 @@ class Worker:
         """
         assert self._process.stdin is not None
         case: str | None = None
+        self._marker.clear()
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
@@ -118,6 +127,7 @@ class Worker:
             if stream is not None:
                 _close_quietly(stream)
         self._log.close()
+        self._marker.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -135,9 +145,12 @@ class Worker:
         except queue.Empty:
             self._process.kill()
             raise CaseLost(
-                case, "timeout", f"no sign of life for {timeout_seconds:g} s; the worker was killed"
+                self._marker.get() or case,
+                "timeout",
+                f"no sign of life for {timeout_seconds:g} s; the worker was killed",
             ) from None
         if not line:
+            case = self._marker.get() or case
             raise CaseLost(case, "crashed", self._how_it_ended(case))
         event: dict[str, Any] = json.loads(line)
         return event
@@ -148,7 +161,7 @@ class Worker:
         return f"the worker process {how}{self._last_words(case)}"
 
     def _last_words(self, case: str | None) -> str:
-        """Return the last line that tells something, of those logged since the worker came to the case."""
+        """Return the last line that tells something, of those logged since the worker said that it came to the case."""
         if self._log.closed:
             return ""
         size = self._log.seek(0, os.SEEK_END)

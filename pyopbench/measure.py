@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.launch import CaseLost, Worker
-from pyopbench.model import Case, Failure
+from pyopbench.model import FLOOR_OPS, FLOOR_SUFFIX, Case, Failure
 from pyopbench.pace import Pace, Progress
 from pyopbench.spending import look_schedule
 
@@ -221,6 +221,7 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool
         answer = worker.ask(_request(work.settings, launch, cases))
     except CaseLost as lost:
         failures = _failures_of(lost, cases, launch, retried=group in work.retried)
+        failures += _floor_of(lost, work, launch, {failure.case for failure in failures})
         work.retried.add(group)
         kind = "lost"
         content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
@@ -260,3 +261,20 @@ def _failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: 
         for key, case in runners
         if (case.variant, case.gradient) == (culprit.variant, culprit.gradient)
     ]
+
+
+def _floor_of(lost: CaseLost, work: _Work, launch: int, told: Collection[str]) -> list[Failure]:
+    """Return a failure for all of the floor of the variant that was lost, in whatever group.
+
+    The floor only explains that variant, and each case of it would probably cost a worker as well.
+    """
+    if lost.case is None:
+        return []
+    variant = Case.from_id(lost.case).variant.removesuffix(FLOOR_SUFFIX)
+    keys = (key for cases in work.planned.values() for key in cases if key not in work.failed and key not in told)
+    reason = f"not measured, because {variant} was lost: {lost.reason}"
+    return [Failure(key, lost.status, reason, launch) for key in keys if _is_floor_of(Case.from_id(key), variant)]
+
+
+def _is_floor_of(case: Case, variant: str) -> bool:
+    return case.variant == variant + FLOOR_SUFFIX or (case.variant == variant and case.op in FLOOR_OPS)

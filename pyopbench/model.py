@@ -41,6 +41,7 @@ FLOOR_SUFFIX = "_floor"
 FLOOR_IN = "floor_consume"
 FLOOR_OUT = "floor_produce"
 FLOOR_OUT_ALIGNED = "floor_produce_aligned"
+FLOOR_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
 
 NATIVE = "native"
 """The variant whose floor is what one call costs without a callback."""

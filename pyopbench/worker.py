@@ -1,8 +1,9 @@
 """The measuring process: reads requests, one JSON object a line, and answers with events, one JSON object a line.
 
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
-samples the cases of one group. Before each step that may hang or crash an event names the case, so that the parent
-knows which one it was. The standard output of the process belongs to the parent; what bodies print goes to the log.
+samples the cases of one group, `{"do": "overhead"}` times bodies of known cost. Before each step that may hang or crash
+the marker names the case, so that the parent knows which one it was; events show that there is life. The standard
+output of the process belongs to the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from pyopbench.catalogue import (
 )
 from pyopbench.checks import Checked
 from pyopbench.errors import Elided, PyopbenchError, Unsupported, WrongResult
+from pyopbench.marker import Marker
 from pyopbench.messages import describe_error
 from pyopbench.model import NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
 from pyopbench.noise import Meter
@@ -58,6 +60,9 @@ from pyopbench.sampling import (
 Emit = Callable[[Mapping[str, Any]], None]
 Blocks: TypeAlias = dict[str, dict[int, list[Block]]]
 """Timed blocks by runner and by copies of the op in a call."""
+
+SIGN_OF_LIFE_SECONDS = 1.0
+"""How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
 
 PR_SET_PDEATHSIG = 1
 """Linux' prctl(2): the signal that a process gets when its parent has ended."""
@@ -186,7 +191,7 @@ def _sample(
 
     def at(name: str, action: Callable[[], Any]) -> Any:
         runner, one = flat[name]
-        emit({"event": "at", "case": one.case.id})
+        emit({"event": "timing", "case": one.case.id})
         try:
             return action()
         except Exception as error:
@@ -276,15 +281,32 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
 }
 
 
-def serve(requests: IO[str], answers: IO[str], log: IO[str]) -> None:
-    """Answer every request until the parent closes its end."""
+@dataclasses.dataclass
+class Line:
+    """The worker's end of the line to its parent."""
 
-    def emit(event: Mapping[str, Any]) -> None:
-        if event["event"] == "at":  # what the log says from here on belongs to this case
-            log.write(f"{event['case']}\n")
-            log.flush()
-        answers.write(json.dumps(event) + "\n")
-        answers.flush()
+    answers: IO[str]
+    log: IO[str]
+    marker: Marker
+    told: float = 0.0
+
+    def emit(self, event: Mapping[str, Any]) -> None:
+        """Send an event; of those that say what is being timed, only one now and then, as a sign of life."""
+        if "case" in event:
+            self.marker.set(event["case"])
+            now = time.monotonic()
+            if event["event"] == "timing" and now - self.told < SIGN_OF_LIFE_SECONDS:
+                return
+            self.told = now
+            self.log.write(f"{event['case']}\n")  # what the log says from here on belongs to this case
+            self.log.flush()
+        self.answers.write(json.dumps(event) + "\n")
+        self.answers.flush()
+
+
+def serve(requests: IO[str], line: Line) -> None:
+    """Answer every request until the parent closes its end."""
+    emit = line.emit
 
     tf.get_logger().setLevel("ERROR")
     # TensorFlow itself is never garbage, and looking through it takes a tenth of a second each time.
@@ -292,8 +314,7 @@ def serve(requests: IO[str], answers: IO[str], log: IO[str]) -> None:
     gc.freeze()
     versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
-    for line in requests:
-        request = json.loads(line)
+    for request in map(json.loads, requests):
         emit({"event": "done", **HANDLERS[request["do"]](request, emit)})
 
 
@@ -313,7 +334,7 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    serve(requests, answers, sys.stderr)
+    serve(requests, Line(answers, sys.stderr, Marker.inherited(os.environ)))
 
 
 if __name__ == "__main__":

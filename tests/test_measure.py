@@ -156,6 +156,17 @@ def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
 
 
+def test_the_floor_of_a_lost_variant_is_given_up_with_it_in_every_group(folder: Path) -> None:
+    crashing = stored.case("crashing")
+    floor = [stored.case("crashing_floor", size=2), stored.case("crashing", op="floor_produce", size=10_000)]
+    others = [stored.case("well"), stored.case("well", op="floor_produce", size=10_000)]
+    store.create(folder, stored.run([crashing, *floor, *others]))
+    measure.measure(folder, settings(seed=0), ignore, never)
+    assert sorted(failures(folder)) == sorted((key, "crashed") for key in (crashing, *floor))
+    assert len(lines_of(folder, "lost")) == 1
+    assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(others)
+
+
 def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_time(folder: Path) -> None:
     plan(folder, "silent", sizes=(1,))
     measure.measure(folder, settings(case_timeout_seconds=1.0), ignore, never)

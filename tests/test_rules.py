@@ -16,7 +16,7 @@ PACKAGE = ROOT / "pyopbench"
 
 # The path that data takes. A module imports only what stands before it in its own half, or is common to both.
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "files")
+COMMON = ("__init__", "errors", "model", "text", "files", "marker")
 MEASURING = (
     "alignment",
     "gradients",

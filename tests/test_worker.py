@@ -21,6 +21,7 @@ import tensorflow as tf
 from pyopbench import nodes, schema, worker
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.files import PATH_VARIABLE
+from pyopbench.marker import Marker
 from pyopbench.model import Axes, Case
 from pyopbench.overhead import DURATIONS
 from pyopbench.prepare import Prepared
@@ -269,7 +270,7 @@ def test_every_step_that_may_hang_is_announced_with_its_case() -> None:
     keys = [case("native"), case("twin")]
     events: list[Mapping[str, Any]] = []
     measure(*keys, emit=events.append, rounds=2)
-    assert {event["event"] for event in events} == {"at"}
+    assert [event["event"] for event in events] == 2 * ["at"] + (len(events) - 2) * ["timing"]
     prepared, calibrated, timed = events[:2], events[2:4], events[4:]
     assert [event["case"] for event in prepared] == keys
     assert [event["case"] for event in calibrated] == keys
@@ -316,7 +317,9 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
 def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     request = {"do": "verify", "case": case("native"), "finite_differences": False}
     answers, log = io.StringIO(), io.StringIO()
-    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), answers, log)
+    marker = Marker()
+    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), worker.Line(answers, log, marker))
+    assert marker.get() == case("native")
     events = [json.loads(line) for line in answers.getvalue().splitlines()]
     assert [event["event"] for event in events] == ["ready", "at", "done", "at", "done"]
     ready = events[0]["environment"]
@@ -325,6 +328,19 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     assert {"pid", "load", "cpu"} <= set(ready)
     assert events[2]["checked"]["values"] == 0.0
     assert log.getvalue() == f"{case('native')}\n" * 2
+
+
+def test_timing_is_told_now_and_then_and_marked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([10.0, 10.5, 11.2])
+    monkeypatch.setattr(worker.time, "monotonic", lambda: next(now))
+    line = worker.Line(io.StringIO(), io.StringIO(), Marker())
+    marked = []
+    for name in ("one", "two", "three"):
+        line.emit({"event": "timing", "case": name})
+        marked.append(line.marker.get())
+    assert marked == ["one", "two", "three"]
+    assert [json.loads(told)["case"] for told in line.answers.getvalue().splitlines()] == ["one", "three"]
+    assert line.log.getvalue() == "one\nthree\n"
 
 
 # What explains callbacks
