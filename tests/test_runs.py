@@ -57,7 +57,7 @@ def request(axes: Axes = AXES, baseline: str = "numpy_function") -> runs.Request
         (Axes(ops=("sinhh",)), "unknown op"),
         (Axes(variants=("natve",)), "unknown variant"),
         (Axes(directions=("sideways",)), "unknown direction"),
-        (Axes(modes=("node",)), "unknown mode"),
+        (Axes(modes=("inside",)), "unknown mode"),
         (Axes(dtypes=("int8",)), "unknown dtype"),
         (Axes(placements=("tpu",)), "unknown device"),
         (Axes(gradients=("magic",)), "unknown gradient mechanism"),
