@@ -36,9 +36,9 @@ FULL = Settings(
     seed=0,
     first_look=4,
     launches=24,
-    rounds=48,
+    rounds=120,
     block_seconds=0.0005,
-    group_seconds=0.6,
+    group_seconds=1.5,
     budget_seconds=None,
     case_timeout_seconds=120.0,
 )

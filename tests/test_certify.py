@@ -21,7 +21,7 @@ from pyopbench.files import CONTROLS, PATH_VARIABLE
 
 SMALL = Extent(
     settings=replace(runs.QUICK, launches=3, rounds=4),
-    trials=(Trial(("double",), (1,)), Trial(("double",), (1,))),
+    trials=(Trial(("double",), (1,), (0, 5), 20.0), Trial(("double",), (1,), (3, 10), 40.0)),
     decisions=("double",),
     decision_runs=2,
     decision_seconds=20.0,
@@ -32,7 +32,7 @@ OVERHEAD = {"overheads": [[2e-5, 2.001e-5]], "timer_seconds": 4e-8, "timer_error
 
 @pytest.fixture(autouse=True)
 def _fake_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [stored.case(name) for name in (*BASES, *controls(0), *controls(1))]
+    cases = [stored.case(name) for name in (*BASES, *controls((0, *INJECTED)))]
     environment = {key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty"}}
     plan = {"cases": list(dict.fromkeys(cases)), "skips": [], "environment": environment}
     plan["catalogue"] = stored.run(cases)["catalogue"]
@@ -51,8 +51,8 @@ def run(folder: Path, tell: Callable[[Stage], None] = lambda stage: None) -> Any
 def test_a_certificate_counts_every_pair_of_every_run_and_is_kept_twice(tmp_path: Path) -> None:
     told: list[str] = []
     made = run(tmp_path / "out", lambda stage: told.append(stage.what))
-    assert (made.identical.pairs, made.identical.equivalent, made.identical.ratio) == (6, 6, 1.0)
-    assert {pairs.percent: pairs.equivalent for pairs in made.injected} == {3: 2, 5: 2, 10: 2}
+    assert (made.identical.pairs, made.identical.equivalent, made.identical.ratio) == (3, 3, 1.0)
+    assert {pairs.percent: pairs.equivalent for pairs in made.injected} == {3: 3, 5: 3, 10: 3}
     assert made.effect == made.effect_90 == 0.0
     assert made.overheads == (Overhead(2e-5, 2.001e-5),)
     assert made.launches == (3, 3)
@@ -69,10 +69,10 @@ def test_a_certificate_counts_every_pair_of_every_run_and_is_kept_twice(tmp_path
 def test_runs_of_controls_are_kept_with_their_pairs_and_seeds(tmp_path: Path) -> None:
     run(tmp_path / "out")
     first, second = (store.read_run(tmp_path / "out" / f"controls-{n}")["settings"] for n in (1, 2))
-    assert first["pairs"] == controls(0)
-    assert second["pairs"] == controls(1)
+    assert first["pairs"] == controls((0, 5))
+    assert second["pairs"] == controls((3, 10))
     assert (first["seed"], second["seed"]) == (0, 1)
-    assert 0 < first["budget_seconds"] < SMALL.seconds
+    assert (first["budget_seconds"], second["budget_seconds"]) == (20.0, 40.0)
     decisions = store.read_run(tmp_path / "out" / "decisions-2")["settings"]
     assert "pairs" not in decisions
     assert decisions["budget_seconds"] == SMALL.decision_seconds
@@ -98,17 +98,25 @@ def test_workers_find_controls_only_while_controls_are_measured(
 def test_a_slow_machine_still_gets_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left over is never below zero, and two launches are made whatever the budget."""
     monkeypatch.setattr(sys.modules[__name__], "SMALL", replace(SMALL, seconds=0.0))
-    assert run(tmp_path / "out").identical.pairs == 6
+    assert run(tmp_path / "out").identical.pairs == 3
     assert store.read_run(tmp_path / "out" / "controls-1")["settings"]["budget_seconds"] == 1.0
 
 
-def test_every_base_is_slowed_by_every_percent_once_in_three_runs() -> None:
-    made = [name for number in range(3) for name in controls(number) if "slowed" in name]
-    assert len(made) == len(set(made)) == len(BASES) * len(INJECTED)
+def test_what_is_left_is_shared_as_the_budgets_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 60 s that both ask for there are 30 once planning and the repeated decisions are taken off, so each has half."""
+    spare = 2 * module.PLAN_SECONDS + 2 * (SMALL.decision_seconds + module.PLAN_SECONDS)
+    monkeypatch.setattr(sys.modules[__name__], "SMALL", replace(SMALL, seconds=spare + 30.0))
+    monkeypatch.setattr(module.time, "monotonic", lambda: 0.0)
+    work = module._Work(tmp_path, SMALL, (), spare + 30.0, lambda stage: None)
+    assert work.budget(0) == pytest.approx(10.0)
 
 
 @pytest.mark.parametrize(("extent", "pairs", "minutes"), [(FULL, 1_000, 25), (QUICK, 100, 5)])
 def test_enough_identical_pairs_are_planned(extent: Extent, pairs: int, minutes: int) -> None:
-    planned = sum(len(trial.ops) * len(trial.sizes) * len(BASES) * 3 for trial in extent.trials)
-    assert planned >= pairs
+    planned = {
+        percent: sum(len(t.ops) * len(t.sizes) * len(BASES) * 3 for t in extent.trials if percent in t.percents)
+        for percent in (0, *INJECTED)
+    }
+    assert planned[0] >= pairs
+    assert set(planned.values()) - {planned[0]} == {72 if extent is FULL else 18}
     assert extent.seconds <= minutes * 60

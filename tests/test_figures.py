@@ -56,7 +56,7 @@ def test_a_pair_that_one_launch_measured_has_no_verdict_to_count() -> None:
 
 
 def test_the_smallest_effect_is_half_the_corrected_interval() -> None:
-    """Three pairs alone have no usual spread, so that each has the t interval of its own five launches, too few to be trimmed."""
+    """Three pairs alone have no usual spread, so that each has the t interval of its own five, untrimmed launches."""
     curves = {"py_function_numpy": 1e-5, "native": 1e-5, "xla": 2e-5}
     judged = judge(run_of(Bench(curves, sizes=(10,), launches=5)))
     assert len(judged.verdicts) == 2
