@@ -103,7 +103,7 @@ def test_a_slow_machine_still_gets_a_budget(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_is_left_is_shared_as_the_budgets_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 60 s that both ask for there are 30 once planning and the repeated decisions are taken off, so each has half."""
+    """Both ask for 60 s, and 30 are left once planning and the repeated decisions are taken off: each has half."""
     spare = 2 * module.PLAN_SECONDS + 2 * (SMALL.decision_seconds + module.PLAN_SECONDS)
     monkeypatch.setattr(sys.modules[__name__], "SMALL", replace(SMALL, seconds=spare + 30.0))
     monkeypatch.setattr(module.time, "monotonic", lambda: 0.0)

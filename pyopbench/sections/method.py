@@ -10,6 +10,7 @@ import pandas as pd
 from pyopbench import slopes, text
 from pyopbench.sections import Block, Paragraph, Section, Table
 from pyopbench.sections._places import places_of, records
+from pyopbench.spending import Looks
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -45,11 +46,15 @@ def _judged(judgement: Judgement) -> Paragraph:
     if judgement.mix is not None:
         calls = [f"{text.number(weight)} of {text.size(size)}" for size, weight in sorted(judgement.mix.items())]
         mix = f"calls come in the mix that was given ({', '.join(calls)})"
+    looks = Looks.of(judgement.run.settings)
+    against = "what each is paired with" if judgement.run.settings.get("pairs") else judgement.baseline
     return Paragraph(
         "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
-        "launches, on logarithms; for ratios and gains the spread that few launches show is moved towards what is "
-        "usual among all comparisons of this report (Smyth 2004). "
-        f"{text.count(len(judgement.verdicts), 'verdict')} against {judgement.baseline} are corrected together (Holm), "
+        "launches, on logarithms, of a mean that from six launches on is trimmed at both ends (Yuen 1974), so that a "
+        "launch that went wrong weighs less; for ratios and gains the spread that few launches show is moved towards "
+        "what is usual among all comparisons of this report (Smyth 2004). "
+        f"{text.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), and for "
+        f"{text.count(looks.planned, 'look')} at the data (Bonferroni), "
         "which holds the chance of any false one among them to 5%. A variant is faster or slower only if it is shown "
         f"to differ by more than {effect}, equivalent only if it is shown to differ by "
         f"less, and unresolved otherwise. In the gain of a decision {mix}; its interval is corrected for the "
