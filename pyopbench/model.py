@@ -306,7 +306,8 @@ class Verdict:
     interval from launches. `p` is adjusted for all verdicts of the report and for the looks at its data; `outcome`
     follows from it and the minimum effect; `reason` says why an `unresolved` one is. `needed` is about how many
     launches in all would resolve it (None: unknown, or more than anybody waits for), and the number there are for one
-    that is resolved. Of the launches, `trimmed` at each end count in the ratio only as being there.
+    that is resolved; `fewest` is how few could, if luck has been bad so far. Of the launches, `trimmed` at each end
+    count in the ratio only as being there.
     """
 
     case: str
@@ -319,6 +320,7 @@ class Verdict:
     outcome: Outcome
     reason: str = ""
     needed: int | None = None
+    fewest: int | None = None
     trimmed: int = 0
 
 

@@ -35,6 +35,8 @@ DEGREES_PER_PAIR = 2.6
 """Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
 of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
 1.2 to 1.5 times as often as it should."""
+BAD_LUCK = 2.0
+"""Standard errors that a mean may have been unlucky by: it is further off in one case of forty."""
 UNIT = ["tool", "run", "launch"]
 """What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
 
@@ -142,13 +144,30 @@ class Estimate:
             A number of launches in all that does where one less does not; None if it is above `MOST_LAUNCHES` or
             there are fewer than two to judge the spread by.
         """
+        return self._launches(abs(self.mean - border), self.moderated, level) if self.n > 1 else None
+
+    def fewest_launches(self, border: float, level: float) -> int | None:
+        """Return how few launches could take the interval clear of `border`, if luck has been bad so far.
+
+        Few launches tell neither mean nor spread well, and what is given up for good is to be out of reach of more
+        than a guess. So the mean is taken `BAD_LUCK` standard errors further away from the border, and the spread for
+        no more than what is usual.
+
+        Returns:
+            As `launches_to_clear`; 2 for one launch, and none for no launch.
+        """
         if self.n < 2:
-            return None
-        spread, usual_degrees = self.moderated, self.degrees - self.own_degrees
+            return 2 if self.n else None
+        usual = math.sqrt(self.usual.variance) if self.usual.degrees else self.moderated
+        distance = abs(self.mean - border) + BAD_LUCK * self.standard_error
+        return self._launches(distance, min(self.moderated, usual), level)
+
+    def _launches(self, distance: float, spread: float, level: float) -> int | None:
+        usual_degrees = self.degrees - self.own_degrees
 
         def clears(n: int) -> bool:
             quantile = float(special.stdtrit(own_degrees(n) + usual_degrees, (1 + level) / 2))
-            return quantile * spread / math.sqrt(n) < abs(self.mean - border)
+            return quantile * spread / math.sqrt(n) < distance
 
         # Intervals shrink with launches, but for a step back where one more is trimmed: no matter, this is a forecast.
         launches = range(self.n, MOST_LAUNCHES + 1)

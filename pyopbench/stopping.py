@@ -10,7 +10,6 @@ from pyopbench import text
 from pyopbench.choice import Choice
 from pyopbench.comparison import rows_of
 from pyopbench.decide import Judgement, choose_over_mix
-from pyopbench.model import Verdict
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def look(judgement: Judgement, launches: int, most: int) -> Look:
     reachable = [
         verdict
         for verdict in unresolved
-        if _is_reachable(_needed(verdict), verdict.launches, more) and not failed & {verdict.case, verdict.baseline}
+        if _is_reachable(verdict.fewest, verdict.launches, more) and not failed & {verdict.case, verdict.baseline}
     ]
     compared = {case for verdict in reachable for case in (verdict.case, verdict.baseline)}
     return Look(
@@ -75,13 +74,9 @@ def look(judgement: Judgement, launches: int, most: int) -> Look:
     )
 
 
-def _needed(verdict: Verdict) -> int | None:
-    return 2 if verdict.launches == 1 else verdict.needed  # one launch gives no interval to tell by
-
-
-def _is_reachable(needed: int | None, made: int, more: int) -> bool:
-    """Would `more` launches bring the `made` ones to what is needed? At least one more is, of what is open."""
-    return needed is not None and max(needed - made, 1) <= more
+def _is_reachable(fewest: int | None, made: int, more: int) -> bool:
+    """Could `more` launches bring the `made` ones to the fewest that do? What is open needs at least one more."""
+    return fewest is not None and max(fewest - made, 1) <= more
 
 
 def _open_candidates(judgement: Judgement, failed: Collection[str], more: int) -> Iterator[str]:
@@ -110,8 +105,4 @@ def _open_labels(choice: Choice, more: int) -> set[str]:
     contests = [(gain, gain.log) for gain in choice.open]
     if choice.gain is not None:
         contests += [(gain, gain.against(choice.gain)) for gain in choice.rivals]
-    return {
-        gain.label
-        for gain, log in contests
-        if _is_reachable(2 if log.n == 1 else log.launches_to_clear(border, gain.level), log.n, more)
-    }
+    return {gain.label for gain, log in contests if _is_reachable(log.fewest_launches(border, gain.level), log.n, more)}

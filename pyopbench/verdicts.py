@@ -76,6 +76,7 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
         outcome=outcome,
         reason=_why_unresolved(estimate, yardstick) if outcome == "unresolved" else "",
         needed=_needed(estimate, yardstick) if outcome == "unresolved" else estimate.n,
+        fewest=_fewest(estimate, yardstick) if outcome == "unresolved" else estimate.n,
         trimmed=estimate.trimmed,
     )
 
@@ -91,6 +92,10 @@ def _outcome(estimate: Estimate, p: float, delta: float) -> Outcome:
 
 def _needed(estimate: Estimate, yardstick: Yardstick) -> int | None:
     return estimate.launches_to_clear(yardstick.border(estimate), yardstick.level)
+
+
+def _fewest(estimate: Estimate, yardstick: Yardstick) -> int | None:
+    return estimate.fewest_launches(yardstick.border(estimate), yardstick.level)
 
 
 def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> str:

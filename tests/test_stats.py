@@ -295,3 +295,23 @@ def test_blocks_that_took_no_longer_than_the_clock_are_left_out() -> None:
     kept = frame[frame["round"] > 0]
     assert stats.launch_logs(zero).equals(stats.launch_logs(kept))
     assert stats.block_logs(zero).equals(stats.block_logs(kept))
+
+
+def test_luck_may_have_been_bad_and_needs_fewer_launches_then() -> None:
+    """A mean on the border is given up only when two standard errors are not enough to leave it."""
+    on_border = stats.Estimate(math.log(1.03), 0.01, 4)
+    assert on_border.launches_to_clear(math.log(1.03), 0.999) is None
+    fewest = on_border.fewest_launches(math.log(1.03), 0.999)
+    assert fewest == stats.Estimate(math.log(1.03) + 0.01, 0.01, 4).launches_to_clear(math.log(1.03), 0.999)
+    assert stats.Estimate(math.log(1.03), 0.01, 100).fewest_launches(math.log(1.03), 0.999) > 100
+
+
+def test_a_spread_above_what_is_usual_may_be_bad_luck() -> None:
+    usual = stats.Spread(8.0, 0.01**2)
+    wild, calm = (stats.Estimate(0.1, deviation, 4, usual) for deviation in (0.03, 0.01))
+    found = wild.fewest_launches(0.03, 0.9999)
+    assert found is not None
+    assert found < wild.launches_to_clear(0.03, 0.9999)
+    assert stats.Estimate(0.1, 0.0, 0).fewest_launches(0.03, 0.95) is None
+    assert stats.Estimate(0.1, math.nan, 1).fewest_launches(0.03, 0.95) == 2
+    assert calm.fewest_launches(0.03, 0.9999) <= found
