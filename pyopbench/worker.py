@@ -122,8 +122,9 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request to measure the cases of one group, interleaved: their samples and failures."""
     cases = [Case.from_id(key) for key in request["cases"]]
     launch = int(request["launch"])
-    prepared, failures = _prepare_all(cases, request, emit)
     rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
+    # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
+    prepared, failures = _prepare_all([cases[place] for place in rng.permutation(len(cases))], request, emit)
     timer = measure_timer(time.perf_counter)
     blocks: Blocks = {}
     meter = Meter()

@@ -16,7 +16,7 @@ from pyopbench.files import PACKAGE, PATH_VARIABLE, find
 from pyopbench.measure import Settings, measure
 from pyopbench.model import MINIMUM_EFFECT, Axes, Case, Verdict
 
-SETTINGS: Settings = replace(runs.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.4, budget_seconds=None)
+SETTINGS: Settings = replace(runs.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.7, budget_seconds=None)
 """How a session measures, in one place."""
 
 SEEDS = (1, 2)
