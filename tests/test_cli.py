@@ -519,7 +519,8 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A run whose variants misbehave in every way, next to some that do not."""
     folder = tmp_path_factory.mktemp("misbehaved") / "run"
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
-    options = "--axis size=4 --direction forward,backward --baseline numpy_function --launches 2 --rounds 200 --no-parts"
+    axes = "--axis size=4 --direction forward,backward --baseline numpy_function --no-parts"
+    options = f"{axes} --launches 2 --rounds 200"  # long enough to be interrupted
     arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
     process = begin(PROGRAM, *arguments, "--out", folder)
     worker = newest_worker(folder)
