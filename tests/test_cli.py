@@ -472,7 +472,7 @@ def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         # A shell lets what it starts in the background ignore SIGINT, and these tests with it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no thread yet
     )
     assert process.stderr is not None
     for line in process.stderr:
