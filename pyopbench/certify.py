@@ -17,15 +17,15 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pyopbench import runs, store
+from pyopbench import judging, runs, store
+from pyopbench.answers import Verdict
 from pyopbench.certificate import FILE, KEY, Certificate, Overhead, path_for
-from pyopbench.decide import Judgement, judge
+from pyopbench.decide import Judgement
 from pyopbench.figures import count, moved, quantile, smallest_effects
 from pyopbench.files import CONTROLS, PATH_VARIABLE
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings, measure
-from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Case, Verdict
-from pyopbench.readers import read_runs
+from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Case
 
 BASES = ("native", "numpy_function", "py_function_numpy")
 INJECTED = (3, 5, 10)
@@ -217,15 +217,15 @@ def _run(work: _Work, name: str, request: runs.Request) -> Judgement:
     folder = work.folder / name
     work.tell(work.stage(f"{name}: planning"))
     runs.begin(folder, request)
-    judging, most = runs.Judging(BASELINE, MINIMUM_EFFECT), request.settings.launches
+    how, most = judging.Judging(BASELINE, MINIMUM_EFFECT), request.settings.launches
     measure(
         folder,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: launch {step.launch + 1}")),
-        lambda launches: runs.look(folder, judging, launches, most).open,
+        lambda launches: judging.look(folder, how, launches, most).open,
     )
     runs.require_measured(folder)
-    return judge(read_runs([folder]), BASELINE, MINIMUM_EFFECT)
+    return judging.judge([folder], how)
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:

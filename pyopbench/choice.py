@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pyopbench import stats
+from pyopbench.answers import Action
 from pyopbench.mix import Floats, Mix
-from pyopbench.model import Action
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
 from pyopbench.stats import Estimate

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 import pyopbench
-from pyopbench import runs, text
+from pyopbench import judging, runs, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_certify import certify
 from pyopbench.cli_list import list_, verify
@@ -155,7 +155,7 @@ def _refuse_with_resume(context: typer.Context) -> None:
         )
 
 
-def _measure(folder: Path, options: runs.Judging) -> Ended | None:
+def _measure(folder: Path, options: judging.Judging) -> Ended | None:
     """Measure and return how it ended; None if no worker could be started any more."""
     settings = runs.settings_of(folder)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
@@ -178,8 +178,8 @@ def _measure(folder: Path, options: runs.Judging) -> Ended | None:
     return ended
 
 
-def _look(folder: Path, options: runs.Judging, most: int, launches: int) -> frozenset[str]:
-    found = runs.look(folder, options, launches, most)
+def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:
+    found = judging.look(folder, options, launches, most)
     goes_on = f"{text.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
     err.print(f"{found.sentence}; {goes_on}")
     return found.open
@@ -230,13 +230,13 @@ def report(
 
 
 def _report(
-    folders: list[Path], folder: Path, options: runs.Judging, *, as_json: bool = False, ended: Ended | None = None
+    folders: list[Path], folder: Path, options: judging.Judging, *, as_json: bool = False, ended: Ended | None = None
 ) -> int:
     from pyopbench import stopping
     from pyopbench.report import terminal_tables
 
     with err.status("judging"):
-        judgement = runs.report(folders, folder, options)
+        judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
         err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
     if as_json:

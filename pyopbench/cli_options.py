@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyopbench import runs
+from pyopbench import judging, runs
 from pyopbench.arguments import apply_axes, split_some
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
@@ -59,7 +59,7 @@ def read_axes(
     return axes
 
 
-def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> runs.Judging:
+def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> judging.Judging:
     """Return how to judge, with the mix read from its file."""
     if not 0 < minimum_effect < 1:
         raise BadInput(
@@ -69,7 +69,7 @@ def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> runs
             next_step="for example --min-effect 0.03 for 3%",
         )
     if mix is None:
-        return runs.Judging(baseline, minimum_effect)
+        return judging.Judging(baseline, minimum_effect)
     from pyopbench.mix import read_mix
 
-    return runs.Judging(baseline, minimum_effect, read_mix(mix))
+    return judging.Judging(baseline, minimum_effect, read_mix(mix))

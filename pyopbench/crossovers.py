@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 from pyopbench import stats
+from pyopbench.answers import Course, Crossover
 from pyopbench.choice import Candidate, Rules
 from pyopbench.mix import Floats
-from pyopbench.model import Course, Crossover
 from pyopbench.spread import UNKNOWN, Spread
 from pyopbench.stats import Estimate
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench import stats
+from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
 from pyopbench.comparison import Comparison, compare, settings_of
 from pyopbench.crossovers import course_of, crossovers
@@ -19,7 +20,7 @@ from pyopbench.errors import BadInput
 from pyopbench.flips import flips
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.mix import Mix, calls_mix, even_mix
-from pyopbench.model import BASELINE, MINIMUM_EFFECT, Decision, SizeRange, Verdict
+from pyopbench.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.reasons import reason_of
 from pyopbench.spending import Looks
 from pyopbench.split import Split, splits_of

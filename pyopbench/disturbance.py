@@ -22,7 +22,7 @@ from pyopbench.spread import UNKNOWN, Spread
 from pyopbench.stats import Estimate
 
 if TYPE_CHECKING:
-    from pyopbench.model import Verdict
+    from pyopbench.answers import Verdict
     from pyopbench.readers import Run
 
 Whole: TypeAlias = npt.NDArray[np.int64]

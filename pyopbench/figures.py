@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from scipy import special
 
 from pyopbench import stats
+from pyopbench.answers import Verdict
 from pyopbench.certificate import Moved, Pairs
 from pyopbench.decide import Judgement
 from pyopbench.latencies import checked_frame
-from pyopbench.model import Verdict
 from pyopbench.spending import Looks
 from pyopbench.stats import Estimate
 from pyopbench.verdicts import Yardstick

@@ -1,7 +1,7 @@
 """The nouns of pyopbench. Plain data; nothing here imports TensorFlow, pandas or anything that measures.
 
 `Op`, `Variant` and `Gradient` belong to the measuring half (they hold callables); `Axes`, `Case` and `Failure` are
-plain data that both halves exchange, through JSON; `Verdict` and `Decision` are what the judging half makes of it.
+plain data that both halves exchange, through JSON. What the judging half makes of it is in `answers.py`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,6 @@ MECHANISMS = ("autodiff", "tape", "custom_gradient", "override_map", "override_m
 
 Body: TypeAlias = Callable[..., Any]
 GradientBody: TypeAlias = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
-Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
-Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -296,119 +294,3 @@ class Failure:
     status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A variant against the baseline in one group and direction.
-
-    `ratio` is seconds of the case over seconds of the baseline (below 1 is faster); `low` and `high` are its 95%
-    interval from launches. `p` is adjusted for all verdicts of the report and for the looks at its data; `outcome`
-    follows from it and the minimum effect; `reason` says why an `unresolved` one is. `needed` is about how many
-    launches in all would resolve it (None: unknown, or more than anybody waits for), and the number there are for one
-    that is resolved; `fewest` is how few could, if luck has been bad so far. Of the launches, `trimmed` at each end
-    count in the ratio only as being there.
-    """
-
-    case: str
-    baseline: str
-    ratio: float
-    low: float
-    high: float
-    launches: int
-    p: float
-    outcome: Outcome
-    reason: str = ""
-    needed: int | None = None
-    fewest: int | None = None
-    trimmed: int = 0
-
-
-@dataclass(frozen=True)
-class SizeRange:
-    """The answer for sizes from `low` to `high` (both measured sizes, inclusive)."""
-
-    low: int
-    high: int
-    answer: str
-    gain: float
-    gain_low: float
-
-
-@dataclass(frozen=True)
-class Crossover:
-    """`before` is faster below `size`, `after` above; interpolated between two measured sizes, log-log.
-
-    From `low` to `high` no difference is clear: the interval of the ratio, at 95%, holds 1 there. None is an open end:
-    no smaller, or no larger, measured size is clear.
-    """
-
-    before: str
-    after: str
-    size: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Course:
-    """How a candidate stands to the callback of today along the sizes of one setting.
-
-    Attributes:
-        label: the candidate.
-        answer: `crosses` if it is clearly faster at some size and clearly slower at another; `faster` or `slower` if
-            every clear difference is that; `unclear` if there is none.
-        sizes: measured sizes at which the two were compared, ascending.
-        clear: those of them at which the difference is clear and above the minimum effect.
-        crossovers: where the two change places; one with an open end may not be there at all.
-    """
-
-    label: str
-    answer: Literal["crosses", "faster", "slower", "unclear"]
-    sizes: tuple[int, ...]
-    clear: tuple[int, ...]
-    crossovers: tuple[Crossover, ...] = ()
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What to do with one op, for one use.
-
-    Attributes:
-        op: the op.
-        use: `inference` (forward) or `training` (forward and backward).
-        mode, dtype, placement: where it holds.
-        baseline: label of the callback of today (`variant` or `variant+gradient`).
-        action: `keep`, `switch` (to another callback), `port` or `undecided`.
-        choice: label of the variant to go to; None for keep and undecided.
-        gain: seconds today over seconds afterwards, over the mix of sizes; of the best candidate if undecided;
-            None if there is no candidate at all.
-        gain_low, gain_high: its interval at 95%, corrected for the number of candidates.
-        reason: in words.
-        ranges: answers by size, where they differ from one another; else one range.
-        crossovers: where the fastest variant changes.
-        courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
-        flips: what evidence would change the decision, in words.
-    """
-
-    op: str
-    use: Literal["inference", "training"]
-    mode: str
-    dtype: str
-    placement: str
-    baseline: str
-    action: Action
-    choice: str | None
-    gain: float | None
-    gain_low: float | None
-    gain_high: float | None
-    reason: str
-    ranges: tuple[SizeRange, ...] = ()
-    crossovers: tuple[Crossover, ...] = ()
-    flips: tuple[str, ...] = ()
-    courses: tuple[Course, ...] = ()
-
-    @property
-    def answer(self) -> str:
-        """`keep`, `undecided`, `port to native` or `switch to numpy_function`."""
-        return self.action if self.choice is None else f"{self.action} to {self.choice}"

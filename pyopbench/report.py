@@ -8,8 +8,8 @@ programs. Its keys:
     baseline        variant that stands for the callback of today
     minimum_effect  relative difference that is worth acting on
     mix             size -> how often it is called; null if none was given
-    decisions       fields of `model.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
-    verdicts        fields of `model.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
+    decisions       fields of `answers.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
+    verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     failures        fields of `model.Failure`
     warnings        what a reader should know about the files
@@ -45,9 +45,9 @@ from pyopbench.sections.holes import grouped
 from pyopbench.store import write_atomically
 
 if TYPE_CHECKING:
+    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
     from pyopbench.disturbance import Disturbance
-    from pyopbench.model import Decision
 
 SCHEMA = 1
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,4 +1,4 @@
-"""Begins, continues and judges a run: the path from a request to a folder with samples and a report."""
+"""Begins and continues a run: the path from a request to a folder with samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyopbench
 from pyopbench import certificate, store
@@ -17,10 +17,6 @@ from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
 from pyopbench.model import DIRECTIONS, DTYPES, FLOOR_SUFFIX, MECHANISMS, MODES, PLACEMENTS, Axes, Case
-
-if TYPE_CHECKING:
-    from pyopbench.decide import Judgement
-    from pyopbench.stopping import Look
 
 QUICK = Settings(
     seed=0,
@@ -266,45 +262,3 @@ def baseline_of(folder: Path) -> str:
 def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     """Return each reason with the number of cases that it stands for, the most frequent first."""
     return Counter(str(skip["reason"]) for skip in skips).most_common()
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How to judge: the baseline, the smallest difference that counts, and how often each size is called."""
-
-    baseline: str
-    minimum_effect: float
-    mix: Mapping[int, float] | None = None
-
-
-def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
-    """Judge what a run has measured in so many launches, of at most so many, to see what is left open."""
-    from pyopbench import stopping
-
-    return stopping.look(_judge([folder], judging), launches, most)
-
-
-def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
-    """Judge stored results and write the report.
-
-    Args:
-        folders: the results.
-        folder: where the report goes.
-        judging: how to judge.
-
-    Raises:
-        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
-    """
-    from pyopbench.report import write
-
-    judgement = _judge(folders, judging)
-    write(judgement, folder)
-    return judgement
-
-
-def _judge(folders: Sequence[Path], judging: Judging) -> Judgement:
-    # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
-    from pyopbench.decide import judge
-    from pyopbench.readers import read_runs
-
-    return judge(read_runs(folders), judging.baseline, judging.minimum_effect, judging.mix)

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from frames import Bench, run_of
+from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
-from pyopbench.model import Case, Crossover, Decision, Failure, SizeRange
+from pyopbench.model import Case, Failure
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.model import Verdict
+from pyopbench.answers import Verdict
 from pyopbench.spending import Looks, look_schedule
 from pyopbench.verdicts import verdicts_of
 

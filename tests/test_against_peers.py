@@ -23,8 +23,8 @@ from peers import asv, own, pyperf, pytest_benchmark, table
 from peers.cases import cases, environment_of, handed_over
 from peers.figures import Moments, Pair, Row, Stated, ratio_of_means, ratio_of_stated
 from peers.processes import PeerFailed, Task, call
+from pyopbench.answers import Verdict
 from pyopbench.errors import BadInput
-from pyopbench.model import Verdict
 
 SAMPLES = Path(__file__).parent / "peer_samples"
 SINH = "sinh/native/none/forward/call/float32/1/cpu"

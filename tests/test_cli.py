@@ -20,7 +20,7 @@ import pytest
 
 import pyopbench
 import stored
-from pyopbench import cli, cli_output, launch, runs, store
+from pyopbench import cli, cli_output, judging, launch, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -646,7 +646,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
 
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    cli._measure(folder, runs.Judging("well", 0.03))
+    cli._measure(folder, judging.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
 

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from frames import Bench, Curve, run_of
+from pyopbench.answers import Decision
 from pyopbench.decide import Judgement, judge
 from pyopbench.errors import BadInput
-from pyopbench.model import Case, Decision, Failure
+from pyopbench.model import Case, Failure
 
 TODAY = "py_function_numpy"
 

@@ -1,4 +1,4 @@
-"""The nouns: ids of cases and their groups, dtypes of outputs, answers of decisions."""
+"""The nouns: ids of cases and their groups, dtypes of outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyopbench.errors import BadInput
-from pyopbench.model import DIRECTIONS, DTYPES, MODES, Case, Decision, Op
+from pyopbench.model import DIRECTIONS, DTYPES, MODES, Case, Op
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1)
 cases = st.builds(
@@ -111,20 +111,3 @@ def test_outputs_of_the_dtype_of_the_case_take_it() -> None:
 
 def test_a_gradient_flows_through_floating_outputs_only() -> None:
     assert op("int64", "dtype", "bool", "float32").floating_outputs == (1, 3)
-
-
-def decision(action: str, choice: str | None) -> Decision:
-    return Decision("sinh", "inference", "call", "float32", "cpu", "today", action, choice, None, None, None, "")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("action", "choice", "answer"),
-    [
-        ("keep", None, "keep"),
-        ("undecided", None, "undecided"),
-        ("port", "native", "port to native"),
-        ("switch", "numpy_function", "switch to numpy_function"),
-    ],
-)
-def test_an_answer_reads_as_a_sentence(action: str, choice: str | None, answer: str) -> None:
-    assert decision(action, choice).answer == answer

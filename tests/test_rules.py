@@ -40,6 +40,7 @@ MEASURING = (
     "worker",
 )
 JUDGING = (
+    "answers",
     "schema",
     "certificate",
     "store",
@@ -68,6 +69,7 @@ JUDGING = (
     "sections",
     "markdown",
     "report",
+    "judging",
     "launch",
     "pace",
     "measure",

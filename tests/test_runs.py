@@ -1,4 +1,4 @@
-"""A run is refused before any work where it can be, and otherwise planned, recorded and judged."""
+"""A run is refused before any work where it can be, and otherwise planned and recorded."""
 
 from __future__ import annotations
 
@@ -153,18 +153,6 @@ def test_a_run_from_before_there_were_looks_is_continued_without_any(tmp_path: P
     assert runs.settings_of(folder).first_look == 6
 
 
-def test_a_look_judges_what_is_stored(tmp_path: Path) -> None:
-    """Of two launches that agree to the last digit nothing is left open; of one everything is."""
-    lines = [stored.launch_line(0), stored.group_line(0, CASES, seconds=1.0)]
-    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
-    judging = runs.Judging("numpy_function", 0.05)
-    assert runs.look(folder, judging, 1, 3).open == frozenset(CASES)
-    for line in (stored.launch_line(1), stored.group_line(1, CASES, seconds=1.0)):
-        store.append(folder, line)
-    seen = runs.look(folder, judging, 2, 3)
-    assert (seen.open, seen.resolved, seen.verdicts) == (frozenset(), 1, 1)
-
-
 def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
     with pytest.raises(BadInput, match="leave no case") as caught:
@@ -218,18 +206,6 @@ def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[
 def test_reasons_are_counted_the_most_frequent_first() -> None:
     skips = [{"reason": reason} for reason in ("a", "b", "b")]
     assert runs.count_reasons(skips) == [("b", 2), ("a", 1)]
-
-
-def test_a_report_is_written_and_its_judgement_returned(tmp_path: Path) -> None:
-    lines = [
-        line
-        for launch in range(3)
-        for line in (stored.launch_line(launch), stored.group_line(launch, CASES, seconds=1.0))
-    ]
-    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
-    judgement = runs.report([folder], tmp_path / "out", runs.Judging("numpy_function", 0.05, {1: 2.0}))
-    assert (judgement.baseline, judgement.minimum_effect, judgement.mix) == ("numpy_function", 0.05, {1: 2.0})
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "report.md", "decisions.json"}
 
 
 def test_quick_is_quicker_than_full() -> None:

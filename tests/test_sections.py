@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, plain
 from pyopbench import sections, text
+from pyopbench.answers import Course, Crossover
 from pyopbench.certificate import Pairs
-from pyopbench.model import Case, Course, Crossover
+from pyopbench.model import Case
 from pyopbench.sections import (
     Bullets,
     Cell,

@@ -11,8 +11,8 @@ import pytest
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench import stats
+from pyopbench.answers import Verdict
 from pyopbench.latencies import baseline_of, measured_cases
-from pyopbench.model import Verdict
 from pyopbench.spending import Looks
 from pyopbench.verdicts import verdicts_of
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
-from pyopbench import runs
+from pyopbench import judging, runs
+from pyopbench.answers import Verdict
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find
 from pyopbench.measure import Settings, measure
-from pyopbench.model import MINIMUM_EFFECT, Axes, Case, Verdict
+from pyopbench.model import MINIMUM_EFFECT, Axes, Case
 
 SETTINGS: Settings = replace(runs.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.7, budget_seconds=None)
 """How a session measures, in one place."""
@@ -102,8 +103,8 @@ def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
     runs.begin(folder, _request(cases, settings))
-    judging = runs.Judging(cases[0].variant, MINIMUM_EFFECT)
-    measure(folder, settings, lambda step: None, lambda made: runs.look(folder, judging, made, settings.launches).open)
+    how = _how(cases)
+    measure(folder, settings, lambda step: None, lambda made: judging.look(folder, how, made, settings.launches).open)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 
@@ -120,12 +121,13 @@ def _request(cases: Sequence[Case], settings: Settings) -> runs.Request:
     return runs.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
 
 
+def _how(cases: Sequence[Case]) -> judging.Judging:
+    return judging.Judging(cases[0].variant, MINIMUM_EFFECT)
+
+
 def judged(folder: Path, cases: Sequence[Case]) -> tuple[dict[str, Verdict], dict[str, Stated]]:
     """Return the verdict on each case's twin, and the latency of each case, by id of the case."""
-    from pyopbench.decide import judge
-    from pyopbench.readers import read_runs
-
-    judgement = judge(read_runs([folder]), cases[0].variant, MINIMUM_EFFECT)
+    judgement = judging.judge([folder], _how(cases))
     table = judgement.latencies.set_index("case")
     stated = {case: Stated(row.seconds, row.low, row.high) for case, row in table.iterrows()}
     return {verdict.baseline: verdict for verdict in judgement.verdicts}, stated

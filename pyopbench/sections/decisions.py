@@ -11,8 +11,8 @@ from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, 
 from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
 
 if TYPE_CHECKING:
+    from pyopbench.answers import Crossover, Decision
     from pyopbench.decide import Judgement
-    from pyopbench.model import Crossover, Decision
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 

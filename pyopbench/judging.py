@@ -1,0 +1,59 @@
+"""From stored results to what they say: a look while a run goes on, or its report. Imports what is heavy when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+    from pyopbench.stopping import Look
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How to judge: the baseline, the smallest difference that counts, and how often each size is called."""
+
+    baseline: str
+    minimum_effect: float
+    mix: Mapping[int, float] | None = None
+
+
+def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
+    """Judge what a run has measured in so many launches, of at most so many, to see what is left open."""
+    from pyopbench import stopping
+
+    return stopping.look(judge([folder], judging), launches, most)
+
+
+def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
+    """Judge stored results and write the report.
+
+    Args:
+        folders: the results.
+        folder: where the report goes.
+        judging: how to judge.
+
+    Raises:
+        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
+    """
+    from pyopbench.report import write
+
+    judgement = judge(folders, judging)
+    write(judgement, folder)
+    return judgement
+
+
+def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
+    """Judge stored results, of several runs as one.
+
+    Raises:
+        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
+    """
+    # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
+    from pyopbench import decide
+    from pyopbench.readers import read_runs
+
+    return decide.judge(read_runs(folders), judging.baseline, judging.minimum_effect, judging.mix)
