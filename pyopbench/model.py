@@ -256,7 +256,7 @@ class Variant:
         speculative: True for a port that is tried without anybody having written it for the op (XLA of the TF body,
             NumPy rebound): where it fails or differs it is `unsupported` with that reason, not an error.
         op: for a part that is no body of the case's op, the op that it is measured with instead, at its smallest size.
-        stretch: how much longer each timed call lasts than the op takes, as a share (0.05 is 5%), by waiting; for
+        stretch: how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by waiting; for
             controls, which measure what pyopbench finds.
         unsupported: `(op, case) -> reason` why this combination cannot be, or None.
     """

@@ -42,7 +42,7 @@ from pyopbench.model import NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Varian
 from pyopbench.noise import Meter
 from pyopbench.overhead import DURATIONS, known_seconds, waiting
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
-from pyopbench.prepare import Prepared, prepare_all, timed_segments
+from pyopbench.prepare import Prepared, prepare_all
 from pyopbench.sampling import (
     Block,
     Calibration,
@@ -56,6 +56,7 @@ from pyopbench.sampling import (
     rounds_within,
     sample_rounds,
 )
+from pyopbench.segments import timed_segments
 
 Emit = Callable[[Mapping[str, Any]], None]
 Blocks: TypeAlias = dict[str, dict[int, list[Block]]]
@@ -204,7 +205,7 @@ def _sample(
         return found
 
     def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
-        return tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer)))
+        return tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, flat[name][1].stretch)))
 
     calibrations = {name: calibrated(name) for name in runners}
     round_seconds = sum(calibration.seconds for calibration in calibrations.values())

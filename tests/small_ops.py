@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from pyopbench import differences, prepare, reference
+from pyopbench.catalogue import load_variant
+from pyopbench.errors import WrongResult
 from pyopbench.model import Case, Op
+
+Put = Callable[..., None]
 
 SIZE = 3
 
@@ -85,3 +92,29 @@ def case_of(variant: str, gradient: str = "none", mode: str = "call", **changes:
     """Return a float64 case of an op named `made`: forward without a gradient, else backward."""
     direction = "forward" if gradient == "none" else "backward"
     return replace(Case("made", variant, gradient, direction, mode, "float64", SIZE), **changes)
+
+
+def square_with_gradient(gradient: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return x**2 in TensorFlow ops, with `(x, dy) -> dx` as its gradient."""
+
+    @tf.custom_gradient
+    def body(x: Any) -> Any:
+        return tf.square(x), lambda dy: gradient(x, dy)
+
+    return body
+
+
+def put_in_place(monkeypatch: pytest.MonkeyPatch, op: Op, **variant_changes: Any) -> None:
+    """Have an op, and changed variants, prepared in place of what is loaded by name."""
+    reference.reference_of.cache_clear()
+    differences._checked_differences.clear()
+    for module in (prepare, reference):
+        monkeypatch.setattr(module, "load_op", lambda name: op)
+    monkeypatch.setattr(prepare, "load_variant", lambda name: replace(load_variant(name), **variant_changes))
+
+
+def refusal(case: Case, **options: Any) -> str:
+    """Return in what words a case is refused."""
+    with pytest.raises(WrongResult) as raised:
+        prepare.prepare(case, **options)
+    return raised.value.what

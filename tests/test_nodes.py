@@ -12,13 +12,12 @@ import pytest
 import tensorflow as tf
 
 from pyopbench import nodes
-from pyopbench import prepare as module
 from pyopbench.callbacks import CALLBACK_GRADIENTS
 from pyopbench.catalogue import load_variant
 from pyopbench.errors import PyopbenchError, WrongResult
 from pyopbench.model import Op
 from pyopbench.prepare import prepare, prepare_all
-from small_ops import case_of, power, square
+from small_ops import case_of, power, put_in_place, square
 
 X = np.array([1.0, 1.5, 2.0])
 CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "py_function_numpy")
@@ -33,8 +32,7 @@ def _grappler_as_before() -> Iterator[None]:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Op:
     op = power()
-    monkeypatch.setattr(module, "load_op", lambda name: op)
-    module._reference.cache_clear()
+    put_in_place(monkeypatch, op)
     return op
 
 
@@ -126,8 +124,7 @@ def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
 
 def test_what_is_wrong_is_wrong_in_a_graph_of_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     op = square(tensor=lambda x: x * x * 1.01)
-    monkeypatch.setattr(module, "load_op", lambda name: op)
-    module._reference.cache_clear()
+    put_in_place(monkeypatch, op)
     with pytest.raises(WrongResult, match="output 0 differs"):
         prepare_all(case_of("native", mode="node"))
 

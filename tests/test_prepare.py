@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench import prepare as module
-from pyopbench.catalogue import load_variant, make_inputs
+from pyopbench.catalogue import make_inputs
+from pyopbench.checks import Checked
 from pyopbench.errors import Unsupported, WrongResult
-from pyopbench.model import Case, Op
+from pyopbench.model import Op
 from pyopbench.prepare import Prepared, prepare
-from small_ops import SIZE, case_of, power, square
-
-Put = Callable[..., None]
+from pyopbench.segments import TIMED_SEGMENTS
+from small_ops import SIZE, Put, case_of, power, put_in_place, refusal, square, square_with_gradient
 
 
 @pytest.fixture
-def put(monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
-    """Return a function that puts an op, and changed variants, in place of what is loaded by name."""
-
-    def put(op: Op, **variant_changes: Any) -> None:
-        module._reference.cache_clear()
-        module._checked_differences.clear()
-        monkeypatch.setattr(module, "load_op", lambda name: op)
-        monkeypatch.setattr(module, "load_variant", lambda name: replace(load_variant(name), **variant_changes))
-
-    yield put
-    module._reference.cache_clear()
-    module._checked_differences.clear()
-
-
-def refusal(case: Case, **options: Any) -> str:
-    with pytest.raises(WrongResult) as raised:
-        prepare(case, **options)
-    return raised.value.what
+def put(monkeypatch: pytest.MonkeyPatch) -> Put:
+    return partial(put_in_place, monkeypatch)
 
 
 def inputs_of(op: Op, dtype: str = "float64") -> tuple[Any, ...]:
     return make_inputs(op, SIZE, dtype)
-
-
-def square_with_gradient(gradient: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return x**2 in TensorFlow ops, with `(x, dy) -> dx` as its gradient."""
-
-    @tf.custom_gradient
-    def body(x: Any) -> Any:
-        return tf.square(x), lambda dy: gradient(x, dy)
-
-    return body
 
 
 NATIVE = case_of("native", "autodiff")
@@ -121,14 +95,14 @@ def backward_weights(prepared: Prepared, x: Any) -> Any:
 
 def test_the_segments_that_count_are_those_of_the_direction(put: Put) -> None:
     put(square())
-    timed = {direction: prepare(replace(NATIVE, direction=direction)).timed for direction in module.TIMED_SEGMENTS}
+    timed = {direction: prepare(replace(NATIVE, direction=direction)).timed for direction in TIMED_SEGMENTS}
     assert timed == {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 
 
 def test_a_prepared_case_called_calls_its_segments_in_order() -> None:
     called: list[int] = []
     segments = (lambda: called.append(0), lambda: called.append(1))
-    Prepared(NATIVE, segments, module.Checked(0.0))()
+    Prepared(NATIVE, segments, Checked(0.0))()
     assert called == [0, 1]
 
 
@@ -254,78 +228,6 @@ def test_what_a_body_raises_comes_through(put: Put) -> None:
         prepare(FORWARD)
 
 
-# Finite differences
-
-
-def gradient_of_a_mistake(inputs: Any, outputs: Any, output_gradients: Any) -> Any:
-    return (3 * inputs[0] * output_gradients[0],)
-
-
-def test_finite_differences_catch_a_gradient_that_is_wrong_everywhere_alike(put: Put) -> None:
-    """Variant and reference agree, so that nothing else would."""
-    put(square(numpy_gradient=gradient_of_a_mistake, tensor_gradient=gradient_of_a_mistake))
-    case = case_of("numpy_function", "custom_gradient")
-    assert prepare(case).checked.gradient == 0
-    assert refusal(case, finite_differences=True).startswith("gradient of input 0 against finite differences differs")
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(
-    ("variant", "gradient"),
-    [("native", "autodiff"), ("py_function", "tape"), ("py_function_numpy", "custom_gradient")],
-)
-def test_finite_differences_pass_what_is_right(put: Put, variant: str, gradient: str, dtype: str) -> None:
-    """`py_function_numpy` too, whose custom gradient tf.test.compute_gradient breaks by its persistent tape."""
-    put(square())
-    checked = prepare(case_of(variant, gradient, dtype=dtype), finite_differences=True).checked
-    assert checked.finite_difference is not None
-    assert checked.finite_difference <= module.DIFFERENCE_TOLERANCE[dtype]
-
-
-def test_finite_differences_are_taken_at_a_small_size(put: Put) -> None:
-    """At the smallest of at least four elements, whatever the size of the case."""
-    drawn = []
-
-    def draw(size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
-        drawn.append(size)
-        return (rng.uniform(1.0, 2.0, size).astype(dtype),)
-
-    put(square(make_inputs=draw, sizes=(1, 3, 6, 1000)))
-    prepare(replace(NATIVE, size=1000), finite_differences=True)
-    assert drawn == [1000, 6]
-    put(square(make_inputs=draw, sizes=(1, 2)))
-    prepare(replace(NATIVE, size=1), finite_differences=True)
-    assert drawn == [1000, 6, 1, 2]
-
-
-def test_finite_differences_are_taken_once_for_all_sizes_unless_they_failed(put: Put) -> None:
-    calls = []
-
-    def counted(x: Any) -> Any:
-        calls.append(tuple(x.shape))
-        return tf.square(x)
-
-    put(square(tensor=counted))
-    eager = replace(NATIVE, mode="eager")
-    first = prepare(eager, finite_differences=True).checked.finite_difference
-    taken = len(calls)
-    assert prepare(replace(eager, size=SIZE + 1), finite_differences=True).checked.finite_difference == first
-    assert len(calls) - taken < taken, "the second size evaluated the op at every moved point again"
-    put(square(numpy_gradient=gradient_of_a_mistake, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
-    for size in (SIZE, SIZE + 1):
-        assert "against finite differences" in refusal(replace(NATIVE, size=size), finite_differences=True)
-
-
-def test_without_a_reference_gradient_finite_differences_are_taken_anyway(put: Put) -> None:
-    """Nothing unchecked is timed."""
-    put(square(numpy_gradient=None))
-    checked = prepare(NATIVE).checked
-    assert checked.gradient is None
-    assert checked.finite_difference is not None
-    put(square(numpy_gradient=None, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
-    assert "against finite differences" in refusal(NATIVE)
-
-
 # Bodies that write to what they are given
 
 
@@ -427,47 +329,8 @@ def test_a_call_on_the_cpu_returns_when_its_work_is_done() -> None:
         assert len(finished) == calls
 
 
-@dataclass
-class FakeClock:
-    """Stands still but for what is waited and what a reading costs."""
-
-    now: float = 0.0
-    reading: float = 2.0**-20
-
-    def __call__(self) -> float:
-        self.now += self.reading
-        return self.now
-
-
-@pytest.mark.parametrize("share", [0.03, 0.05, 0.10])
-def test_a_stretched_call_lasts_longer_by_its_share_however_long_it_takes(share: float) -> None:
-    clock = FakeClock()
-    durations = iter([1.0, 2.0, 1.0])
-
-    def call() -> str:
-        clock.now += next(durations)
-        return "result"
-
-    slowed = module.stretched(call, share, clock)
-    for seconds in (1.0, 2.0, 1.0):
-        start = clock.now
-        assert slowed() == "result"
-        assert clock.now - start == pytest.approx(seconds * (1 + share), abs=4 * clock.reading)
-
-
-def test_only_variants_that_ask_for_it_are_stretched_and_every_segment_of_them(
-    put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[float] = []
-
-    def record(call: Callable[[], Any], share: float) -> Callable[[], Any]:
-        asked.append(share)
-        return call
-
-    monkeypatch.setattr(module, "stretched", record)
+def test_only_variants_that_ask_for_it_are_stretched(put: Put) -> None:
     put(square())
-    prepare(NATIVE)
-    assert asked == []
+    assert prepare(NATIVE).stretch == 0.0
     put(square(), stretch=0.05)
-    prepare(NATIVE)
-    assert asked == [0.05, 0.05]
+    assert prepare(NATIVE).stretch == 0.05

@@ -85,6 +85,19 @@ def test_a_block_of_two_segments_gives_each_its_own_seconds(calls: int) -> None:
     assert log == ["forward", "backward"] * calls
 
 
+@pytest.mark.parametrize("share", [0.03, 0.05, 0.10])
+def test_a_stretched_block_lasts_longer_by_its_share_in_every_segment(share: float) -> None:
+    """It waits when all calls are done, and not after each: no call runs otherwise than its twin's."""
+    clock, ends = FakeClock(), list[float]()
+    calls = [clock.costing(2.0**-10), clock.costing(2.0**-12)]
+    segments = [lambda: (calls[0](), ends.append(clock.now)), calls[1]]
+    found = measure_block(segments, 7, clock, TIMER, share)
+    assert found == pytest.approx((7 * 2.0**-10 * (1 + share), 7 * 2.0**-12 * (1 + share)), abs=2 * READING)
+    assert np.diff(ends) == pytest.approx(2.0**-10 + 2.0**-12, abs=4 * READING)
+    (alone,) = measure_block(segments[1:], 7, clock, TIMER, share)
+    assert alone == pytest.approx(7 * 2.0**-12 * (1 + share), abs=2 * READING)
+
+
 def test_what_costs_less_than_the_timer_costs_nothing() -> None:
     """Never a negative time: the timer was measured slower than it is now."""
     clock, slow = FakeClock(), Timer(1.0, 0.0)

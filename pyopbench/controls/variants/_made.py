@@ -14,7 +14,7 @@ def twin(base: str) -> Variant:
 
 
 def slowed(base: str, percent: int) -> Variant:
-    """Return `base` as `<base>_slowed_<percent>`, each timed call of which lasts `percent` percent longer."""
+    """Return `base` as `<base>_slowed_<percent>`, each timed block of which lasts `percent` percent longer."""
     return replace(
         load_variant(base),
         name=f"{base}_slowed_{percent}",
