@@ -25,7 +25,7 @@ EXIT_INTERRUPTED = 130
 
 
 def certify(
-    quick: Annotated[bool, typer.Option("--quick", help="About 100 pairs in 5 minutes, not 1,000 in 25.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="About 100 pairs in 5 minutes, not 1,000 in 40.")] = False,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON to stdout.")] = False,
 ) -> None:

@@ -1,10 +1,12 @@
-"""TensorFlow's error messages in one line that fits a table, the same in every process."""
+"""What went wrong, as a failure: error messages in one line that fits a table, the same in every process."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
-from pyopbench.errors import PyopbenchError
+from pyopbench.errors import Elided, PyopbenchError, Unsupported, WrongResult
+from pyopbench.model import Case, Failure
 
 LONGEST_REASON = 300
 
@@ -43,3 +45,15 @@ def _telling_line(name: str, message: str) -> str:
         return quoted[0]
     telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[:1]
     return f"{name}: {telling[0].strip()}" if telling else name
+
+
+def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
+    """Return the failure that an exception means for a case."""
+    status: Literal["unsupported", "wrong", "elided", "raised"] = "raised"
+    if isinstance(error, Unsupported):
+        status = "unsupported"
+    elif isinstance(error, WrongResult):
+        status = "wrong"
+    elif isinstance(error, Elided):
+        status = "elided"
+    return Failure(case.id, status, describe_error(error), launch)

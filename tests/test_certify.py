@@ -111,7 +111,7 @@ def test_what_is_left_is_shared_as_the_budgets_are(tmp_path: Path, monkeypatch: 
     assert work.budget(0) == pytest.approx(10.0)
 
 
-@pytest.mark.parametrize(("extent", "pairs", "minutes"), [(FULL, 1_000, 25), (QUICK, 100, 5)])
+@pytest.mark.parametrize(("extent", "pairs", "minutes"), [(FULL, 1_000, 40), (QUICK, 100, 5)])
 def test_enough_identical_pairs_are_planned(extent: Extent, pairs: int, minutes: int) -> None:
     planned = {
         percent: sum(len(t.ops) * len(t.sizes) * len(BASES) * 3 for t in extent.trials if percent in t.percents)

@@ -40,6 +40,7 @@ MEASURING = (
     "overhead",
     "environment",
     "noise",
+    "group",
     "worker",
 )
 JUDGING = (

@@ -15,6 +15,7 @@ from pyopbench.sampling import (
     LARGEST_CALLS,
     LARGEST_GROWTH,
     Block,
+    Calibration,
     Timer,
     balanced_orders,
     calibrate,
@@ -96,6 +97,12 @@ def test_a_stretched_block_lasts_longer_by_its_share_in_every_segment(share: flo
     assert np.diff(ends) == pytest.approx(2.0**-10 + 2.0**-12, abs=4 * READING)
     (alone,) = measure_block(segments[1:], 7, clock, TIMER, share)
     assert alone == pytest.approx(7 * 2.0**-12 * (1 + share), abs=2 * READING)
+
+
+def test_long_calls_are_not_made_once_more() -> None:
+    short, long = Calibration(4, 0.004), Calibration(1, 0.02)
+    assert (short.warms, short.round_seconds) == (True, 0.005)
+    assert (long.warms, long.round_seconds) == (False, 0.02)
 
 
 def test_what_costs_less_than_the_timer_costs_nothing() -> None:

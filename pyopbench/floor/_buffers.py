@@ -24,17 +24,14 @@ SOURCE = "measured beside each callback, to tell its bridge from its body"
 floor_op = partial(
     Op,
     source=SOURCE,
+    sizes=SIZES,
     quick_sizes=SIZES,
     dtypes=(FLOOR_DTYPE,),
+    bytes_moved=lambda size, dtype: (size + 1) * np.dtype(dtype).itemsize,
     flops=lambda size: 0,
     differentiable=(),
 )
-"""`Op` with what all ops of the floor share."""
-
-
-def item_bytes(size: int) -> int:
-    """Return the bytes of `size` elements."""
-    return size * np.dtype(FLOOR_DTYPE).itemsize
+"""`Op` with what all ops of the floor share: of inputs and results one is of `size` elements, the other is one."""
 
 
 @lru_cache(maxsize=4)

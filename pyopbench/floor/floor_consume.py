@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.floor._buffers import SIZES, floor_op, item_bytes, tensor_result, unaligned_result
+from pyopbench.floor._buffers import floor_op, tensor_result, unaligned_result
 from pyopbench.ops import _elementwise
 
 
@@ -24,6 +24,4 @@ OP = floor_op(
     make_inputs=_elementwise.uniform(-1.0, 1.0),
     numpy=numpy_body,
     tensor=tensor_body,
-    sizes=SIZES,
-    bytes_moved=lambda size, dtype: item_bytes(size + 1),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.floor._buffers import SIZES, floor_op, item_bytes, size_as_input, tensor_result, unaligned_result
+from pyopbench.floor._buffers import floor_op, size_as_input, tensor_result, unaligned_result
 
 
 def numpy_body(x: Any) -> Any:
@@ -26,6 +26,4 @@ OP = floor_op(
     make_inputs=size_as_input,
     numpy=numpy_body,
     tensor=tensor_body,
-    sizes=SIZES,
-    bytes_moved=lambda size, dtype: item_bytes(size + 1),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.floor._buffers import SIZES, aligned_result, floor_op, item_bytes, size_as_input
+from pyopbench.floor._buffers import aligned_result, floor_op, size_as_input
 
 
 def numpy_body(x: Any) -> Any:
@@ -17,6 +17,4 @@ OP = floor_op(
     summary="one element in, many out, aligned",
     make_inputs=size_as_input,
     numpy=numpy_body,
-    sizes=SIZES,
-    bytes_moved=lambda size, dtype: item_bytes(size + 1),
 )

@@ -1,0 +1,183 @@
+"""Measures the cases of one group: prepares them, times them in rounds, and tells their samples and failures."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyopbench.checks import Checked
+from pyopbench.messages import failure_of
+from pyopbench.model import NATIVE, NO_GRADIENT, Case, Failure
+from pyopbench.noise import Meter
+from pyopbench.overhead import DURATIONS, known_seconds, waiting
+from pyopbench.prepare import Prepared, prepare_all
+from pyopbench.sampling import (
+    Block,
+    Calibration,
+    Segments,
+    Timer,
+    balanced_orders,
+    calibrate,
+    call_once,
+    measure_block,
+    measure_timer,
+    quiet_garbage_collector,
+    rounds_within,
+    sample_rounds,
+)
+from pyopbench.segments import timed_segments
+
+Emit = Callable[[Mapping[str, Any]], None]
+Blocks: TypeAlias = dict[str, dict[int, list[Block]]]
+"""Timed blocks by runner and by copies of the op in a call."""
+
+
+class RunnerFailed(Exception):
+    """A prepared case raised while it was timed."""
+
+    def __init__(self, runner: str) -> None:
+        super().__init__(runner)
+        self.runner = runner
+
+
+def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to measure the cases of one group, interleaved: their samples and failures."""
+    cases = [Case.from_id(key) for key in request["cases"]]
+    launch = int(request["launch"])
+    rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
+    # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
+    prepared, failures = _prepare_all([cases[place] for place in rng.permutation(len(cases))], request, emit)
+    timer = measure_timer(time.perf_counter)
+    blocks: Blocks = {}
+    meter = Meter()
+    while prepared:
+        try:
+            with quiet_garbage_collector(), meter:
+                blocks = _sample(prepared, request, rng, timer, emit)
+            break
+        except RunnerFailed as lost:
+            del prepared[lost.runner]
+            failed = [case for case in cases if runner_of(case) == lost.runner]
+            failures += [failure_of(case, lost.__cause__ or lost, launch) for case in failed]
+    return {
+        "samples": {case.id: _samples(blocks[runner_of(case)], case) for case in cases if runner_of(case) in blocks},
+        "failures": [dataclasses.asdict(failure) for failure in failures],
+        **_crossings(one for several in prepared.values() for one in several),
+        "timer_seconds": timer.seconds,
+        "timer_error_seconds": timer.error_seconds,
+        "noise": meter.noise,
+    }
+
+
+def _crossings(prepared: Iterable[Prepared]) -> dict[str, dict[str, Any]]:
+    """Return what crosses a bridge, by the ids of the parts that know it."""
+    found = {one.case.id: one.crossing for one in prepared if one.crossing is not None}
+    return {
+        "bytes": {key: [crossing.bytes_in, crossing.bytes_out] for key, crossing in found.items()},
+        "aligned": {key: crossing.aligned for key, crossing in found.items() if crossing.aligned is not None},
+    }
+
+
+def runner_of(case: Case) -> str:
+    """Return the key of what is timed for a case: backward and forward+backward come from one and the same pass."""
+    return f"{case.variant}/{case.gradient}"
+
+
+def _prepare_all(
+    cases: list[Case], request: Mapping[str, Any], emit: Emit
+) -> tuple[dict[str, tuple[Prepared, ...]], list[Failure]]:
+    prepared: dict[str, tuple[Prepared, ...]] = {}
+    errors: dict[str, Exception] = {}
+    for case in cases:
+        runner = runner_of(case)
+        if runner in prepared or runner in errors:
+            continue
+        emit({"event": "at", "case": case.id})
+        try:
+            prepared[runner] = prepare_all(case, finite_differences=bool(request["finite_differences"]))
+        except Exception as error:  # noqa: BLE001 - a body may raise anything
+            errors[runner] = error
+    failed = [case for case in cases if runner_of(case) in errors]
+    return prepared, [failure_of(case, errors[runner_of(case)], int(request["launch"])) for case in failed]
+
+
+def _sample(
+    prepared: Mapping[str, tuple[Prepared, ...]],
+    request: Mapping[str, Any],
+    rng: np.random.Generator,
+    timer: Timer,
+    emit: Emit,
+) -> Blocks:
+    # In mode node a case has a runner for each number of copies, and all of them take their turns.
+    flat = {f"{runner}/{one.copies}": (runner, one) for runner, several in prepared.items() for one in several}
+    runners: dict[str, Segments] = {name: one.segments for name, (_, one) in flat.items()}
+
+    def at(name: str, action: Callable[[], Any]) -> Any:
+        runner, one = flat[name]
+        emit({"event": "timing", "case": one.case.id})
+        try:
+            return action()
+        except Exception as error:
+            raise RunnerFailed(runner) from error
+
+    def calibrated(name: str) -> Calibration:
+        seconds = float(request["block_seconds"])
+        found: Calibration = at(name, lambda: calibrate(runners[name], seconds, time.perf_counter, timer))
+        return found
+
+    def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
+        def block() -> tuple[float, ...]:
+            if calibrations[name].warms:
+                call_once(segments)
+            return measure_block(segments, calls, time.perf_counter, timer, flat[name][1].stretch)
+
+        return tuple(at(name, block))
+
+    calibrations = {name: calibrated(name) for name in runners}
+    round_seconds = sum(calibration.round_seconds for calibration in calibrations.values())
+    rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
+    calls = {name: calibration.calls for name, calibration in calibrations.items()}
+    found = sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
+    blocks: Blocks = {runner: {} for runner in prepared}
+    for name, (runner, one) in flat.items():
+        blocks[runner][one.copies] = found[name]
+    return blocks
+
+
+def _samples(blocks: Mapping[int, list[Block]], case: Case) -> list[list[float]]:
+    timed = timed_segments(case)
+    return [
+        [block.round, block.order, block.calls, sum(block.segment_seconds[i] for i in timed), *_copies(case, copies)]
+        for copies, found in blocks.items()
+        for block in found
+    ]
+
+
+def _copies(case: Case, copies: int) -> tuple[int, ...]:
+    return (copies,) if case.mode == "node" else ()
+
+
+def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to time bodies of known cost as cases are timed: known and found seconds per call of each."""
+    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _waits().items()}
+    prepared = {case.op: (Prepared(case, (body,), Checked(0.0)),) for case, body in bodies.items()}
+    timer = measure_timer(time.perf_counter)
+    with quiet_garbage_collector():
+        known = known_seconds(time.perf_counter)
+        blocks = _sample(prepared, request, np.random.default_rng(0), timer, emit)
+    found = [statistics.median(block.segment_seconds[0] / block.calls for block in some[1]) for some in blocks.values()]
+    return {
+        "overheads": [list(pair) for pair in zip(known, found, strict=True)],
+        "timer_seconds": timer.seconds,
+        "timer_error_seconds": timer.error_seconds,
+    }
+
+
+def _waits() -> dict[Case, float]:
+    names = {f"wait_{seconds * 1e6:.0f}us": seconds for seconds in DURATIONS}
+    return {Case(name, NATIVE, NO_GRADIENT, "forward", "call", "float32", 1): names[name] for name in names}
