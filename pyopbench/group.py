@@ -24,6 +24,7 @@ from pyopbench.sampling import (
     balanced_orders,
     calibrate,
     call_once,
+    equal_calls,
     measure_block,
     measure_timer,
     quiet_garbage_collector,
@@ -138,7 +139,7 @@ def _sample(
 
         return tuple(at(name, block))
 
-    calibrations = {name: calibrated(name) for name in runners}
+    calibrations = equal_calls({name: calibrated(name) for name in runners})
     round_seconds = sum(calibration.round_seconds for calibration in calibrations.values())
     rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
     calls = {name: calibration.calls for name, calibration in calibrations.items()}

@@ -36,6 +36,9 @@ LONGEST_WARMED = 0.01
 """Seconds: a call that takes longer is not called once more before it is timed; what a cold start costs it, some 10 us,
 is below a hundredth of its noise."""
 
+ALIKE = 2.0
+"""Cases whose calls differ by less than this factor have blocks of as many calls."""
+
 LEAST_ROUNDS = 4
 """Fewer have no median worth the name."""
 
@@ -71,19 +74,19 @@ class Calibration:
     seconds: float
 
     @property
-    def warms(self) -> bool:
-        """Whether a block begins with a call that is not timed.
+    def call_seconds(self) -> float:
+        """How long a call takes."""
+        return self.seconds / self.calls
 
-        The first call after another variant's finds caches cold and threads asleep. Counted, it made the same code 3%
-        slower in blocks of one call than in blocks of two (0.3 ms a call, 24 launches, 2 cores), and how many calls
-        make a block differs from launch to launch.
-        """
-        return self.seconds / self.calls < LONGEST_WARMED
+    @property
+    def warms(self) -> bool:
+        """Whether a block begins with a call that is not timed: the first finds caches cold and threads asleep."""
+        return self.call_seconds < LONGEST_WARMED
 
     @property
     def round_seconds(self) -> float:
         """How long a block takes with the call that is not timed."""
-        return self.seconds * (1 + 1 / self.calls) if self.warms else self.seconds
+        return self.seconds + self.warms * self.call_seconds
 
 
 def measure_timer(clock: Clock) -> Timer:
@@ -179,6 +182,22 @@ def calibrate(segments: Segments, block_seconds: float, clock: Clock, timer: Tim
             return Calibration(calls, sum(seconds))
         growth = min(max(1.1 * wanted / max(min(seconds), 1e-9), 1.1), LARGEST_GROWTH)
         calls = min(math.ceil(calls * growth), LARGEST_CALLS)
+
+
+def equal_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibration]:
+    """Give cases whose calls take about as long as many calls in a block: those of the fastest of them.
+
+    The first calls of a block take longer than the next ones. The same code came out 3% slower where one launch gave it
+    blocks of one call and its twin two, than where both had the same (0.3 ms a call, 22 launches, 2 cores). One step
+    after the other, so that no border runs between two cases that are alike.
+    """
+    found: dict[str, Calibration] = {}
+    calls, before = 0, 0.0
+    for name, one in sorted(calibrations.items(), key=lambda item: item[1].call_seconds):
+        calls = calls if one.call_seconds < ALIKE * before else one.calls
+        found[name] = Calibration(calls, calls * one.call_seconds)
+        before = one.call_seconds
+    return {name: found[name] for name in calibrations}
 
 
 def rounds_within(round_seconds: float, group_seconds: float, most: int) -> int:

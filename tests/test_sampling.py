@@ -19,6 +19,7 @@ from pyopbench.sampling import (
     Timer,
     balanced_orders,
     calibrate,
+    equal_calls,
     measure_block,
     measure_timer,
     quiet_garbage_collector,
@@ -97,6 +98,17 @@ def test_a_stretched_block_lasts_longer_by_its_share_in_every_segment(share: flo
     assert np.diff(ends) == pytest.approx(2.0**-10 + 2.0**-12, abs=4 * READING)
     (alone,) = measure_block(segments[1:], 7, clock, TIMER, share)
     assert alone == pytest.approx(7 * 2.0**-12 * (1 + share), abs=2 * READING)
+
+
+def test_calls_that_take_about_as_long_are_as_many_in_a_block() -> None:
+    """Each takes less than twice as long as the one before it, until there is a step."""
+    seconds = {"slowest": 100.0, "fast": 1.0, "faster": 0.9, "slower": 1.9, "slow": 3.7, "next": 8.0}
+    calls = {"slowest": 1, "fast": 10, "faster": 11, "slower": 5, "slow": 3, "next": 2}
+    found = equal_calls({name: Calibration(calls[name], calls[name] * seconds[name]) for name in seconds})
+    expected = {"slowest": 1, "fast": 11, "faster": 11, "slower": 11, "slow": 11, "next": 2}
+    assert {name: one.calls for name, one in found.items()} == expected
+    assert list(found) == list(seconds)
+    assert {name: one.call_seconds for name, one in found.items()} == pytest.approx(seconds)
 
 
 def test_long_calls_are_not_made_once_more() -> None:
