@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pyopbench.catalogue import load_variant
 from pyopbench.checks import Checked
 from pyopbench.messages import failure_of
 from pyopbench.model import NATIVE, NO_GRADIENT, Case, Failure
@@ -23,7 +24,6 @@ from pyopbench.sampling import (
     Timer,
     balanced_orders,
     calibrate,
-    call_once,
     equal_calls,
     measure_block,
     measure_timer,
@@ -132,22 +132,28 @@ def _sample(
         return found
 
     def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
-        def block() -> tuple[float, ...]:
-            if calibrations[name].warms:
-                call_once(segments)
-            return measure_block(segments, calls, time.perf_counter, timer, flat[name][1].stretch)
-
-        return tuple(at(name, block))
+        return tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, flat[name][1].stretch)))
 
     calibrations = equal_calls({name: calibrated(name) for name in runners})
-    round_seconds = sum(calibration.round_seconds for calibration in calibrations.values())
+    round_seconds = sum(calibration.seconds for calibration in calibrations.values())
     rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
-    calls = {name: calibration.calls for name, calibration in calibrations.items()}
+    kinds = {name: load_variant(one.case.variant).kind for name, (_, one) in flat.items()}
+    calls = _as_warm({name: calibration.calls for name, calibration in calibrations.items()}, kinds)
     found = sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
     blocks: Blocks = {runner: {} for runner in prepared}
     for name, (runner, one) in flat.items():
         blocks[runner][one.copies] = found[name]
     return blocks
+
+
+def _as_warm(calls: Mapping[str, int], kinds: Mapping[str, str]) -> dict[str, int]:
+    """Return the calls of each block, for a part no more than for the callbacks that it explains.
+
+    The first call of a block finds caches cold and threads asleep, which a part that is called a hundred times in a
+    row would hardly notice, and a callback that is called once in full.
+    """
+    most = max((calls[name] for name, kind in kinds.items() if kind == "callback"), default=max(calls.values()))
+    return {name: min(count, most) if kinds[name] == "part" else count for name, count in calls.items()}
 
 
 def _samples(blocks: Mapping[int, list[Block]], case: Case) -> list[list[float]]:

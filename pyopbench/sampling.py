@@ -32,10 +32,6 @@ LARGEST_CALLS = 1_000_000
 LARGEST_TIMER_SHARE = 1e-4
 """How much of a block reading the clock may take, before its cost is taken off (as in torch.utils.benchmark)."""
 
-LONGEST_WARMED = 0.01
-"""Seconds: a call that takes longer is not called once more before it is timed; what a cold start costs it, some 10 us,
-is below a hundredth of its noise."""
-
 ALIKE = 2.0
 """Cases whose calls differ by less than this factor have blocks of as many calls."""
 
@@ -78,16 +74,6 @@ class Calibration:
         """How long a call takes."""
         return self.seconds / self.calls
 
-    @property
-    def warms(self) -> bool:
-        """Whether a block begins with a call that is not timed: the first finds caches cold and threads asleep."""
-        return self.call_seconds < LONGEST_WARMED
-
-    @property
-    def round_seconds(self) -> float:
-        """How long a block takes with the call that is not timed."""
-        return self.seconds + self.warms * self.call_seconds
-
 
 def measure_timer(clock: Clock) -> Timer:
     """Return what a pair of clock readings costs.
@@ -101,12 +87,6 @@ def measure_timer(clock: Clock) -> Timer:
         readings.append(clock() - start)
     lower, middle, upper = statistics.quantiles(readings, n=4)
     return Timer(middle, (upper - lower) / 2)
-
-
-def call_once(segments: Segments) -> None:
-    """Call every segment in order, without timing it."""
-    for segment in segments:
-        segment()
 
 
 def measure_block(
@@ -187,9 +167,10 @@ def calibrate(segments: Segments, block_seconds: float, clock: Clock, timer: Tim
 def equal_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibration]:
     """Give cases whose calls take about as long as many calls in a block: those of the fastest of them.
 
-    The first calls of a block take longer than the next ones. The same code came out 3% slower where one launch gave it
-    blocks of one call and its twin two, than where both had the same (0.3 ms a call, 22 launches, 2 cores). One step
-    after the other, so that no border runs between two cases that are alike.
+    The first call of a block, after another variant's, takes longer than the next ones. Where a launch had blocks of
+    fewer calls for a case than for its twin, the same code came out 3% slower (0.3 ms a call, 22 launches, 2 cores); a
+    call before the block that is not timed took most of that away too, but cost a third of the rounds. One step after
+    the other, so that no border runs between two cases that are alike.
     """
     found: dict[str, Calibration] = {}
     calls, before = 0, 0.0

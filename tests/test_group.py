@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from extra_cases import EXTRAS, case, ignore
-from pyopbench import group, nodes, sampling
+from pyopbench import group, nodes
 from pyopbench.checks import Checked
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Case
@@ -198,28 +198,36 @@ def test_a_group_tells_what_crosses_the_bridge() -> None:
     assert list(answer["aligned"]) == keys[:1]
 
 
-@pytest.mark.parametrize(("longest", "calls"), [(60.0, 2), (0.0, 1)])
-def test_short_calls_are_made_once_more_before_a_block_and_stretched_in_it(
-    monkeypatch: pytest.MonkeyPatch, longest: float, calls: int
-) -> None:
-    """Two rounds of one call each."""
-    called: list[float] = []
+def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> None:
     stretches: list[float] = []
 
-    def one(case: Case, **options: Any) -> tuple[Prepared, ...]:
-        return (Prepared(case, (lambda: called.append(1.0),), Checked(0.0), stretch=0.05),)
-
-    def spy(segments: Any, count: int, clock: Any, timer: Any, stretch: float) -> tuple[float, ...]:
+    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: float) -> tuple[float, ...]:
         stretches.append(stretch)
-        return measure_block(segments, count, clock, timer, stretch)
+        return measure_block(segments, calls, clock, timer, stretch)
 
-    monkeypatch.setattr(sampling, "LONGEST_WARMED", longest)
-    monkeypatch.setattr(group, "prepare_all", one)
+    monkeypatch.setattr(group, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
     monkeypatch.setattr(group, "measure_block", spy)
-    monkeypatch.setattr(group, "calibrate", lambda *given: Calibration(1, 1e-6))
     measure(case("native"), rounds=2)
-    assert len(called) == 2 * calls
     assert stretches == [0.05, 0.05]
+
+
+def test_variants_that_take_about_as_long_are_called_as_often_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it was calibrated: here one call was too short by a little in one of them."""
+    found = iter([Calibration(1, 0.0005), Calibration(2, 0.0009)])
+    monkeypatch.setattr(group, "calibrate", lambda *given: next(found))
+    samples = measure(case("native"), case("twin"))["samples"]
+    assert len({row[2] for rows in samples.values() for row in rows}) == 1
+
+
+def test_a_part_is_called_no_more_often_in_a_block_than_its_callback() -> None:
+    """Else it would be measured warmer than the callback that it explains."""
+    names = ("numpy_function", "numpy_alone", "native_floor", "native")
+    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in names]
+    answer = measure(*keys, block_seconds=1e-4)
+    calls = {key: {sample[2] for sample in answer["samples"][key]} for key in keys}
+    assert all(len(found) == 1 for found in calls.values())
+    callback, alone, floor, _ = (min(calls[key]) for key in keys)
+    assert max(alone, floor) <= callback
 
 
 def test_bodies_of_known_cost_are_timed_as_cases_are() -> None:

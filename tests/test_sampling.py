@@ -111,12 +111,6 @@ def test_calls_that_take_about_as_long_are_as_many_in_a_block() -> None:
     assert {name: one.call_seconds for name, one in found.items()} == pytest.approx(seconds)
 
 
-def test_long_calls_are_not_made_once_more() -> None:
-    short, long = Calibration(4, 0.004), Calibration(1, 0.02)
-    assert (short.warms, short.round_seconds) == (True, 0.005)
-    assert (long.warms, long.round_seconds) == (False, 0.02)
-
-
 def test_what_costs_less_than_the_timer_costs_nothing() -> None:
     """Never a negative time: the timer was measured slower than it is now."""
     clock, slow = FakeClock(), Timer(1.0, 0.0)
