@@ -48,9 +48,9 @@ PROJECT := pyproject.toml requirements/build.in
 
 lock: .venv/.uv
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
-	$(COMPILE) $(PROJECT) --extra cpu -o requirements/run.txt
-	$(COMPILE) $(PROJECT) --extra cpu --extra dev --constraints requirements/run.txt -o requirements/dev.txt
-	$(COMPILE) $(PROJECT) --extra cpu --extra peers --constraints requirements/dev.txt -o requirements/peers.txt
+	$(COMPILE) $(PROJECT) --extra cpu --extra numba -o requirements/run.txt
+	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra dev --constraints requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra peers --constraints requirements/dev.txt -o requirements/peers.txt
 	$(COMPILE) $(PROJECT) --extra gpu --constraints requirements/run.txt -o requirements/gpu.txt
 
 peers: .venv/.peers

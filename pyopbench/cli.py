@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 import pyopbench
 from pyopbench import judging, runs, text
 from pyopbench.arguments import parse_duration
+from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_options import (
@@ -264,3 +265,4 @@ def version() -> None:
 app.command("list")(list_)
 app.command()(verify)
 app.command()(certify)
+app.command()(build)

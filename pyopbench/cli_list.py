@@ -33,7 +33,7 @@ def list_(
     """Show ops, variants and cases, and why a case cannot be."""
     axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis)
     with err.status("asking TensorFlow"):
-        plan = runs.ask_for_plan(axes)
+        plan = runs.ask_for_plan(axes, compiles=False)
     if as_json:
         out.print_json(json.dumps(plan))
         return

@@ -18,6 +18,9 @@ PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = PACKAGE / "controls"
 """A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
 
+KERNELS = PACKAGE / "kernels"
+"""The folder of the C++ sources of custom ops."""
+
 RESERVED = {"ops": "floor", "variants": "parts"}
 """Folders of the package whose names nothing else of the kind may have, because both are found by the same name."""
 

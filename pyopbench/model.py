@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pyopbench.errors import BadInput
@@ -82,6 +83,9 @@ class Op:
         tensor: the body in TensorFlow ops.
         tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
         python: a body with Python control flow on tensors, for AutoGraph; None where there is no control flow.
+        kernel: C++ source of a custom op, in the form that `pyopbench.custom_ops` tells.
+        numba: `() -> (body, gradient)`, compiled by Numba, in the form of `numpy` and `numpy_gradient`; called only
+            where Numba is there.
         largest: for a body that is slow by nature (a loop over elements), the largest size it is given.
         tolerance: for each dtype the largest error, relative to the largest magnitude of the reference.
         bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass.
@@ -105,6 +109,8 @@ class Op:
     tensor: Body | None = None
     tensor_gradient: GradientBody | None = None
     python: Body | None = None
+    kernel: Path | None = None
+    numba: Callable[[], tuple[Body, GradientBody | None]] | None = None
     largest: Mapping[str, int] = field(default_factory=dict)
     tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import FLOOR_DTYPE, FLOOR_SUFFIX, NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
 
+GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba", "tensor": "tensor_gradient"}
+"""Where a callback over a body has its gradient from."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -148,7 +151,7 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
     if GRADIENTS[case.gradient].attach is None:
         return None
-    needed = ["numpy_gradient" if variant.body == "numpy" else "tensor_gradient"]
+    needed = [GRADIENT_BODIES[variant.body]]
     if case.gradient == "override_map_ops":
         needed.append("tensor_gradient")
     for body in needed:

@@ -157,7 +157,7 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
 
 
 def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) -> Prepared:
-    on_arrays = variant.body == "numpy"
+    on_arrays = variant.body in ("numpy", "numba")
     # In a graph a callback is given the tensors' own memory, which is aligned.
     given = tuple(map(aligned, reference.inputs)) if on_arrays else constants(reference.inputs)
     call = partial(variant.build(op, case), *given)

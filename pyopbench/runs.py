@@ -90,14 +90,18 @@ def check_axes(axes: Axes) -> None:
             raise BadInput("a size has to be at least 1", received=size, legal="whole numbers from 1")
 
 
-def ask_for_plan(axes: Axes) -> dict[str, Any]:
+def ask_for_plan(axes: Axes, *, compiles: bool = True) -> dict[str, Any]:
     """Return cases, skips, catalogue and environment for `axes`, from a worker.
+
+    Args:
+        axes: what to cover.
+        compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
 
     Raises:
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
     check_axes(axes)
-    plan = ask_once({"do": "plan", "axes": asdict(axes)})
+    plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles})
     if "error" in plan:
         raise BadInput(
             "an op or a variant cannot be loaded",

@@ -1,9 +1,9 @@
 """The measuring process: reads requests, one JSON object a line, and answers with events, one JSON object a line.
 
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
-samples the cases of one group, `{"do": "overhead"}` times bodies of known cost. Before each step that may hang or crash
-the marker names the case, so that the parent knows which one it was; events show that there is life. The standard
-output of the process belongs to the parent; what bodies print goes to the log.
+samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "build"}` compiles kernels.
+Before each step that may hang or crash the marker names the case, so that the parent knows which one it was; events
+show that there is life. The standard output of the process belongs to the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import environment
-from pyopbench.catalogue import describe, describe_instruments, load_floor, load_ops, load_parts, load_variants
+from pyopbench import custom_ops, environment
+from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
+from pyopbench.compiler import CannotCompile, compile_all
 from pyopbench.errors import PyopbenchError
 from pyopbench.group import Emit, measure, overhead
 from pyopbench.marker import Marker
@@ -41,7 +44,10 @@ PR_SET_PDEATHSIG = 1
 
 
 def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request for the cases of `axes`: cases, skips, catalogue and environment, or a file's error."""
+    """Answer a request for the cases of `axes`: cases, skips, catalogue and environment, or a file's error.
+
+    With `compile`, kernels that the cases need are compiled first, and those that cannot be are among the skips.
+    """
     given: dict[str, Any] = {name: _as_tuple(value) for name, value in request["axes"].items()}
     axes = Axes(**given)
     try:
@@ -51,6 +57,8 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
         place = traceback.extract_tb(error.__traceback__)[-1]
         return {"error": f"{describe_error(error)} ({place.filename}:{place.lineno})"}
+    if request["compile"]:
+        _compile_ahead(axes, ops, variants, emit)
     made = make_plan(axes, ops, variants)
     instruments = Instruments(load_parts(), load_floor()) if axes.parts else Instruments()
     beside = plan_instruments(made.cases, variants, instruments)
@@ -59,6 +67,28 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "skips": [dataclasses.asdict(skip) for skip in made.skips],
         "catalogue": {**_catalogue(axes, ops, variants), **describe_instruments(instruments.parts, instruments.floor)},
         "environment": {**environment.machine(), **environment.software()},
+    }
+
+
+def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant], emit: Emit) -> None:
+    names = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
+    if any(variants[name].body == "kernel" for name in names):
+        custom_ops.compile_ahead([ops[name] for name in axes.ops or ops], partial(_tell_compiled, emit))
+
+
+def _tell_compiled(emit: Emit, source: Path) -> None:
+    emit({"event": "compiled", "source": source.name})
+
+
+def build(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to compile the kernels of some ops: the library of each, or why there is none."""
+    ops = {name: load_op(name) for name in request["ops"] or load_ops()}
+    found = compile_all((op.kernel for op in ops.values() if op.kernel is not None), partial(_tell_compiled, emit))
+    answers = {name: found[op.kernel] for name, op in ops.items() if op.kernel is not None}
+    return {
+        "libraries": {name: str(library) for name, library in answers.items() if isinstance(library, Path)},
+        "reasons": {name: why.sentence for name, why in answers.items() if isinstance(why, CannotCompile)},
+        "without": [name for name, op in ops.items() if op.kernel is None],
     }
 
 
@@ -85,6 +115,7 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
     "verify": verify,
+    "build": build,
     "measure": measure,
     "overhead": overhead,
 }

@@ -40,7 +40,7 @@ def test_every_file_of_the_package_holds_what_its_name_says() -> None:
 def test_variants_are_made_of_what_there_is() -> None:
     """Bodies that an op can have, mechanisms of the table, modes of the model; a callback is less work than a port."""
     for variant in catalogue.load_variants().values():
-        assert variant.body in ("numpy", "tensor", "python")
+        assert variant.body in ("numpy", "tensor", "python", "kernel", "numba")
         assert set(variant.gradients) <= set(GRADIENTS) - {NO_GRADIENT}
         assert len(set(variant.gradients)) == len(variant.gradients) > 0
         assert set(variant.modes) <= set(MODES)

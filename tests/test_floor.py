@@ -80,7 +80,7 @@ def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
     assert not set(load_variants()) & set(load_parts())
     assert {part.kind for part in load_parts().values()} == {"part"}
     floors = {f"{name}_floor" for name, one in load_variants().items() if one.kind == "callback" or name == "native"}
-    assert set(load_parts()) == {"numpy_alone", "tensor_alone", *floors}
+    assert set(load_parts()) == {"numpy_alone", "tensor_alone", "numba_alone", *floors}
 
 
 def test_the_body_alone_is_called_on_aligned_arrays_without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def test_a_speculative_variant_that_does_not_work_is_unsupported() -> None:
 
 
 def plan(**axes: Any) -> dict[str, Any]:
-    return worker.plan({"axes": json.loads(json.dumps(asdict(Axes(**axes))))}, ignore)
+    return worker.plan({"compile": False, "axes": json.loads(json.dumps(asdict(Axes(**axes))))}, ignore)
 
 
 def test_a_plan_holds_cases_skips_catalogue_and_environment() -> None:
@@ -164,7 +164,7 @@ def test_timing_is_told_now_and_then_and_marked_each_time(monkeypatch: pytest.Mo
 
 def plan_of(**axes: Any) -> dict[str, Any]:
     asked = {"ops": ["sinh"], "variants": ["numpy_function"], "directions": ["forward"], "sizes": [10], **axes}
-    return worker.plan({"axes": {**asdict(Axes()), **asked}}, ignore)
+    return worker.plan({"compile": False, "axes": {**asdict(Axes()), **asked}}, ignore)
 
 
 def test_parts_are_planned_and_described_unless_they_are_not_wanted() -> None:

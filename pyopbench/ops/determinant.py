@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from pyopbench import compiled
+from pyopbench.files import KERNELS
 from pyopbench.model import Op
 
 ORDER = 4
@@ -70,5 +72,7 @@ OP = Op(
     numpy_gradient=numpy_gradient,
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,
+    kernel=KERNELS / "determinant.cc",
+    numba=compiled.bodies("determinant"),
     tolerance=TOLERANCE,
 )

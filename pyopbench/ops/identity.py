@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np  # noqa: F401  (every op offers its `np` to be rebound)
 import tensorflow as tf
 
+from pyopbench import compiled
+from pyopbench.files import KERNELS
 from pyopbench.model import Op
 from pyopbench.ops import _elementwise
 
@@ -45,4 +47,6 @@ OP = Op(
     numpy_gradient=numpy_gradient,
     tensor=tf.identity,
     tensor_gradient=tensor_gradient,
+    kernel=KERNELS / "identity.cc",
+    numba=compiled.bodies("identity"),
 )

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench import compiled
+from pyopbench.files import KERNELS
 from pyopbench.model import Op
 from pyopbench.ops import _elementwise
 
@@ -47,4 +49,6 @@ OP = Op(
     numpy_gradient=numpy_gradient,
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,
+    kernel=KERNELS / "log.cc",
+    numba=compiled.bodies("log"),
 )

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from pyopbench import compiled
+from pyopbench.files import KERNELS
 from pyopbench.model import Op
 
 FLOPS = 8
@@ -87,4 +89,6 @@ OP = Op(
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,
     python=python_body,
+    kernel=KERNELS / "log_huber.cc",
+    numba=compiled.bodies("log_huber"),
 )

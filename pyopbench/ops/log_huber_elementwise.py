@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from pyopbench import compiled
+from pyopbench.files import KERNELS
 from pyopbench.model import Op
 from pyopbench.ops import _elementwise
 
@@ -109,6 +111,8 @@ OP = Op(
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,
     python=python_body,
+    kernel=KERNELS / "log_huber_elementwise.cc",
+    numba=compiled.bodies("log_huber_elementwise"),
     largest={"python": LARGEST_LOOP},
     tolerance=TOLERANCE,
 )

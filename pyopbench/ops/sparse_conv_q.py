@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from pyopbench import compiled
+from pyopbench.files import KERNELS
 from pyopbench.model import CASE_DTYPE, Op
 
 FILTER = 2
@@ -238,6 +240,8 @@ OP = Op(
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,
     python=python_body,
+    kernel=KERNELS / "sparse_conv_q.cc",
+    numba=compiled.bodies("sparse_conv_q"),
     largest={"python": LARGEST_LOOP},
     tolerance=TOLERANCE,
 )

@@ -1,0 +1,114 @@
+"""sparse_conv_q: the loop of `ops/sparse_conv_q.py` with a table of numbers in place of its dict and its set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+FILTER = 2
+CELLS = FILTER * FILTER
+
+
+@numba.njit(nogil=True, cache=True)
+def _slots(most: int) -> int:
+    """Return how long a table of at most so many entries is: a power of two, at most half full."""
+    size = 16
+    while size < 2 * most + 2:
+        size *= 2
+    return size
+
+
+@numba.njit(nogil=True, cache=True)
+def _place(keys: Any, used: Any, key: int) -> Any:
+    """Return where a key is in a table, or the free place where it goes."""
+    mask = keys.size - 1
+    place = ((key * 0x9E3779B97F4A7C1) >> 17) & mask
+    while used[place] >= 0 and keys[place] != key:
+        place = (place + 1) & mask
+    return place
+
+
+@numba.njit(nogil=True, cache=True)
+def _scan(sites: Any, height: int, width: int) -> Any:
+    """Number the windows.
+
+    Returns:
+        The corners `(windows, 2)`; for each site the cells of Q that it fills `(sites, 4)`, -1 for a window that would
+        leave the image; and the place of a site that is given twice, or -1.
+    """
+    count = sites.shape[0]
+    site_keys, window_keys = np.empty(_slots(count), np.int64), np.empty(_slots(count * CELLS), np.int64)
+    site_used, numbers = np.full(site_keys.size, -1, np.int64), np.full(window_keys.size, -1, np.int64)
+    corners, cells, windows = np.empty((count * CELLS, 2), np.int64), np.full((count, CELLS), -1, np.int64), 0
+    for i in range(count):
+        row, col = sites[i, 0], sites[i, 1]
+        place = _place(site_keys, site_used, (row << 32) ^ col)
+        if site_used[place] >= 0:
+            return corners[:0], cells, i
+        site_keys[place], site_used[place] = (row << 32) ^ col, i
+        for r in range(max(row - FILTER + 1, 0), min(row, height - FILTER) + 1):
+            for c in range(max(col - FILTER + 1, 0), min(col, width - FILTER) + 1):
+                place = _place(window_keys, numbers, (r << 32) ^ c)
+                if numbers[place] < 0:
+                    window_keys[place], numbers[place] = (r << 32) ^ c, windows
+                    corners[windows, 0], corners[windows, 1] = r, c
+                    windows += 1
+                cell = (row - r) * FILTER + (col - c)
+                cells[i, cell] = numbers[place] * CELLS + cell
+    return corners[:windows].copy(), cells, -1
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill(cells: Any, windows: int, values: Any, ground_state: Any) -> Any:
+    q = np.empty((windows * CELLS, values.shape[1]), values.dtype)
+    for i in range(q.shape[0]):
+        q[i] = ground_state
+    for i in range(cells.shape[0]):
+        for k in range(CELLS):
+            if cells[i, k] >= 0:
+                q[cells[i, k]] = values[i]
+    return q.reshape(windows, CELLS * values.shape[1])
+
+
+@numba.njit(nogil=True, cache=True)
+def _collect(cells: Any, d_cells: Any) -> Any:
+    d_values = np.zeros((cells.shape[0], d_cells.shape[1]), d_cells.dtype)
+    d_ground = np.zeros(d_cells.shape[1], np.float64)
+    filled = np.zeros(d_cells.shape[0], np.bool_)
+    for i in range(cells.shape[0]):
+        for k in range(CELLS):
+            if cells[i, k] >= 0:
+                d_values[i] += d_cells[cells[i, k]]
+                filled[cells[i, k]] = True
+    for cell in range(d_cells.shape[0]):
+        if not filled[cell]:
+            d_ground += d_cells[cell]
+    return d_values, d_ground.astype(d_cells.dtype)
+
+
+def _scanned(sites: Any, dense_shape: Any) -> tuple[Any, Any]:
+    corners, cells, twice = _scan(sites, dense_shape[0], dense_shape[1])
+    if twice >= 0:
+        raise ValueError(f"duplicate site ({sites[twice, 0]}, {sites[twice, 1]})")
+    return corners, cells
+
+
+def body(sites: Any, values: Any, dense_shape: Any, ground_state: Any) -> tuple[Any, Any]:
+    """Return corners `(a_out, 2) int64` and Q `(a_out, 4 n)`, as the NumPy body does.
+
+    Raises:
+        ValueError: a site is given twice.
+    """
+    corners, cells = _scanned(sites, dense_shape)
+    return corners, _fill(cells, len(corners), values, ground_state)
+
+
+def gradient(inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the gradients of the values `(a, n)` and of the ground state `(n,)`."""
+    (sites, values, dense_shape, _), (dq,) = inputs, output_gradients
+    _, cells = _scanned(sites, dense_shape)
+    d_values, d_ground = _collect(cells, dq.reshape(-1, values.shape[1]))
+    return d_values, d_ground

@@ -1,0 +1,100 @@
+"""Loads the custom op of a C++ kernel and registers its gradients with TensorFlow.
+
+A source in the form of `kernels/` registers for an op `my_op` the TensorFlow op `PyopbenchMyOp`, with the inputs and
+outputs of the op, and where it has a gradient `PyopbenchMyOpGradient`: from all inputs and the gradients of the
+floating outputs to the gradients of the differentiable inputs. If that is elementwise, with one input, there may be
+`PyopbenchMyOpGradientGradient(x, dy, v)`, its gradient by `x`, which makes second order possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.compiler import CannotCompile, compile_all, compiler, library_of
+from pyopbench.gradients import as_tuple, one_or_tuple
+from pyopbench.messages import describe_error
+from pyopbench.model import Body, Op
+
+_registered: set[str] = set()
+"""Types of ops whose gradient is registered: TensorFlow takes one for each, for the life of the process."""
+
+_refused: dict[Path, CannotCompile] = {}
+"""Sources that cannot be compiled here, and why: asked for once for each size and direction, and compiled once."""
+
+
+def compile_ahead(ops: Iterable[Op], tell: Callable[[Path], None]) -> None:
+    """Compile the kernels of some ops on all cores, so that nothing has to wait for them one by one.
+
+    Args:
+        ops: those without a kernel are passed over.
+        tell: is told each source when the compiler is done with it.
+    """
+    found = compile_all((op.kernel for op in ops if op.kernel is not None), tell)
+    _refused.update({source: why for source, why in found.items() if isinstance(why, CannotCompile)})
+
+
+def why_not(op: Op) -> str | None:
+    """Return why an op can have no custom op here, as far as is known without compiling anything; None if it can."""
+    try:
+        compiler()
+    except CannotCompile as error:
+        return error.sentence
+    return _refused[op.kernel].sentence if op.kernel in _refused else None
+
+
+def body_of(op: Op) -> Body:
+    """Return the custom op of an op, with gradients.
+
+    Raises:
+        CannotCompile: there is no library for it.
+    """
+    assert op.kernel is not None
+    library = _load(op.kernel)
+    call: Callable[..., Any] = getattr(library, f"pyopbench_{op.name}")
+    _register_gradients(op, library)
+
+    def body(*inputs: Any) -> Any:
+        return one_or_tuple(as_tuple(call(*inputs)))
+
+    return body
+
+
+def _load(source: Path) -> Any:
+    if source in _refused:
+        raise _refused[source]
+    return _load_library(library_of(source))
+
+
+@cache
+def _load_library(path: Path) -> Any:
+    try:
+        return tf.load_op_library(str(path))
+    except (tf.errors.OpError, RuntimeError) as error:
+        raise CannotCompile(f"TensorFlow cannot load {path.name}: {describe_error(error)}") from error
+
+
+def _register_gradients(op: Op, library: Any) -> None:
+    kind = "Pyopbench" + "".join(word.capitalize() for word in op.name.split("_"))
+    first = getattr(library, f"pyopbench_{op.name}_gradient", None)
+    second = getattr(library, f"pyopbench_{op.name}_gradient_gradient", None)
+    if first is None or kind in _registered:
+        return
+    _registered.add(kind)
+
+    @tf.RegisterGradient(kind)  # type: ignore[untyped-decorator,unused-ignore]
+    def gradient(node: Any, *output_gradients: Any) -> list[Any]:
+        found = as_tuple(first(*node.inputs, *(output_gradients[i] for i in op.floating_outputs)))
+        by_input = dict(zip(op.differentiable, found, strict=True))
+        return [by_input.get(i) for i in range(len(node.inputs))]
+
+    if second is not None:
+
+        @tf.RegisterGradient(f"{kind}Gradient")  # type: ignore[untyped-decorator,unused-ignore]
+        def gradient_of_gradient(node: Any, incoming: Any) -> list[Any]:
+            x, dy = node.inputs
+            return [second(x, dy, incoming), first(x, incoming)]

@@ -1,0 +1,43 @@
+// What all kernels have in common: work shared among TensorFlow's own threads, and registration in both types.
+//
+// Kernels use TensorFlow's C++ API and not its C API, because only that one gives them the pool of worker threads, and
+// lets them write into the memory of an input that nobody else needs (`forward_input_or_allocate_output`).
+
+#ifndef PYOPBENCH_KERNELS_COMMON_H_
+#define PYOPBENCH_KERNELS_COMMON_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace pyopbench {
+
+using tensorflow::OpKernel;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+using tensorflow::errors::InvalidArgument;
+using tensorflow::shape_inference::InferenceContext;
+
+// Calls work(begin, end) for parts of [0, total), on TensorFlow's worker threads where that pays. `cycles` is about what
+// one unit costs; from it the pool decides into how many parts to cut.
+template <typename Work>
+void Share(OpKernelContext* context, int64_t total, int64_t cycles, const Work& work) {
+  auto* workers = context->device()->tensorflow_cpu_worker_threads()->workers;
+  workers->ParallelFor(total, cycles, [&work](int64_t begin, int64_t end) { work(begin, end); });
+}
+
+}  // namespace pyopbench
+
+// Registers Kernel<float> and Kernel<double> for an op whose type attribute is T.
+#define PYOPBENCH_REGISTER(name, Kernel)                                                            \
+  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("T"),     \
+                          Kernel<float>);                                                           \
+  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("T"),    \
+                          Kernel<double>)
+
+#endif  // PYOPBENCH_KERNELS_COMMON_H_

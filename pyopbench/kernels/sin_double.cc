@@ -1,0 +1,12 @@
+// sin_double: 2 sin(x).
+
+#include "elementwise.h"
+#include "vector_math.h"
+
+struct SinDouble {
+  static constexpr int kCycles = 6;
+  template <typename T> static T Value(T x) { return 2 * pyopbench::Sin(x); }
+  template <typename T> static T Gradient(T x, T dy) { return 2 * pyopbench::Cos(x) * dy; }
+  template <typename T> static T Bend(T x, T dy, T v) { return -2 * pyopbench::Sin(x) * dy * v; }
+};
+PYOPBENCH_ELEMENTWISE(SinDouble)

@@ -1,0 +1,199 @@
+// sparse_conv_q: the windows of 2 x 2 pixels that see an active site, as rows of a matrix Q.
+//
+// Sites are scanned in their order; a window gets the next number when a site first falls into it. Numbers are kept in a
+// table with open addressing, so that memory goes with the sites and not with the image.
+
+#include <vector>
+
+#include "common.h"
+
+namespace {
+
+using namespace pyopbench;
+
+constexpr int kFilter = 2, kCells = kFilter * kFilter;
+constexpr int64_t kLargestExtent = int64_t{1} << 31;
+
+// Numbers pairs (row, column) of 32 bits each in the order in which they come.
+class Numbers {
+ public:
+  explicit Numbers(int64_t most) {
+    while (static_cast<int64_t>(slots_.size()) < 2 * most + 2) slots_.resize(slots_.empty() ? 16 : 2 * slots_.size());
+  }
+
+  // Returns the number of a pair; `fresh` is whether it is the first time.
+  int32_t Of(uint32_t row, uint32_t col, bool* fresh) {
+    const uint64_t key = uint64_t{row} << 32 | col;
+    size_t place = (key * 0x9E3779B97F4A7C15u) >> 20;
+    for (;; ++place) {
+      Slot& slot = slots_[place & (slots_.size() - 1)];
+      *fresh = slot.number < 0;
+      if (*fresh) slot = {key, count_++};
+      if (slot.key == key) return slot.number;
+    }
+  }
+
+  int32_t count() const { return count_; }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    int32_t number = -1;
+  };
+  std::vector<Slot> slots_;
+  int32_t count_ = 0;
+};
+
+// What a scan of the sites finds: the corners of the windows, two numbers each, and the cells of Q that each site fills,
+// four each, -1 where a window would leave the image.
+struct Scan {
+  std::vector<int64_t> corners, cells;
+};
+
+template <typename Matrix>
+tensorflow::Status ScanSites(const Matrix& sites, int64_t height, int64_t width, Scan* scan) {
+  const int64_t count = sites.dimension(0);
+  if (count > kLargestExtent / kCells) return InvalidArgument("more than 2^29 sites: ", count);
+  Numbers seen(count), windows(count * kCells);
+  scan->cells.assign(count * kCells, -1);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = sites(i, 0), col = sites(i, 1);
+    if (std::max(std::abs(row), std::abs(col)) >= kLargestExtent) {
+      return InvalidArgument("site ", i, " is beyond 2^31 pixels: (", row, ", ", col, ")");
+    }
+    bool fresh;
+    seen.Of(row, col, &fresh);
+    if (!fresh) return InvalidArgument("duplicate site (", row, ", ", col, ")");
+    int64_t* cell = &scan->cells[i * kCells];
+    for (int64_t r = row - kFilter + 1; r <= row; ++r) {
+      for (int64_t c = col - kFilter + 1; c <= col; ++c, ++cell) {
+        if (r < 0 || c < 0 || r > height - kFilter || c > width - kFilter) continue;
+        *cell = windows.Of(r, c, &fresh) * int64_t{kCells} + (row - r) * kFilter + (col - c);
+        if (fresh) scan->corners.insert(scan->corners.end(), {r, c});
+      }
+    }
+  }
+  return tensorflow::Status();
+}
+
+tensorflow::Status CheckInputs(OpKernelContext* context) {
+  const TensorShape &sites = context->input(0).shape(), &values = context->input(1).shape(),
+                    &extents = context->input(2).shape(), &ground = context->input(3).shape();
+  if (sites.dims() != 2 || sites.dim_size(1) != 2) {
+    return InvalidArgument("sites must be pairs (a, 2) and have shape ", sites.DebugString());
+  }
+  if (values.dims() != 2 || values.dim_size(0) != sites.dim_size(0)) {
+    return InvalidArgument("values must be one row for each of ", sites.dim_size(0), " sites and have shape ",
+                           values.DebugString());
+  }
+  if (extents.dims() != 1 || extents.dim_size(0) != 3) {
+    return InvalidArgument("dense_shape must be (height, width, channels) and has shape ", extents.DebugString());
+  }
+  const auto extent = context->input(2).vec<int64_t>();
+  if (extent(2) != values.dim_size(1) || std::max(extent(0), extent(1)) >= kLargestExtent) {
+    return InvalidArgument("dense_shape must be below 2^31 pixels a side and have the ", values.dim_size(1),
+                           " channels of the values, and is (", extent(0), ", ", extent(1), ", ", extent(2), ")");
+  }
+  if (ground.dims() != 1 || ground.dim_size(0) != values.dim_size(1)) {
+    return InvalidArgument("ground_state must have the ", values.dim_size(1), " channels of the values, and has shape ",
+                           ground.DebugString());
+  }
+  return tensorflow::Status();
+}
+
+template <typename T>
+class Value : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    OP_REQUIRES_OK(context, CheckInputs(context));
+    const auto extent = context->input(2).vec<int64_t>();
+    Scan scan;
+    OP_REQUIRES_OK(context, ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), &scan));
+    const int64_t windows = scan.corners.size() / 2, channels = extent(2), sites = context->input(0).dim_size(0);
+    Tensor *corners = nullptr, *q = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({windows, 2}), &corners));
+    OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({windows, kCells * channels}), &q));
+    std::copy(scan.corners.begin(), scan.corners.end(), corners->flat<int64_t>().data());
+    const T* values = context->input(1).flat<T>().data();
+    const T* ground = context->input(3).flat<T>().data();
+    T* out = q->flat<T>().data();
+    Share(context, windows * kCells, channels, [=](int64_t begin, int64_t end) {
+      for (int64_t cell = begin; cell < end; ++cell) std::copy(ground, ground + channels, out + cell * channels);
+    });
+    const int64_t* cells = scan.cells.data();
+    Share(context, sites, kCells * channels, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin * kCells; i < end * kCells; ++i) {
+        const T* value = values + i / kCells * channels;
+        if (cells[i] >= 0) std::copy(value, value + channels, out + cells[i] * channels);
+      }
+    });
+  }
+};
+
+// A site's gradient is the sum over the cells that it fills, at most four; the ground state's the sum over the cells that
+// none fills, which are many, so that it is taken in double.
+template <typename T>
+class Gradient : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    OP_REQUIRES_OK(context, CheckInputs(context));
+    const auto extent = context->input(2).vec<int64_t>();
+    Scan scan;
+    OP_REQUIRES_OK(context, ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), &scan));
+    const int64_t windows = scan.corners.size() / 2, channels = extent(2), sites = context->input(0).dim_size(0);
+    const TensorShape expected({windows, kCells * channels});
+    OP_REQUIRES(context, context->input(4).shape() == expected,
+                InvalidArgument("dq must have shape ", expected.DebugString(), ", as q has, and has ",
+                                context->input(4).shape().DebugString()));
+    Tensor *by_values = nullptr, *by_ground = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, context->input(1).shape(), &by_values));
+    OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({channels}), &by_ground));
+    const T* dq = context->input(4).flat<T>().data();
+    T* d_values = by_values->flat<T>().data();
+    std::vector<char> filled(windows * kCells);
+    for (int64_t i = 0; i < sites; ++i) {
+      for (int64_t c = 0; c < channels; ++c) d_values[i * channels + c] = 0;
+      for (int k = 0; k < kCells; ++k) {
+        const int64_t cell = scan.cells[i * kCells + k];
+        if (cell < 0) continue;
+        filled[cell] = 1;
+        for (int64_t c = 0; c < channels; ++c) d_values[i * channels + c] += dq[cell * channels + c];
+      }
+    }
+    std::vector<double> ground(channels);
+    for (int64_t cell = 0; cell < windows * kCells; ++cell) {
+      for (int64_t c = 0; c < channels && !filled[cell]; ++c) ground[c] += dq[cell * channels + c];
+    }
+    std::copy(ground.begin(), ground.end(), by_ground->flat<T>().data());
+  }
+};
+
+tensorflow::Status ValueShapes(InferenceContext* context) {
+  const auto windows = context->UnknownDim();
+  tensorflow::shape_inference::DimensionHandle channels;
+  TF_RETURN_IF_ERROR(context->Multiply(context->Dim(context->input(3), 0), kCells, &channels));
+  context->set_output(0, context->Matrix(windows, 2));
+  context->set_output(1, context->Matrix(windows, channels));
+  return tensorflow::Status();
+}
+
+tensorflow::Status GradientShapes(InferenceContext* context) {
+  context->set_output(0, context->input(1));
+  context->set_output(1, context->input(3));
+  return tensorflow::Status();
+}
+
+REGISTER_OP("PyopbenchSparseConvQ")
+    .Input("sites: int64").Input("values: T").Input("dense_shape: int64").Input("ground_state: T")
+    .Output("corners: int64").Output("q: T").Attr("T: {float, double}").SetShapeFn(ValueShapes);
+REGISTER_OP("PyopbenchSparseConvQGradient")
+    .Input("sites: int64").Input("values: T").Input("dense_shape: int64").Input("ground_state: T").Input("dq: T")
+    .Output("d_values: T").Output("d_ground_state: T").Attr("T: {float, double}").SetShapeFn(GradientShapes);
+PYOPBENCH_REGISTER("PyopbenchSparseConvQ", Value);
+PYOPBENCH_REGISTER("PyopbenchSparseConvQGradient", Gradient);
+
+}  // namespace

@@ -1,0 +1,28 @@
+"""The op as a C++ kernel, compiled for the TensorFlow that is running."""
+
+from __future__ import annotations
+
+from pyopbench import custom_ops
+from pyopbench.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    return custom_ops.body_of(op)
+
+
+def _why_not(op: Op, case: Case) -> str | None:
+    return custom_ops.why_not(op)
+
+
+VARIANT = Variant(
+    name="custom_op",
+    summary="C++ kernel as a TensorFlow op of its own",
+    body="kernel",
+    kind="port",
+    effort=6,
+    build=_build,
+    gradients=("autodiff",),
+    placements=("cpu",),
+    function_options={"autograph": False},
+    unsupported=_why_not,
+)

@@ -1,0 +1,33 @@
+"""The body compiled by Numba, behind `tf.numpy_function`: the callback stays, its Python goes."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import tensorflow as tf
+
+from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    assert op.numba is not None
+    body, gradient = op.numba()
+    return build_callback(op, case, tf.numpy_function, body, gradient)
+
+
+def _why_not(op: Op, case: Case) -> str | None:
+    return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
+
+
+VARIANT = Variant(
+    name="numba",
+    summary="Numba body behind tf.numpy_function",
+    body="numba",
+    kind="callback",
+    effort=1,
+    build=_build,
+    gradients=CALLBACK_GRADIENTS,
+    function_options={"autograph": False},
+    unsupported=_why_not,
+)

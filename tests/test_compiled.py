@@ -1,0 +1,62 @@
+"""Bodies compiled by Numba give what the NumPy bodies give, and say so where Numba is not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench.catalogue import load_op, load_ops, load_variant
+from pyopbench.files import PACKAGE
+from pyopbench.model import Case
+from pyopbench.plan import why_not
+from pyopbench.prepare import prepare
+from pyopbench.variants import numba as variant
+
+pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
+
+OPS = sorted(path.stem for path in (PACKAGE / "compiled").glob("[a-z]*.py"))
+
+
+def test_every_op_has_a_compiled_body() -> None:
+    assert sorted(load_ops()) == OPS
+    assert [op.name for op in load_ops().values() if op.numba is None] == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", OPS)
+def test_values_and_gradients_are_the_reference_s(name: str, dtype: str) -> None:
+    op = load_op(name)
+    case = Case(name, "numba", "custom_gradient", "backward", "call", dtype, op.sizes[0])
+    assert prepare(case, finite_differences=True).checked.gradient is not None
+    prepare(replace(case, size=op.sizes[min(3, len(op.sizes) - 1)]))
+
+
+@pytest.mark.parametrize("name", ["relu", "sinh", "square"])
+def test_results_keep_their_type(name: str) -> None:
+    """The callback is told the type of the case, and in eager nothing else would notice."""
+    body, _ = load_numba(name)
+    assert body(np.ones(3, np.float32)).dtype == np.float32
+    assert body(np.ones(3)).dtype == np.float64
+
+
+def load_numba(name: str) -> tuple[Any, Any]:
+    op = load_op(name)
+    assert op.numba is not None
+    return op.numba()
+
+
+def test_a_site_that_is_given_twice_is_refused() -> None:
+    body, _ = load_numba("sparse_conv_q")
+    sites = np.array([[3, 4], [1, 1], [3, 4]], np.int64)
+    with pytest.raises(ValueError, match=r"duplicate site \(3, 4\)"):
+        body(sites, np.ones((3, 2)), np.array([9, 9, 2], np.int64), np.ones(2))
+
+
+def test_without_numba_the_variant_is_unsupported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variant, "find_spec", lambda name: None)
+    case = Case("sinh", "numba", "none", "forward", "call", "float32", 1)
+    reason = why_not(load_op("sinh"), load_variant("numba"), case)
+    assert reason == "Numba is not installed: pip install 'pyopbench[numba]'"
