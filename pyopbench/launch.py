@@ -115,9 +115,9 @@ class Worker:
             raise CaseLost(None, "crashed", self._how_it_ended(None)) from error
         while True:
             event = self._next(self.timeout_seconds, case)
-            if event["event"] == "done":
+            if event.pop("event") == "done":
                 return event
-            case = event["case"]
+            case = event.get("case", case)  # an event without one only shows that there is life
 
     def close(self) -> None:
         """End the process and close what belongs to it. May be called twice."""

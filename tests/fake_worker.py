@@ -16,7 +16,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +79,23 @@ def behave(case: str, variant: str) -> None:
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "plan":
         return dict(json.loads(Path(os.environ["FAKE_WORKER_PLAN"]).read_text(encoding="utf-8")))
+    if request["do"] == "build":
+        return answer_build(request["ops"])
     measured = answer_measure(request)
     if request["do"] == "measure":
         return measured
     if measured["failures"]:
         return {"failure": measured["failures"][0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
+
+
+def answer_build(ops: Sequence[str]) -> dict[str, Any]:
+    """Log is refused, determinant has no kernel, the others are compiled."""
+    for op in ops:
+        emit({"event": "compiled", "source": f"{op}.cc"})
+    libraries = {op: f"/cache/{op}-1.so" for op in ops if op not in ("log", "determinant")}
+    reasons = {"log": "g++ refuses log.cc"} if "log" in ops else {}
+    return {"libraries": libraries, "reasons": reasons, "without": [op for op in ops if op == "determinant"]}
 
 
 def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:
