@@ -39,6 +39,7 @@ MEASURING = (
     "sampling",
     "overhead",
     "environment",
+    "limits",
     "noise",
     "group",
     "worker",
