@@ -57,6 +57,7 @@ JUDGING = (
     "mix",
     "latencies",
     "split",
+    "bounds",
     "verdicts",
     "disturbance",
     "choice",
