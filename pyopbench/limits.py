@@ -42,7 +42,7 @@ ALIGNED_ELEMENTS = 256
 CHUNK_ELEMENTS = 2**17
 """512 KiB of each array of a triad: few enough for the product to be in a cache still when the sum reads it, so that it
 costs no traffic; enough for handing Python's lock over twice to be little beside it. With 128 KiB two threads moved
-24e9 bytes per second where they move 53e9 (32 MiB; 2 cores of 2 MiB cache each)."""
+26e9 bytes per second where they move 53e9 (32 MiB a pass; 2 cores of 2 MiB cache each)."""
 
 WARM_UPS = 2
 """Passes that bring data into caches, where they fit, and tell how many passes make a block."""

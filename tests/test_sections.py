@@ -254,9 +254,12 @@ def test_the_machine_and_what_comes_nearest_to_it_are_told(judged):
         ["sinh", "float32"], ["sinh", "float64"], ["edit_distance", "float32"], ["identity", "float32"],
     ]  # fmt: skip
     cells = [cell for table in shares for row in table.rows for cell in row[table.headings :]]
-    shown = sorted(f"{text.percent(one.share)} {one.limit}" for one in judged.bounds)
+    shown = sorted(f"{limits_section.percent(one.share)} {one.limit}" for one in judged.bounds)
     assert sorted(str(cell) for cell in cells if str(cell) != text.MISSING) == shown
     assert all(table.folded for table in shares)
+    assert [limits_section.percent(share) for share in (0.00099, 0.001, 0.4567, 1.2)] == [
+        "< 0.1%", "0.1%", "45.7%", "120%",
+    ]  # fmt: skip
 
 
 def test_the_nearest_at_the_largest_size_is_told(judged):
@@ -277,7 +280,9 @@ def test_the_nearest_at_the_largest_size_is_told(judged):
 @pytest.mark.parametrize(
     ("seconds", "latency", "words"),
     [
-        (19e-6, 20e-6, "all overhead"),
+        (19e-6, 24.9e-6, "all overhead: a call itself costs about 20.0 µs"),
+        (1e-9, 15e-6, "all overhead"),
+        (6e-6, 2.2e-3, "up to 110× could be gained: a call itself costs about 20.0 µs"),
         (20e-6, 24.9e-6, "no variant can be much faster"),
         (20e-6, 25.1e-6, "up to 1.25× could be gained"),
         (24.9e-6, 20e-6, "no variant can be much faster"),

@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
 ENOUGH_SHARE = 0.8
-"""From here on what is left to gain is about what the limits themselves differ by from one launch to the next."""
+"""From here on a perfect variant could save a fifth of the time at most."""
 BEYOND_SHARE = 1.25
-"""That far above its bound a call is not by chance: it moves less than its op counts (TensorFlow's own `identity` hands
-its input on), or less far."""
+"""That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
 OVERHEAD_SECONDS = 20e-6
 """About what a call of a `tf.function` takes that does nothing: below it the call costs more than the op can."""
+LEAST_SHARE = 0.001
+"""Below it the digits of a share tell nothing."""
 GIGA = 1e9
 
 MEANING = (
     "A forward call on the CPU takes at least as long as its bytes take at the bandwidth of a working set of their "
     "size, and at least as long as its operations take at the peak of arithmetic. The longer of the two is its bound "
     "(the roofline model), memory or arithmetic, and the bound over the measured time is its share. Bytes and "
-    "operations are those that the op says a perfect pass needs; a transcendental function counts as one operation, "
-    "so that a bound of arithmetic is a low one."
+    "operations are those that the op says a perfect pass needs; a transcendental function counts as one operation "
+    "though it takes several, so that ops made of them stay below their bound however they are written."
 )
 
 
@@ -118,20 +119,33 @@ def _told(judgement: Judgement, bound: Bound) -> tuple[Cell | str, ...]:
         text.seconds(bound.latency),
         text.seconds(bound.seconds),
         bound.limit,
-        text.percent(bound.share),
+        percent(bound.share),
         Cell(*meaning_of(bound)),
     )
+
+
+def percent(share: float) -> str:
+    """Format a share of a bound: `45.3%`, or `< 0.1%`."""
+    return f"< {text.percent(LEAST_SHARE)}" if share < LEAST_SHARE else text.percent(share)
 
 
 def meaning_of(bound: Bound) -> tuple[str, Tone]:
     """Return in words what a share means for further work, and the tone of it."""
     if bound.seconds < OVERHEAD_SECONDS:
-        return f"all overhead: with a bound below {text.seconds(OVERHEAD_SECONDS)} the call itself costs more", "muted"
+        return _meaning_of_overhead(bound.latency)
     if bound.share > BEYOND_SHARE:
         return "faster than its bytes and operations allow: it needs fewer, or they lie in a nearer cache", "muted"
     if bound.share >= ENOUGH_SHARE:
         return "no variant can be much faster here", "good"
     return f"up to {text.ratio(1 / bound.share)} could be gained", "warn"
+
+
+def _meaning_of_overhead(latency: float) -> tuple[str, Tone]:
+    """Return the same where a call costs more than its op can, so that the call is what is left at best."""
+    least = f"a call itself costs about {text.seconds(OVERHEAD_SECONDS)}, more than the bound"
+    if OVERHEAD_SECONDS / latency >= ENOUGH_SHARE:
+        return f"all overhead: {least}", "muted"
+    return f"up to {text.ratio(latency / OVERHEAD_SECONDS)} could be gained: {least}", "warn"
 
 
 def _shares(judgement: Judgement, op: str, bounds: Sequence[Bound], places: Places) -> Table:
@@ -141,7 +155,7 @@ def _shares(judgement: Judgement, op: str, bounds: Sequence[Bound], places: Plac
 
 def _share(row: Mapping[str, Any]) -> Cell:
     bound: Bound = row["bound"]
-    return Cell(f"{text.percent(bound.share)} {bound.limit}", "muted" if bound.seconds < OVERHEAD_SECONDS else "")
+    return Cell(f"{percent(bound.share)} {bound.limit}", "muted" if bound.seconds < OVERHEAD_SECONDS else "")
 
 
 def _fields(bound: Bound) -> dict[str, Any]:
