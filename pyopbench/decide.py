@@ -12,6 +12,7 @@ import pandas as pd
 
 from pyopbench import stats
 from pyopbench.answers import Decision, SizeRange, Verdict
+from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
 from pyopbench.comparison import Comparison, compare, settings_of
 from pyopbench.crossovers import course_of, crossovers
@@ -46,6 +47,8 @@ class Judgement:
         rulebook: what all decisions have in common.
         disturbance: how quiet the machine was.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
+        limits: what the machine can do at most; None if it was not measured.
+        bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
     """
 
     run: Run
@@ -59,6 +62,8 @@ class Judgement:
     rulebook: Rulebook
     disturbance: Disturbance
     splits: tuple[Split, ...] = ()
+    limits: Limits | None = None
+    bounds: tuple[Bound, ...] = ()
 
 
 def judge(
@@ -94,6 +99,7 @@ def judge(
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
     level = 1 - looks.share(stats.FAMILY_ERROR, max(len(verdicts), 1))
+    limits = limits_of(run)
     disturbance = disturbance_of(run, verdicts, [*stats.estimates(paired).values()], minimum_effect, level)
     return Judgement(
         run,
@@ -107,6 +113,8 @@ def judge(
         rulebook,
         disturbance,
         splits_of(run),
+        limits,
+        bounds_of(latencies, run.catalogue["ops"], limits),
     )
 
 

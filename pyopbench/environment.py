@@ -16,7 +16,7 @@ def machine() -> dict[str, Any]:
     """Return processor, cores, memory, governor, load and operating system; None for what this system does not tell."""
     return {
         "cpu": _cpu_model(),
-        "cores": _usable_cores(),
+        "cores": usable_cores(),
         "memory_bytes": _memory_bytes(),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "load": _load(),
@@ -53,8 +53,8 @@ def _cpu_model() -> str | None:
     return names[0] if names else platform.processor() or None
 
 
-def _usable_cores() -> int:
-    # What this process may use, which a container or taskset can make fewer than the machine has.
+def usable_cores() -> int:
+    """Return how many cores this process may use, which a container or taskset can make fewer than there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

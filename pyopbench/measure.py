@@ -72,7 +72,10 @@ Look = Callable[[int], frozenset[str]]
 
 @dataclass
 class _Work:
-    """What is still to be done; shrinks as groups are finished, cases fail and looks are taken."""
+    """What is still to be done; shrinks as groups are finished, cases fail and looks are taken.
+
+    `limits` has the launches that asked what the machine can do at most, each with the reason why that is not known.
+    """
 
     folder: Path
     settings: Settings
@@ -82,6 +85,7 @@ class _Work:
     failed: set[str]
     looks: dict[int, frozenset[str]]
     environment: Mapping[str, Any]
+    limits: dict[int, str]
     retried: set[str] = field(default_factory=set)
 
     def count(self, groups: Iterable[str]) -> int:
@@ -177,7 +181,8 @@ def _remaining(folder: Path, settings: Settings) -> _Work:
     finished = {(line["launch"], line["group"]) for line in lines if line["kind"] == "group"}
     failed = {failure["case"] for line in lines for failure in line.get("failures", ())}
     looks = {line["launch"]: frozenset(line["open"]) for line in lines if line["kind"] == "look"}
-    return _Work(folder, settings, groups, groups, finished, failed, looks, run["environment"])
+    limits = {line["launch"]: line["reason"] for line in lines if line["kind"] == "limits"}
+    return _Work(folder, settings, groups, groups, finished, failed, looks, run["environment"], limits)
 
 
 def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
@@ -188,10 +193,10 @@ def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
     while place < len(todo):
         began = time.monotonic()
         with Worker(work.settings.case_timeout_seconds) as worker:
-            clock.pace.add_start(time.monotonic() - began)
             _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
-            healthy = True
+            healthy = _measure_limits(work, worker, launch)
+            clock.pace.add_start(time.monotonic() - began)
             while healthy and place < len(todo):
                 began = time.monotonic()
                 clock.tell(work, launch, todo[place:])
@@ -210,6 +215,20 @@ def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
                 legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
                 next_step="resume it where it was begun, or start a new run",
             )
+
+
+def _measure_limits(work: _Work, worker: Worker, launch: int) -> bool:
+    """Store what the machine can do at most, unless a launch has that; return False if it cost the worker."""
+    if launch in work.limits or any(work.limits.values()):  # what has failed once is not tried again
+        return True
+    try:
+        healthy, answer = True, worker.ask({"do": "limits"})
+    except CaseLost as lost:
+        healthy, answer = False, {"reason": lost.reason}
+    content = {key: answer.get(key, default) for key, default in store.NO_LIMITS.items()}
+    store.append(work.folder, {"kind": "limits", "launch": launch, **content})
+    work.limits[launch] = content["reason"]
+    return healthy
 
 
 def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool:

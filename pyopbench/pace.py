@@ -39,7 +39,7 @@ class Pace:
     _current: tuple[float, int] = (0.0, 0)
 
     def add_start(self, seconds: float) -> None:
-        """Note what it took until a worker was ready."""
+        """Note what it took until a worker was ready for its first group."""
         self.start_seconds = seconds
 
     def add_group(self, seconds: float, cases: int) -> None:

@@ -75,6 +75,7 @@ class Run:
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
         certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
+        limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Run:
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(NOISE_COLUMNS)))
     certificate: Mapping[str, Any] | None = None
+    limits: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -132,6 +134,7 @@ def _read_run(folder: Path) -> Run:
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
+        limits=tuple(line for line in lines if line["kind"] == "limits"),
     )
     return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
 
@@ -206,12 +209,13 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, costs, noises, offset = [], [], [], [], [], 0
+    frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
     for run in runs:
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
         launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
+        limits += [{**line, "launch": line["launch"] + offset} for line in run.limits]
         failures += _later(run.failures, offset)
         offset += 1 + max((line["launch"] for line in run.launches), default=-1)
     first = runs[0]
@@ -235,6 +239,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         ),
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
+        limits=tuple(limits),
     )
 
 

@@ -11,6 +11,8 @@ programs. Its keys:
     decisions       fields of `answers.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
     verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
+    limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
+    bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
     failures        fields of `model.Failure`
     warnings        what a reader should know about the files
     noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
@@ -98,6 +100,8 @@ def decisions_json(judgement: Judgement) -> str:
         "decisions": [{**dataclasses.asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
         "verdicts": [dataclasses.asdict(verdict) for verdict in judgement.verdicts],
         "splits": [dataclasses.asdict(split) for split in judgement.splits],
+        "limits": judgement.limits and dataclasses.asdict(judgement.limits),
+        "bounds": [{**dataclasses.asdict(bound), "share": bound.share} for bound in judgement.bounds],
         "failures": [dataclasses.asdict(failure) for failure in run.failures],
         "warnings": run.warnings,
         "noise": _noise(judgement.disturbance),

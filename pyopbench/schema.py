@@ -134,6 +134,12 @@ LINES: dict[str, Shape] = {
     },
     "lost": {"launch": WHOLE, "group": TEXT, "failures": [FAILURE]},
     "look": {"launch": WHOLE, "open": TEXTS},
+    "limits": {
+        "launch": WHOLE,
+        "bandwidths": [{"working_set_bytes": WHOLE, "copy": NUMBER, "triad": NUMBER}],
+        "peaks": {ANY: NUMBER},
+        "reason": TEXT,
+    },
 }
 NOISE: Shape = {
     "wall_seconds": NUMBER,
@@ -192,6 +198,8 @@ def check_line(line: Any, place: str) -> None:
         raise corrupt(place, f"launch is {line['launch']}, below 0")
     if kind == "group" and "noise" in line:
         _require(line["noise"], NOISE, f"{place}: noise")
+    if kind == "limits":
+        _check_limits(line, place)
     for failure in line.get("failures", ()):
         _check_failure(failure, place)
     for key in line["open"] if kind == "look" else ():
@@ -230,6 +238,13 @@ def _check_failure(failure: Mapping[str, Any], place: str) -> None:
     _require_case(failure["case"], place)
     if failure["status"] not in STATUSES:
         raise corrupt(place, f"status is {failure['status']!r}, not one of {', '.join(STATUSES)}")
+
+
+def _check_limits(line: Mapping[str, Any], place: str) -> None:
+    values = [value for bandwidth in line["bandwidths"] for value in bandwidth.values()]
+    values += line["peaks"].values()
+    if not all(0 < value < math.inf for value in values):
+        raise corrupt(place, f"limits that are not above 0: {values}")
 
 
 def _check_sample(key: str, sample: Sequence[Any], place: str) -> None:

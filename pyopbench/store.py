@@ -21,6 +21,9 @@ SAMPLES_FILE = "samples.jsonl"
 ANSWER_KEYS = ("samples", "failures", "bytes", "aligned", "timer_seconds", "timer_error_seconds", "noise")
 """What a group's line takes over from a worker's answer, as far as it is there."""
 
+NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
+"""What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a reader, or a crash, sees all of it or nothing."""

@@ -1,9 +1,10 @@
 """The measuring process: reads requests, one JSON object a line, and answers with events, one JSON object a line.
 
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
-samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "build"}` compiles kernels.
-Before each step that may hang or crash the marker names the case, so that the parent knows which one it was; events
-show that there is life. The standard output of the process belongs to the parent; what bodies print goes to the log.
+samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
+machine can do at most, `{"do": "build"}` compiles kernels. Before each step that may hang or crash the marker names the
+case, so that the parent knows which one it was; events show that there is life. The standard output of the process
+belongs to the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import custom_ops, environment
+from pyopbench import custom_ops, environment, limits
 from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
 from pyopbench.compiler import CannotCompile, compile_all
 from pyopbench.errors import PyopbenchError
@@ -112,12 +113,21 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {"checked": dataclasses.asdict(prepared[-1].checked)}
 
 
+def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for what the machine can do at most: the limits, or the reason why there are none."""
+    try:
+        return limits.measure(time.perf_counter)
+    except (MemoryError, OSError, RuntimeError) as error:  # too little memory, or too few threads allowed
+        return {"reason": describe_error(error)}
+
+
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
     "verify": verify,
     "build": build,
     "measure": measure,
     "overhead": overhead,
+    "limits": measure_limits,
 }
 
 

@@ -7,7 +7,8 @@
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
-plan stands in the file that `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers.
+plan stands in the file that `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for
+the machine's limits it answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ NOISE = {
     "load": 0.5,
     "mhz_low": None,
     "mhz_high": None,
+}
+LIMITS = {
+    "bandwidths": [{"working_set_bytes": 1024, "copy": 2e10, "triad": 1e10}],
+    "peaks": {"float32": 1e11},
+    "reason": "",
 }
 FAILURES = {
     "raising": ("raised", "ValueError: no"),
@@ -81,6 +87,8 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return dict(json.loads(Path(os.environ["FAKE_WORKER_PLAN"]).read_text(encoding="utf-8")))
     if request["do"] == "build":
         return answer_build(request["ops"])
+    if request["do"] == "limits":
+        return answer_limits(os.environ.get("FAKE_WORKER_LIMITS", "well"))
     measured = answer_measure(request)
     if request["do"] == "measure":
         return measured
@@ -96,6 +104,16 @@ def answer_build(ops: Sequence[str]) -> dict[str, Any]:
     libraries = {op: f"/cache/{op}-1.so" for op in ops if op not in ("log", "determinant")}
     reasons = {"log": "g++ refuses log.cc"} if "log" in ops else {}
     return {"libraries": libraries, "reasons": reasons, "without": [op for op in ops if op == "determinant"]}
+
+
+def answer_limits(behaviour: str) -> dict[str, Any]:
+    if behaviour == "raising":
+        return {"reason": FAILURES[behaviour][1]}
+    if behaviour == "hanging":
+        hang()
+    if behaviour == "crashing":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return LIMITS
 
 
 def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:

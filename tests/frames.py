@@ -208,6 +208,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         costs=Costs(),
         noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
         certificate=None,
+        limits=(),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import stored
 from frames import Bench, run_of
 from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
@@ -33,7 +34,8 @@ def plain(launches: int = 4) -> Judgement:
         Bench({**curves, "py_function": 9e-5}, op="edit_distance", sizes=(100,), launches=launches),
         Bench({"py_function_numpy": 9e-5, "native": 2e-6}, op="identity", launches=launches),
     ]
-    return judge(run_of(*benches, failures=failures(), cases=["sinh/xla/none/forward/call/float32/1000/cpu"]))
+    run = run_of(*benches, failures=failures(), cases=["sinh/xla/none/forward/call/float32/1000/cpu"])
+    return judge(SimpleNamespace(**{**vars(run), "limits": tuple(map(stored.limits_line, range(launches)))}))
 
 
 def failures() -> list[Failure]:
@@ -76,6 +78,7 @@ def hostile() -> Judgement:
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
         "warnings": HOSTILE,
+        "limits": (*run.limits, stored.limits_line(2, LINES)),
         "launches": ({"launch": 0, "seed": CLOSING, "environment": {}}, *run.launches),
     }
     verdicts = tuple(replace(verdict, reason=CLOSING) for verdict in judged.verdicts)

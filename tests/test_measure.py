@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import stored
+from fake_worker import FAILURES, LIMITS
 from pyopbench import launch, measure, store
 from pyopbench.errors import BadInput
 from pyopbench.measure import Ended, Settings
@@ -61,6 +62,12 @@ def lines_of(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in store.read_lines(folder)[0] if line["kind"] == kind]
 
 
+def requests_in(log: Path, *kinds: str) -> list[dict[str, Any]]:
+    """Return the requests of some kinds that workers were sent, in order."""
+    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [request for request in requests if request["do"] in kinds]
+
+
 def measured(folder: Path) -> list[tuple[int, str]]:
     """Return the launch and group of every group that was measured, in order."""
     return [(line["launch"], line["group"]) for line in lines_of(folder, "group")]
@@ -90,7 +97,6 @@ def test_every_group_of_every_launch_is_measured_once(folder: Path) -> None:
 def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
     plan(folder, "well", sizes=(1,))
     measure.measure(folder, settings(seed=5, rounds=3, block_seconds=0.25, group_seconds=0.75), ignore, never)
-    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     same = {
         "do": "measure",
         "cases": [stored.case("well")],
@@ -99,7 +105,7 @@ def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
         "block_seconds": 0.25,
         "group_seconds": 0.75,
     }
-    assert requests == [
+    assert requests_in(log, "measure") == [
         {**same, "launch": 0, "finite_differences": True},
         {**same, "launch": 1, "finite_differences": False},
     ]
@@ -178,7 +184,7 @@ def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_ti
 def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
     plan(folder, "raising", sizes=(1, 2))
     assert measure.measure(folder, settings(launches=4), ignore, never).launches == 4
-    assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+    assert len(requests_in(log, "measure")) == 2
     assert [line["launch"] for line in lines_of(folder, "launch")] == [0]
 
 
@@ -256,7 +262,50 @@ def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypat
     monkeypatch.setattr(os, "fsync", spy)
     measure.measure(folder, settings(launches=1), lambda progress: events.append(f"begin {progress.done}"), never)
     begun = [[f"begin {place}", f"{place + 1} on disk"] for place in range(len(SIZES))]
-    assert events == ["0 on disk", *(event for pair in begun for event in pair)]
+    # The launch and the limits of the machine come first.
+    assert events == ["0 on disk", "0 on disk", *(event for pair in begun for event in pair)]
+
+
+# What the machine can do at most
+
+
+def test_the_limits_are_asked_for_once_in_each_launch_before_its_groups(folder: Path, log: Path) -> None:
+    plan(folder, "well", sizes=(1, 2))
+    measure.measure(folder, settings(), ignore, never)
+    asked = [request["do"] for request in requests_in(log, "limits", "measure")]
+    assert asked == 2 * ["limits", "measure", "measure"]
+    assert lines_of(folder, "limits") == [{"kind": "limits", "launch": launch, **LIMITS} for launch in (0, 1)]
+
+
+def test_a_launch_that_is_continued_has_its_limits(folder: Path, log: Path) -> None:
+    plan(folder, "well")
+    steps = interrupt_at(3)
+    with pytest.raises(Interrupted):
+        measure.measure(folder, settings(), lambda progress: next(steps), never)
+    measure.measure(folder, settings(), ignore, never)
+    assert [line["launch"] for line in lines_of(folder, "limits")] == [0, 1]
+    assert len(requests_in(log, "limits")) == 2
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "workers"),
+    [
+        ("raising", FAILURES["raising"][1], [0, 1]),
+        ("crashing", "the worker process ended by signal SIGKILL", [0, 0, 1]),
+        ("hanging", "no sign of life for 1 s; the worker was killed", [0, 0, 1]),
+    ],
+)
+def test_limits_that_cannot_be_measured_cost_nothing_else_and_are_not_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, reason: str, workers: list[int]
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER_LIMITS", behaviour)
+    plan(folder, "well")
+    chosen = settings(case_timeout_seconds=1.0)
+    assert measure.measure(folder, chosen, ignore, never) == Ended(2, "launches")
+    assert lines_of(folder, "limits") == [stored.limits_line(0, reason)]
+    assert [line["launch"] for line in lines_of(folder, "launch")] == workers
+    assert sorted(measured(folder)) == all_once(2)
+    assert failures(folder) == []
 
 
 class Clock:
@@ -375,8 +424,7 @@ def test_more_rounds_are_allowed_once_the_data_have_been_looked_at(folder: Path,
     plan(folder, "well", sizes=(1,))
     chosen = settings(launches=3, first_look=2, rounds=5)
     measure.measure(folder, chosen, ignore, Looks(after_2=of("well", sizes=(1,))))
-    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert [request["rounds"] for request in requests] == [5, 5, 5 * measure.LATER_ROUNDS]
+    assert [request["rounds"] for request in requests_in(log, "measure")] == [5, 5, 5 * measure.LATER_ROUNDS]
 
 
 @pytest.mark.parametrize("step", [2, 6, 7, 9, 10])
@@ -429,6 +477,23 @@ def test_a_launch_of_what_is_open_is_begun_if_it_fits_into_the_budget(
     ended = measure.measure(folder, chosen, clock.pass_a_minute, lambda launches: kept)
     assert ended == Ended(launches, "budget" if launches < 6 else "launches")
     assert clock.seconds <= budget_seconds
+
+
+@pytest.mark.parametrize(("budget_seconds", "launches"), [(1079.0, 2), (1080.0, 3)])
+def test_the_time_that_limits_take_belongs_to_a_launch(
+    folder: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, budget_seconds: float, launches: int
+) -> None:
+    """They take a minute here, and each of five groups another: 360 s a launch."""
+
+    class SlowWorker(launch.Worker):
+        def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+            clock.seconds += 60.0 * (request["do"] == "limits")
+            return super().ask(request)
+
+    monkeypatch.setattr(measure, "Worker", SlowWorker)
+    plan(folder, "well")
+    chosen = settings(launches=3, budget_seconds=budget_seconds)
+    assert measure.measure(folder, chosen, clock.pass_a_minute, never).launches == launches
 
 
 def test_the_time_a_look_takes_counts(folder: Path, clock: Clock) -> None:

@@ -138,6 +138,18 @@ def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) ->
     assert read_runs([make(tmp_path, "older", without)]).noise.empty
 
 
+def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
+    limits = [stored.limits_line(0), stored.limits_line(1, "OSError: no memory")]
+    first, second = make(tmp_path, "first", [*LINES, *limits]), make(tmp_path, "second", [*LINES, *limits])
+    assert read_runs([first]).limits == tuple(limits)
+    pooled = read_runs([first, second]).limits
+    assert [(line["launch"], line["reason"]) for line in pooled] == [
+        *((launch, line["reason"]) for launch, line in enumerate(limits)),
+        *((launch, line["reason"]) for launch, line in enumerate(limits, start=2)),
+    ]
+    assert read_runs([make(tmp_path, "older")]).limits == ()
+
+
 def test_catalogues_are_joined(tmp_path: Path) -> None:
     other = stored.write(
         tmp_path / "cube", stored.run([stored.case("native", "cube")]), [stored.group_line(0, [WELL, SLOW])]

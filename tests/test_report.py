@@ -230,6 +230,8 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks(rendered):
             "decisions",
             "verdicts",
             "splits",
+            "limits",
+            "bounds",
             "failures",
             "warnings",
             "noise",

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import stored
 from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, plain
 from pyopbench import sections, text
 from pyopbench.answers import Course, Crossover
+from pyopbench.bounds import Bound
 from pyopbench.certificate import Pairs
 from pyopbench.model import Case
 from pyopbench.sections import (
@@ -33,6 +35,7 @@ from pyopbench.sections import (
 from pyopbench.sections import certificate as certificate_section
 from pyopbench.sections import crossovers as crossovers_section
 from pyopbench.sections import latency as latency_section
+from pyopbench.sections import limits as limits_section
 from pyopbench.sections import noise as noise_section
 from pyopbench.sections import ratios as ratios_section
 
@@ -73,7 +76,7 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover()
     assert [section.name for section in found] == [
-        "decisions", "latency", "nodes", "ratios", "crossovers", "split", "holes", "noise", "certificate",
+        "decisions", "latency", "nodes", "ratios", "crossovers", "split", "limits", "holes", "noise", "certificate",
         "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
@@ -233,6 +236,79 @@ def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
     made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
     (bullets,) = [block for block in decisions.build(replace(judged, decisions=(made,))) if isinstance(block, Bullets)]
     assert bullets.items[0].endswith("below about 35k elements (above 21k), b above.")
+
+
+# limits
+
+
+def bound(seconds: float, latency: float, variant: str = "native", **fields) -> Bound:
+    case = Case("sinh", variant, "none", "forward", "call", "float32", 1_000)
+    return Bound(replace(case, **fields).id, latency, seconds, "memory")
+
+
+def test_the_machine_and_what_comes_nearest_to_it_are_told(judged):
+    bandwidths, peaks, best, *shares = tables(limits_section.build(judged))
+    assert texts(bandwidths) == [["512 KiB", "37.3 GiB/s", "27.9 GiB/s"], ["128 MiB", "9.31 GiB/s", "14.0 GiB/s"]]
+    assert texts(peaks) == [["float32", "200 Gflop/s"], ["float64", "100 Gflop/s"]]
+    assert [row[:2] for row in texts(best)] == [
+        ["sinh", "float32"], ["sinh", "float64"], ["edit_distance", "float32"], ["identity", "float32"],
+    ]  # fmt: skip
+    cells = [cell for table in shares for row in table.rows for cell in row[table.headings :]]
+    shown = sorted(f"{limits_section.percent(one.share)} {one.limit}" for one in judged.bounds)
+    assert sorted(str(cell) for cell in cells if str(cell) != text.MISSING) == shown
+    assert all(table.folded for table in shares)
+    assert [limits_section.percent(share) for share in (0.00099, 0.001, 0.4567, 1.2)] == [
+        "< 0.1%", "0.1%", "45.7%", "120%",
+    ]  # fmt: skip
+
+
+def test_the_nearest_at_the_largest_size_is_told(judged):
+    made = (
+        bound(1e-4, 1.5e-4, size=10), bound(1e-3, 5e-3), bound(1e-3, 2e-3, "xla"), bound(2e-3, 2e-3, dtype="float64"),
+    )  # fmt: skip
+    best = tables(limits_section.build(replace(judged, bounds=made)))[2]
+    assert [row[:8] for row in texts(best)] == [
+        ["sinh", "float32", "1k elements", "xla", "2.00 ms", "1.00 ms", "memory", "50%"],
+        ["sinh", "float64", "1k elements", "native", "2.00 ms", "2.00 ms", "memory", "100%"],
+    ]
+    assert [row[8] for row in best.rows] == [
+        Cell("up to 2.00× could be gained", "warn"),
+        Cell("no variant can be much faster here", "good"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "latency", "words"),
+    [
+        (19e-6, 24.9e-6, "all overhead: a call itself costs about 20.0 µs"),
+        (1e-9, 15e-6, "all overhead"),
+        (6e-6, 2.2e-3, "up to 110× could be gained: a call itself costs about 20.0 µs"),
+        (20e-6, 24.9e-6, "no variant can be much faster"),
+        (20e-6, 25.1e-6, "up to 1.25× could be gained"),
+        (24.9e-6, 20e-6, "no variant can be much faster"),
+        (25.1e-6, 20e-6, "faster than its bytes and operations allow"),
+    ],
+)
+def test_a_share_is_said_to_mean_what_it_does(seconds, latency, words):
+    assert words in limits_section.meaning_of(bound(seconds, latency))[0]
+
+
+def test_a_run_without_limits_says_so_and_why(judged):
+    (none,) = limits_section.build(replace(with_run(judged, limits=()), limits=None, bounds=()))
+    assert "no limits of the machine stored" in none.text
+    lines = (stored.limits_line(0, "OSError: no memory"),)
+    (failed,) = limits_section.build(replace(with_run(judged, limits=lines), limits=None, bounds=()))
+    assert failed.text.endswith("could not be measured: OSError: no memory")
+    assert (none.tone, failed.tone) == ("warn", "warn")
+
+
+def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
+    lines = (*judged.run.limits, stored.limits_line(4, "OSError: no memory"))
+    said = words(limits_section.build(replace(with_run(judged, limits=lines), bounds=judged.bounds[2:])))
+    assert "In 1 launch this could not be measured: OSError: no memory" in said
+    assert "For 2 cases the results do not say" in said
+    assert "could not be measured" not in words(limits_section.build(judged))
+    assert "do not say" not in words(limits_section.build(judged))
 
 
 # holes

@@ -26,6 +26,8 @@ LINES = [
     stored.group_line(0, [stored.case("well", size=10)], [stored.failure(stored.case("slow", size=10))]),
     {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(CASES[1], "crashed", 1)]},
     {"kind": "look", "launch": 2, "open": list(CASES)},
+    stored.limits_line(0),
+    stored.limits_line(1, "OSError: no memory"),
 ]
 ENCODED = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in LINES]
 
@@ -110,7 +112,7 @@ def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: 
     lines, warnings = store.read_lines(folder)
     torn = 0 < kept < len(ENCODED[-1])
     assert lines == (LINES if kept == len(ENCODED[-1]) else LINES[:-1])
-    assert warnings == ([f"{folder / SAMPLES_FILE}:5: an unfinished last line was dropped"] if torn else [])
+    assert warnings == ([f"{folder / SAMPLES_FILE}:{len(LINES)}: an unfinished last line was dropped"] if torn else [])
 
 
 @pytest.mark.parametrize("kept", [0, 1, len(ENCODED[-1]) - 1, len(ENCODED[-1])])
@@ -195,6 +197,12 @@ def node_line(sample: list[Any]) -> dict[str, Any]:
         (change(LINES[4], open=None), "open is not a list: None"),
         (change(LINES[4], open=["sinh"]), "'sinh' is not the id of a case"),
         (change(LINES[4], launch=-1), "launch is -1, below 0"),
+        (change(LINES[5], peaks={"float32": 0}), "limits that are not above 0"),
+        (change(LINES[5], peaks={"float32": None}), "peaks.float32 is not a whole number or a number: None"),
+        (change(LINES[5], bandwidths=[{"working_set_bytes": 8, "copy": 1.0}]), "missing triad"),
+        (change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "copy": -1.0}]), "limits that are not above 0"),
+        (change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "working_set_bytes": 0.5}]), "not a whole number"),
+        (change(LINES[6], reason=None), "reason is not text: None"),
     ],
 )
 def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
@@ -209,6 +217,12 @@ def test_results_from_before_noise_was_recorded_are_read(tmp_path: Path) -> None
     line = {key: value for key, value in LINES[1].items() if key != "noise"}
     lines, _ = store.read_lines(stored.write(tmp_path / "run", stored.run(CASES), [line]))
     assert lines == [line]
+
+
+def test_a_limit_without_an_end_is_refused(folder: Path) -> None:
+    write_lines(folder, json.dumps(LINES[5]).replace("200000000000.0", "1e999").encode() + b"\n")
+    with pytest.raises(BadInput, match="limits that are not above 0"):
+        store.read_lines(folder)
 
 
 def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 import tensorflow as tf
 
 from extra_cases import EXTRAS, SIZE, case, ignore
+from fake_worker import LIMITS
 from pyopbench import worker
 from pyopbench.catalogue import load_op
 from pyopbench.files import PATH_VARIABLE
@@ -160,6 +162,23 @@ def test_timing_is_told_now_and_then_and_marked_each_time(monkeypatch: pytest.Mo
     assert marked == ["one", "two", "three"]
     assert [json.loads(told)["case"] for told in line.answers.getvalue().splitlines()] == ["one", "three"]
     assert line.log.getvalue() == "one\nthree\n"
+
+
+def test_limits_are_answered_as_they_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker.limits, "measure", lambda clock: {**LIMITS, "clock": clock})
+    assert worker.HANDLERS["limits"]({"do": "limits"}, ignore) == {**LIMITS, "clock": time.perf_counter}
+
+
+@pytest.mark.parametrize("error", [MemoryError("no"), OSError(12, "no"), RuntimeError("can't start new thread")])
+def test_limits_that_this_system_does_not_allow_for_are_a_reason(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(clock: object) -> None:
+        raise error
+
+    monkeypatch.setattr(worker.limits, "measure", refuse)
+    (told,) = worker.HANDLERS["limits"]({"do": "limits"}, ignore).items()
+    assert told == ("reason", f"{type(error).__name__}: {error}")
 
 
 def plan_of(**axes: Any) -> dict[str, Any]:

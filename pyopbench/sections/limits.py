@@ -1,0 +1,167 @@
+"""How near the calls come to what the machine can do at most, and so whether more work can pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import text
+from pyopbench.bounds import Bound, Limits, bounded_rows, nearest
+from pyopbench.model import Case
+from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import Places, by_size, places_of, unit_of
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+ENOUGH_SHARE = 0.8
+"""From here on a perfect variant could save a fifth of the time at most."""
+BEYOND_SHARE = 1.25
+"""That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
+OVERHEAD_SECONDS = 20e-6
+"""About what a call of a `tf.function` takes that does nothing: below it the call costs more than the op can."""
+LEAST_SHARE = 0.001
+"""Below it the digits of a share tell nothing."""
+GIGA = 1e9
+
+MEANING = (
+    "A forward call on the CPU takes at least as long as its bytes take at the bandwidth of a working set of their "
+    "size, and at least as long as its operations take at the peak of arithmetic. The longer of the two is its bound "
+    "(the roofline model), memory or arithmetic, and the bound over the measured time is its share. Bytes and "
+    "operations are those that the op says a perfect pass needs; a transcendental function counts as one operation "
+    "though it takes several, so that ops made of them stay below their bound however they are written."
+)
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return the machine's limits, what comes nearest to them for each op, and the share of every case."""
+    limits = judgement.limits
+    if limits is None:
+        return (Paragraph(_why_none(judgement.run.limits), "warn"),)
+    blocks = (Paragraph(_intro(limits)), *_failed(judgement), _bandwidths(limits), _peaks(limits), Paragraph(MEANING))
+    if not judgement.bounds:
+        return (*blocks, *_without(judgement), Paragraph("No case that was measured has a bound."))
+    places = Places(tuple(field for field in places_of(judgement).varying if field == "dtype"))
+    by_op: dict[str, list[Bound]] = {}
+    for bound in judgement.bounds:
+        by_op.setdefault(Case.from_id(bound.case).op, []).append(bound)
+    shares = (_shares(judgement, op, bounds, places) for op, bounds in by_op.items())
+    return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *shares)
+
+
+def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
+    if not lines:
+        return (
+            "This run has no limits of the machine stored, because it was made before they were measured: how much "
+            "faster the best variant could still become cannot be told."
+        )
+    return f"What the machine can do at most could not be measured: {lines[0]['reason']}"
+
+
+def _intro(limits: Limits) -> str:
+    return (
+        "What this machine can do at most, measured with NumPy before the cases: the best of several repetitions, as "
+        f"the median over {text.count(limits.launches, 'launch', 'launches')}. Copy is a = b and triad a = b + s c in "
+        "float32 (as in STREAM), by all cores, or by one where that is faster; each array counts once. Arithmetic is "
+        "the matrix product of NumPy's BLAS."
+    )
+
+
+def _failed(judgement: Judgement) -> Sequence[Block]:
+    reasons = [line["reason"] for line in judgement.run.limits if line["reason"]]
+    if not reasons:
+        return ()
+    count = text.count(len(reasons), "launch", "launches")
+    return (Paragraph(f"In {count} this could not be measured: {reasons[0]}", "warn"),)
+
+
+def _bandwidths(limits: Limits) -> Table:
+    rows = tuple(
+        (text.byte_count(one.working_set_bytes), *(f"{text.byte_count(speed)}/s" for speed in (one.copy, one.triad)))
+        for one in limits.bandwidths
+    )
+    return Table(("moved in one pass", "copy", "triad"), rows, "Bandwidth by working set")
+
+
+def _peaks(limits: Limits) -> Table:
+    rows = tuple((dtype, f"{text.number(peak / GIGA)} Gflop/s") for dtype, peak in limits.peaks.items())
+    return Table(("dtype", "matrix product"), rows, "Peak of arithmetic")
+
+
+def _without(judgement: Judgement) -> Sequence[Block]:
+    """Say how many cases have no bound although they are forward calls on the CPU."""
+    count = len(bounded_rows(judgement.latencies)) - len(judgement.bounds)
+    if count <= 0:
+        return ()
+    cases = text.count(count, "case")
+    return (Paragraph(f"For {cases} the results do not say what bytes and operations a perfect pass needs.", "warn"),)
+
+
+def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places: Places) -> Table:
+    """Return for each op and dtype, at the largest size measured, the variant that comes nearest its bound."""
+    rows: list[tuple[Cell | str, ...]] = []
+    for op, bounds in by_op.items():
+        for dtype in sorted({Case.from_id(bound.case).dtype for bound in bounds}):
+            there = [bound for bound in bounds if Case.from_id(bound.case).dtype == dtype]
+            largest = max(Case.from_id(bound.case).size for bound in there)
+            best = nearest([bound for bound in there if Case.from_id(bound.case).size == largest])
+            rows.append((op, *places.of(_fields(best)), *_told(judgement, best)))
+    columns = ("op", *places.varying, "size", "variant", "measured", "bound", "by", "share", "what that means")
+    caption = "What comes nearest its bound, at the largest size measured"
+    return Table(columns, tuple(rows), caption, headings=2 + len(places.varying))
+
+
+def _told(judgement: Judgement, bound: Bound) -> tuple[Cell | str, ...]:
+    case = Case.from_id(bound.case)
+    return (
+        f"{text.size(case.size)} {unit_of(judgement, case.op)}",
+        case.variant,
+        text.seconds(bound.latency),
+        text.seconds(bound.seconds),
+        bound.limit,
+        percent(bound.share),
+        Cell(*meaning_of(bound)),
+    )
+
+
+def percent(share: float) -> str:
+    """Format a share of a bound: `45.3%`, or `< 0.1%`."""
+    return f"< {text.percent(LEAST_SHARE)}" if share < LEAST_SHARE else text.percent(share)
+
+
+def meaning_of(bound: Bound) -> tuple[str, Tone]:
+    """Return in words what a share means for further work, and the tone of it."""
+    if bound.seconds < OVERHEAD_SECONDS:
+        return _meaning_of_overhead(bound.latency)
+    if bound.share > BEYOND_SHARE:
+        return "faster than its bytes and operations allow: it needs fewer, or they lie in a nearer cache", "muted"
+    if bound.share >= ENOUGH_SHARE:
+        return "no variant can be much faster here", "good"
+    return f"up to {text.ratio(1 / bound.share)} could be gained", "warn"
+
+
+def _meaning_of_overhead(latency: float) -> tuple[str, Tone]:
+    """Return the same where a call costs more than its op can, so that the call is what is left at best."""
+    least = f"a call itself costs about {text.seconds(OVERHEAD_SECONDS)}, more than the bound"
+    if OVERHEAD_SECONDS / latency >= ENOUGH_SHARE:
+        return f"all overhead: {least}", "muted"
+    return f"up to {text.ratio(latency / OVERHEAD_SECONDS)} could be gained: {least}", "warn"
+
+
+def _shares(judgement: Judgement, op: str, bounds: Sequence[Bound], places: Places) -> Table:
+    rows = [_fields(bound) for bound in bounds]
+    return by_size(rows, places, _share, f"{op}: share of the bound, by {unit_of(judgement, op)}")
+
+
+def _share(row: Mapping[str, Any]) -> Cell:
+    bound: Bound = row["bound"]
+    return Cell(f"{percent(bound.share)} {bound.limit}", "muted" if bound.seconds < OVERHEAD_SECONDS else "")
+
+
+def _fields(bound: Bound) -> dict[str, Any]:
+    case = Case.from_id(bound.case)
+    fields = {name: getattr(case, name) for name in ("direction", "mode", "dtype", "placement", "size")}
+    return {**fields, "label": case.variant, "bound": bound}
+
+
+SECTION = Section("limits", "How near the machine's limits", 38, build)
