@@ -64,12 +64,14 @@ def _scan(sites: Any, height: int, width: int) -> Any:
 @numba.njit(nogil=True, cache=True)
 def _fill(cells: Any, windows: int, values: Any, ground_state: Any) -> Any:
     q = np.empty((windows * CELLS, values.shape[1]), values.dtype)
-    for i in range(q.shape[0]):
-        q[i] = ground_state
+    for cell in range(q.shape[0]):
+        for c in range(q.shape[1]):
+            q[cell, c] = ground_state[c]
     for i in range(cells.shape[0]):
         for k in range(CELLS):
             if cells[i, k] >= 0:
-                q[cells[i, k]] = values[i]
+                for c in range(q.shape[1]):
+                    q[cells[i, k], c] = values[i, c]
     return q.reshape(windows, CELLS * values.shape[1])
 
 
@@ -81,11 +83,13 @@ def _collect(cells: Any, d_cells: Any) -> Any:
     for i in range(cells.shape[0]):
         for k in range(CELLS):
             if cells[i, k] >= 0:
-                d_values[i] += d_cells[cells[i, k]]
                 filled[cells[i, k]] = True
+                for c in range(d_cells.shape[1]):
+                    d_values[i, c] += d_cells[cells[i, k], c]
     for cell in range(d_cells.shape[0]):
         if not filled[cell]:
-            d_ground += d_cells[cell]
+            for c in range(d_cells.shape[1]):
+                d_ground[c] += d_cells[cell, c]
     return d_values, d_ground.astype(d_cells.dtype)
 
 

@@ -1,7 +1,7 @@
 // sparse_conv_q: the windows of 2 x 2 pixels that see an active site, as rows of a matrix Q.
 //
-// Sites are scanned in their order; a window gets the next number when a site first falls into it. Numbers are kept in a
-// table with open addressing, so that memory goes with the sites and not with the image.
+// Sites are scanned in their order; a window gets the next number when a site first falls into it. Memory goes with the
+// sites and not with the image.
 
 #include <vector>
 
@@ -14,32 +14,46 @@ using namespace pyopbench;
 constexpr int kFilter = 2, kCells = kFilter * kFilter;
 constexpr int64_t kLargestExtent = int64_t{1} << 31;
 
-// Numbers pairs (row, column) of 32 bits each in the order in which they come.
+// Numbers pairs (row, column) of less than 2^31 each in the order in which they come. Where the image has not many more
+// pixels than there are pairs at the most, a table of all pixels is quicker; all else goes into one with open addressing.
 class Numbers {
  public:
-  explicit Numbers(int64_t most) {
-    while (static_cast<int64_t>(slots_.size()) < 2 * most + 2) slots_.resize(slots_.empty() ? 16 : 2 * slots_.size());
+  Numbers(int64_t most, int64_t height, int64_t width) : most_(most), height_(height), width_(width) {
+    if (height > 0 && width > 0 && height <= kPixelsPerPair * most / width) of_pixel_.assign(height * width, -1);
   }
 
   // Returns the number of a pair; `fresh` is whether it is the first time.
-  int32_t Of(uint32_t row, uint32_t col, bool* fresh) {
-    const uint64_t key = uint64_t{row} << 32 | col;
-    size_t place = (key * 0x9E3779B97F4A7C15u) >> 20;
-    for (;; ++place) {
-      Slot& slot = slots_[place & (slots_.size() - 1)];
-      *fresh = slot.number < 0;
-      if (*fresh) slot = {key, count_++};
-      if (slot.key == key) return slot.number;
-    }
+  int32_t Of(int64_t row, int64_t col, bool* fresh) {
+    const bool inside = row >= 0 && col >= 0 && row < height_ && col < width_;
+    int32_t* number = inside && !of_pixel_.empty() ? &of_pixel_[row * width_ + col] : Find(row, col);
+    *fresh = *number < 0;
+    if (*fresh) *number = count_++;
+    return *number;
   }
 
-  int32_t count() const { return count_; }
-
  private:
+  static constexpr int64_t kPixelsPerPair = 32;
   struct Slot {
     uint64_t key = 0;
     int32_t number = -1;
   };
+
+  int32_t* Find(int64_t row, int64_t col) {
+    if (slots_.empty()) {
+      size_t size = 16;
+      while (static_cast<int64_t>(size) < 2 * most_ + 2) size *= 2;
+      slots_.resize(size);
+    }
+    const uint64_t key = static_cast<uint64_t>(row) << 32 | static_cast<uint32_t>(col);
+    for (size_t place = (key * 0x9E3779B97F4A7C15u) >> 20;; ++place) {
+      Slot& slot = slots_[place & (slots_.size() - 1)];
+      if (slot.number < 0) slot.key = key;
+      if (slot.key == key) return &slot.number;
+    }
+  }
+
+  const int64_t most_, height_, width_;
+  std::vector<int32_t> of_pixel_;
   std::vector<Slot> slots_;
   int32_t count_ = 0;
 };
@@ -48,14 +62,16 @@ class Numbers {
 // four each, -1 where a window would leave the image.
 struct Scan {
   std::vector<int64_t> corners, cells;
+  int64_t windows = 0;
 };
 
 template <typename Matrix>
 tensorflow::Status ScanSites(const Matrix& sites, int64_t height, int64_t width, Scan* scan) {
   const int64_t count = sites.dimension(0);
   if (count > kLargestExtent / kCells) return InvalidArgument("more than 2^29 sites: ", count);
-  Numbers seen(count), windows(count * kCells);
+  Numbers seen(count, height, width), windows(count * kCells, height, width);
   scan->cells.assign(count * kCells, -1);
+  scan->corners.resize(count * kCells * 2);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = sites(i, 0), col = sites(i, 1);
     if (std::max(std::abs(row), std::abs(col)) >= kLargestExtent) {
@@ -69,7 +85,9 @@ tensorflow::Status ScanSites(const Matrix& sites, int64_t height, int64_t width,
       for (int64_t c = col - kFilter + 1; c <= col; ++c, ++cell) {
         if (r < 0 || c < 0 || r > height - kFilter || c > width - kFilter) continue;
         *cell = windows.Of(r, c, &fresh) * int64_t{kCells} + (row - r) * kFilter + (col - c);
-        if (fresh) scan->corners.insert(scan->corners.end(), {r, c});
+        if (!fresh) continue;
+        scan->corners[2 * scan->windows] = r;
+        scan->corners[2 * scan->windows++ + 1] = c;
       }
     }
   }
@@ -111,16 +129,20 @@ class Value : public OpKernel {
     const auto extent = context->input(2).vec<int64_t>();
     Scan scan;
     OP_REQUIRES_OK(context, ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), &scan));
-    const int64_t windows = scan.corners.size() / 2, channels = extent(2), sites = context->input(0).dim_size(0);
+    const int64_t windows = scan.windows, channels = extent(2), sites = context->input(0).dim_size(0);
     Tensor *corners = nullptr, *q = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({windows, 2}), &corners));
     OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({windows, kCells * channels}), &q));
-    std::copy(scan.corners.begin(), scan.corners.end(), corners->flat<int64_t>().data());
+    std::copy_n(scan.corners.begin(), 2 * windows, corners->flat<int64_t>().data());
     const T* values = context->input(1).flat<T>().data();
     const T* ground = context->input(3).flat<T>().data();
     T* out = q->flat<T>().data();
-    Share(context, windows * kCells, channels, [=](int64_t begin, int64_t end) {
-      for (int64_t cell = begin; cell < end; ++cell) std::copy(ground, ground + channels, out + cell * channels);
+    std::vector<T> background;
+    for (int k = 0; k < kCells; ++k) background.insert(background.end(), ground, ground + channels);
+    const T* row = background.data();
+    const int64_t length = kCells * channels;
+    Share(context, windows, length, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) std::copy_n(row, length, out + i * length);
     });
     const int64_t* cells = scan.cells.data();
     Share(context, sites, kCells * channels, [=](int64_t begin, int64_t end) {
@@ -144,7 +166,7 @@ class Gradient : public OpKernel {
     const auto extent = context->input(2).vec<int64_t>();
     Scan scan;
     OP_REQUIRES_OK(context, ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), &scan));
-    const int64_t windows = scan.corners.size() / 2, channels = extent(2), sites = context->input(0).dim_size(0);
+    const int64_t windows = scan.windows, channels = extent(2), sites = context->input(0).dim_size(0);
     const TensorShape expected({windows, kCells * channels});
     OP_REQUIRES(context, context->input(4).shape() == expected,
                 InvalidArgument("dq must have shape ", expected.DebugString(), ", as q has, and has ",
