@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyopbench import custom_ops
 from pyopbench.catalogue import load_op, load_ops, load_variant
 from pyopbench.files import PACKAGE
 from pyopbench.model import Case
@@ -48,11 +49,29 @@ def load_numba(name: str) -> tuple[Any, Any]:
     return op.numba()
 
 
-def test_a_site_that_is_given_twice_is_refused() -> None:
+IMAGES = [np.array([9, 9, 2], np.int64), np.array([9000, 9000, 2], np.int64)]
+"""One whose pixels are a table, and one that needs another."""
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_a_site_that_is_given_twice_is_refused(image: Any) -> None:
     body, _ = load_numba("sparse_conv_q")
     sites = np.array([[3, 4], [1, 1], [3, 4]], np.int64)
     with pytest.raises(ValueError, match=r"duplicate site \(3, 4\)"):
-        body(sites, np.ones((3, 2)), np.array([9, 9, 2], np.int64), np.ones(2))
+        body(sites, np.ones((3, 2)), image, np.ones(2))
+
+
+@pytest.mark.parametrize("image", IMAGES)
+@pytest.mark.parametrize("name", ["custom_op", "numba"])
+def test_sparse_sites_at_the_edge_and_off_the_image_are_numpy_s(name: str, image: Any) -> None:
+    op = load_op("sparse_conv_q")
+    body = custom_ops.body_of(op) if name == "custom_op" else load_numba(op.name)[0]
+    far = int(image[0]) - 1
+    for off in ([], [[-1, 3], [far + 5, 0]]):
+        sites = np.array([[0, 0], [far, far], [far, 0], [1, 1], [0, 1], *off], np.int64)
+        inputs = (sites, np.arange(2.0 * len(sites)).reshape(-1, 2), image, np.array([7.0, 8.0]))
+        for found, expected in zip(body(*inputs), op.numpy(*inputs), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_without_numba_the_variant_is_unsupported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,23 +12,43 @@ FILTER = 2
 CELLS = FILTER * FILTER
 
 
+PIXELS_PER_PAIR = 32
+"""An image of at most so many pixels for each window that there may be is a table itself, which is quicker."""
+
+
 @numba.njit(nogil=True, cache=True)
-def _slots(most: int) -> int:
-    """Return how long a table of at most so many entries is: a power of two, at most half full."""
+def _table(most: int, pixels: int) -> Any:
+    """Return the keys of a table for at most so many entries, and what is at each place, which is -1.
+
+    A table of all pixels has no keys; any other has a power of two of them and is at most half full.
+    """
+    if pixels > 0:
+        return np.empty(0, np.int64), np.full(pixels, -1, np.int32)
     size = 16
     while size < 2 * most + 2:
         size *= 2
-    return size
+    return np.empty(size, np.int64), np.full(size, -1, np.int32)
 
 
 @numba.njit(nogil=True, cache=True)
-def _place(keys: Any, used: Any, key: int) -> Any:
-    """Return where a key is in a table, or the free place where it goes."""
-    mask = keys.size - 1
-    place = ((key * 0x9E3779B97F4A7C1) >> 17) & mask
-    while used[place] >= 0 and keys[place] != key:
-        place = (place + 1) & mask
+def _place(keys: Any, held: Any, row: int, col: int, width: int) -> Any:
+    """Return where a pair is in a table, or the free place where it goes."""
+    if keys.size == 0:
+        return row * width + col
+    key = (row << 32) ^ col
+    place = ((key * 0x9E3779B97F4A7C1) >> 17) & (keys.size - 1)
+    while held[place] >= 0 and keys[place] != key:
+        place = (place + 1) & (keys.size - 1)
+    keys[place] = key
     return place
+
+
+@numba.njit(nogil=True, cache=True)
+def _all_inside(sites: Any, height: int, width: int) -> Any:
+    for i in range(sites.shape[0]):
+        if sites[i, 0] < 0 or sites[i, 1] < 0 or sites[i, 0] >= height or sites[i, 1] >= width:
+            return False
+    return True
 
 
 @numba.njit(nogil=True, cache=True)
@@ -39,21 +59,23 @@ def _scan(sites: Any, height: int, width: int) -> Any:
         The corners `(windows, 2)`; for each site the cells of Q that it fills `(sites, 4)`, -1 for a window that would
         leave the image; and the place of a site that is given twice, or -1.
     """
-    count = sites.shape[0]
-    site_keys, window_keys = np.empty(_slots(count), np.int64), np.empty(_slots(count * CELLS), np.int64)
-    site_used, numbers = np.full(site_keys.size, -1, np.int64), np.full(window_keys.size, -1, np.int64)
-    corners, cells, windows = np.empty((count * CELLS, 2), np.int64), np.full((count, CELLS), -1, np.int64), 0
+    count, windows = sites.shape[0], 0
+    small = height * width <= PIXELS_PER_PAIR * count * CELLS and _all_inside(sites, height, width)
+    pixels = height * width if small else 0
+    site_keys, seen = _table(count, pixels)
+    window_keys, numbers = _table(count * CELLS, pixels)
+    corners, cells = np.empty((count * CELLS, 2), np.int64), np.full((count, CELLS), -1, np.int64)
     for i in range(count):
         row, col = sites[i, 0], sites[i, 1]
-        place = _place(site_keys, site_used, (row << 32) ^ col)
-        if site_used[place] >= 0:
+        place = _place(site_keys, seen, row, col, width)
+        if seen[place] >= 0:
             return corners[:0], cells, i
-        site_keys[place], site_used[place] = (row << 32) ^ col, i
+        seen[place] = i
         for r in range(max(row - FILTER + 1, 0), min(row, height - FILTER) + 1):
             for c in range(max(col - FILTER + 1, 0), min(col, width - FILTER) + 1):
-                place = _place(window_keys, numbers, (r << 32) ^ c)
+                place = _place(window_keys, numbers, r, c, width)
                 if numbers[place] < 0:
-                    window_keys[place], numbers[place] = (r << 32) ^ c, windows
+                    numbers[place] = windows
                     corners[windows, 0], corners[windows, 1] = r, c
                     windows += 1
                 cell = (row - r) * FILTER + (col - c)
