@@ -47,7 +47,7 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float) -> float
     got, expected = np.asarray(got), np.asarray(expected)
     if got.dtype != expected.dtype or got.shape != expected.shape:
         raise WrongResult(
-            f"{what} has another type: expected {expected.dtype} {expected.shape}, got {got.dtype} {got.shape}"
+            f"{what} has another type or shape: expected {expected.dtype} {expected.shape}, got {got.dtype} {got.shape}"
         )
     if expected.size == 0:
         return 0.0

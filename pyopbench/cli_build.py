@@ -33,7 +33,7 @@ def build(ops: Ops = None, as_json: AsJson = False) -> None:
 
 def _print(libraries: dict[str, str], reasons: dict[str, str], without: list[str]) -> None:
     rows = [(name, Path(path).name) for name, path in libraries.items()]
-    rows += [(name, f"[red]refused[/]: {reason}") for name, reason in reasons.items()]
+    rows += [(name, f"refused: {reason}") for name, reason in reasons.items()]
     rows += [(name, "has no kernel") for name in without]
     print_table("Kernels", ("op", "library"), sorted(rows))
     folders = {str(Path(path).parent) for path in libraries.values()}

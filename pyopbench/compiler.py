@@ -1,9 +1,9 @@
 """Compiles the C++ of custom ops for the TensorFlow that is running, each source once.
 
 A library is named by a hash of all that it comes from: TensorFlow and its flags, the compiler, the CPU's vector
-instructions, the source, the headers beside it and those of `kernels/`. So one that is there is right, and nothing has
-to be invalidated. A library is written under a name of its own and then renamed, so that processes may build the same
-one at once.
+instructions, the source, and the headers (*.h) beside it and in `kernels/`. So one that is there is right, and nothing
+has to be invalidated. A library is written under a name of its own and then renamed, so that processes may build the
+same one at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import platform
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
@@ -23,6 +25,7 @@ from pathlib import Path
 import platformdirs
 import tensorflow as tf
 
+from pyopbench.environment import usable_cores
 from pyopbench.errors import Unsupported
 from pyopbench.files import KERNELS
 
@@ -32,14 +35,23 @@ COMPILER_VARIABLE = "CXX"
 FLAGS = ("-w", "-O3", "-fPIC", "-shared", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math")
 """What lets the compiler vectorise a loop with elementary functions, and leaves infinities and NaN as they are."""
 
-LEVELS = {
-    "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-    "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},
+INSTRUCTIONS = {
+    "avx2": "-mavx2",
+    "fma": "-mfma",
+    "f16c": "-mf16c",
+    "bmi1": "-mbmi",
+    "bmi2": "-mbmi2",
+    "avx512f": "-mavx512f",
+    "avx512bw": "-mavx512bw",
+    "avx512cd": "-mavx512cd",
+    "avx512dq": "-mavx512dq",
+    "avx512vl": "-mavx512vl",
 }
-"""Values of -march, the best first, by the instructions that /proc/cpuinfo has to name (System V ABI for x86-64). Not
-`native`, with which TensorFlow's Eigen does not compile on some CPUs."""
+"""What /proc/cpuinfo calls vector instructions that are worth having, and the compiler does. Not `-march=native`, with
+which TensorFlow's Eigen does not compile on some CPUs."""
 
-COMPILE_SECONDS = 300.0
+COMPILE_SECONDS = 150.0
+"""Less than a worker may be silent."""
 
 LONGEST_MESSAGE = 200
 
@@ -61,9 +73,15 @@ def library_of(source: Path) -> Path:
     Raises:
         CannotCompile: there is no compiler, it refuses the source, or the cache cannot be written or trusted.
     """
-    library = cache_folder() / f"{source.stem}-{_hash_of(source)}.so"
-    if not library.exists():
-        _compile(source, library)
+    try:
+        library = cache_folder() / f"{source.stem}-{_hash_of(source)}.so"
+        if not library.exists():
+            _compile(source, library)
+    except OSError as error:
+        raise CannotCompile(
+            f"{source.name} cannot be compiled: {error}",
+            next_step="see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to",
+        ) from error
     return library
 
 
@@ -75,7 +93,7 @@ def compile_all(sources: Iterable[Path], tell: Callable[[Path], None]) -> dict[P
         tell: is told each source when the compiler is done with it.
     """
     found: dict[Path, Path | CannotCompile] = {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(usable_cores()) as pool:
         asked = {pool.submit(library_of, source): source for source in dict.fromkeys(sources)}
         for future in as_completed(asked):
             try:
@@ -111,18 +129,20 @@ def cache_folder() -> Path:
 
 
 @cache
-def compiler() -> tuple[str, str]:
-    """Return the command of the C++ compiler and what it says of its version.
+def compiler() -> tuple[tuple[str, ...], str]:
+    """Return the command of the C++ compiler, which may have arguments, and what it says of its version.
 
     Raises:
         CannotCompile: there is none.
     """
     named = os.environ.get(COMPILER_VARIABLE)
     for command in (named,) if named else COMPILERS:
-        found = shutil.which(command)
+        program, *arguments = shlex.split(command)
+        found = shutil.which(program)
         if found:
-            said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-            return found, said.partition("\n")[0]
+            whole = (found, *arguments)
+            said = subprocess.run([*whole, "--version"], capture_output=True, text=True, check=False).stdout
+            return whole, said.partition("\n")[0]
     raise CannotCompile(
         "there is no C++ compiler",
         received=f"{COMPILER_VARIABLE}={named}" if named else f"none of {', '.join(COMPILERS)} on PATH",
@@ -133,24 +153,27 @@ def compiler() -> tuple[str, str]:
 @cache
 def flags() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the arguments before and after the source."""
-    level = cpu_level()
-    march = (f"-march={level}",) if level else ()
     # TensorFlow's flags come first, so that -O3 and -w are the last word.
-    return (*tf.sysconfig.get_compile_flags(), *FLAGS, *march), tuple(tf.sysconfig.get_link_flags())
+    before = (*tf.sysconfig.get_compile_flags(), *FLAGS, *cpu_flags())
+    # On macOS TensorFlow's symbols are found when the library is loaded: https://www.tensorflow.org/guide/create_op
+    late = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+    return before, (*tf.sysconfig.get_link_flags(), *late)
 
 
-def cpu_level(cpuinfo: Path = Path("/proc/cpuinfo")) -> str | None:
-    """Return the best of `LEVELS` that this CPU has; None where it has none or says nothing."""
+def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, ...]:
+    """Return the compiler's flags for the vector instructions of this CPU; none where it says nothing."""
     if platform.machine() != "x86_64" or not cpuinfo.exists():
-        return None
+        return ()
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-    named = next((set(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), set[str]())
-    return next((level for level, needed in LEVELS.items() if needed <= named), None)
+    named = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
+    return tuple(flag for name, flag in INSTRUCTIONS.items() if name in named)
 
 
 def _hash_of(source: Path) -> str:
     digest = hashlib.sha256()
-    told = (tf.version.VERSION, tf.version.GIT_VERSION, *compiler(), *(flag for some in flags() for flag in some))
+    command, version = compiler()
+    before, after = flags()
+    told = (tf.version.VERSION, tf.version.GIT_VERSION, *command, version, *before, *after)
     for part in told:
         digest.update(part.encode() + b"\0")
     for path in (source, *sorted({*source.parent.glob("*.h"), *KERNELS.glob("*.h")})):
@@ -161,19 +184,29 @@ def _hash_of(source: Path) -> str:
 def _compile(source: Path, library: Path) -> None:
     command, _ = compiler()
     before, after = flags()
+    _sweep(library.parent)
     handle, name = tempfile.mkstemp(dir=library.parent, prefix=f"{library.stem}-", suffix=".part")
     os.close(handle)
     written = Path(name)
     try:
-        done = _run((command, *before, f"-I{KERNELS}", str(source), "-o", str(written), *after))
+        done = _run((*command, *before, f"-I{KERNELS}", str(source), "-o", str(written), *after))
         if done.returncode:
             raise CannotCompile(
-                f"{Path(command).name} refuses {source.name}: {first_error(done.stderr)}",
-                next_step="see that it is g++ 9 or later, or clang++ 10 or later; `pyopbench build` tries again",
+                f"{' '.join(command)} refuses {source.name} with exit code {done.returncode}: "
+                + (first_error(done.stderr, source.name) or "it says nothing"),
+                next_step="mend the source, or take g++ 9 or later or clang++ 10 or later (CXX); "
+                "`pyopbench build` tries again",
             )
         written.replace(library)
     finally:
         written.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what builds that were killed have left."""
+    for part in folder.glob("*.part"):
+        if part.stat().st_mtime < time.time() - 2 * COMPILE_SECONDS:
+            part.unlink(missing_ok=True)
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -185,8 +218,12 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         raise CannotCompile(f"the compiler was not done after {COMPILE_SECONDS:.0f} s") from error
 
 
-def first_error(said: str) -> str:
-    """Return the first line of a compiler's words that names an error, shortened; the last line if none does."""
+def first_error(said: str, source: str) -> str:
+    """Return the first line of a compiler's words that names an error, shortened; the last line if none does.
+
+    Lines about the source go before those about headers, which are often only where a mistake of the source shows.
+    """
     lines = [line for line in said.splitlines() if line.strip()]
-    line = next((line for line in lines if "error" in line), lines[-1] if lines else "without a word")
+    errors = [line for line in lines if "error" in line] or lines[-1:]
+    line = next((line for line in errors if source in line.partition(": ")[0]), errors[0] if errors else "")
     return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE - 1]}…"

@@ -55,13 +55,23 @@ def body_of(op: Op) -> Body:
     """
     assert op.kernel is not None
     library = _load(op.kernel)
-    call: Callable[..., Any] = getattr(library, f"pyopbench_{op.name}")
+    call: Callable[..., Any] | None = getattr(library, f"pyopbench_{op.name}", None)
+    if call is None:
+        raise CannotCompile(
+            f"{op.kernel.name} registers no op for {op.name}",
+            received=", ".join(sorted(name for name in dir(library) if name.startswith("pyopbench_"))) or "none",
+            next_step=f"register {_kind_of(op)}",
+        )
     _register_gradients(op, library)
 
     def body(*inputs: Any) -> Any:
         return one_or_tuple(as_tuple(call(*inputs)))
 
     return body
+
+
+def _kind_of(op: Op) -> str:
+    return "Pyopbench" + "".join(word.capitalize() for word in op.name.split("_"))
 
 
 def _load(source: Path) -> Any:
@@ -79,7 +89,7 @@ def _load_library(path: Path) -> Any:
 
 
 def _register_gradients(op: Op, library: Any) -> None:
-    kind = "Pyopbench" + "".join(word.capitalize() for word in op.name.split("_"))
+    kind = _kind_of(op)
     first = getattr(library, f"pyopbench_{op.name}_gradient", None)
     second = getattr(library, f"pyopbench_{op.name}_gradient_gradient", None)
     if first is None or kind in _registered:

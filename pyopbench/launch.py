@@ -121,7 +121,9 @@ class Worker:
 
     def close(self) -> None:
         """End the process and close what belongs to it. May be called twice."""
-        self._process.kill()
+        if self._process.poll() is None:
+            # The whole group: a compiler that it has started would go on, beside whatever is measured next.
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:

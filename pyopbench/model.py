@@ -248,7 +248,7 @@ class Variant:
     Attributes:
         name: the name of the file that holds the variant, and the key everywhere.
         summary: one line for people.
-        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`).
+        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`, `kernel`, `numba`).
         kind: `callback` if Python runs inside the graph, `port` if it no longer does, `part` for the body of a
             callback alone, which is measured beside it and is no way of writing the op.
         effort: rank of the work to get there from a callback, 0 least: a choice begins with the least, and goes to more

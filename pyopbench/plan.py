@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import FLOOR_DTYPE, FLOOR_SUFFIX, NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
 
-GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba", "tensor": "tensor_gradient"}
-"""Where a callback over a body has its gradient from."""
+GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
+"""Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
     if GRADIENTS[case.gradient].attach is None:
         return None
-    needed = [GRADIENT_BODIES[variant.body]]
+    needed = [GRADIENT_BODIES.get(variant.body, "tensor_gradient")]
     if case.gradient == "override_map_ops":
         needed.append("tensor_gradient")
     for body in needed:

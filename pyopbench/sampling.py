@@ -165,20 +165,23 @@ def calibrate(segments: Segments, block_seconds: float, clock: Clock, timer: Tim
 
 
 def equal_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibration]:
-    """Give cases whose calls take about as long as many calls in a block: those of the fastest of them.
+    """Give cases whose calls take about as long as many calls in a block: as many as any of them needs.
 
     The first call of a block, after another variant's, takes longer than the next ones. Where a launch had blocks of
     fewer calls for a case than for its twin, the same code came out 3% slower (0.3 ms a call, 22 launches, 2 cores); a
     call before the block that is not timed took most of that away too, but cost a third of the rounds. One step after
     the other, so that no border runs between two cases that are alike.
     """
-    found: dict[str, Calibration] = {}
-    calls, before = 0, 0.0
-    for name, one in sorted(calibrations.items(), key=lambda item: item[1].call_seconds):
-        calls = calls if one.call_seconds < ALIKE * before else one.calls
-        found[name] = Calibration(calls, calls * one.call_seconds)
-        before = one.call_seconds
-    return {name: found[name] for name in calibrations}
+    chains: list[list[str]] = []
+    before = 0.0
+    for name in sorted(calibrations, key=lambda one: calibrations[one].call_seconds):
+        seconds = calibrations[name].call_seconds
+        if seconds >= ALIKE * before:
+            chains.append([])
+        chains[-1].append(name)
+        before = seconds
+    calls = {name: max(calibrations[one].calls for one in chain) for chain in chains for name in chain}
+    return {name: Calibration(calls[name], calls[name] * one.call_seconds) for name, one in calibrations.items()}
 
 
 def rounds_within(round_seconds: float, group_seconds: float, most: int) -> int:

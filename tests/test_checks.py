@@ -101,7 +101,7 @@ def test_booleans_have_to_be_equal() -> None:
 
 def test_another_dtype_or_shape_is_wrong_before_any_value() -> None:
     assert complaint(np.zeros(2, np.float32), np.zeros(2)) == (
-        "output 0 has another type: expected float64 (2,), got float32 (2,)"
+        "output 0 has another type or shape: expected float64 (2,), got float32 (2,)"
     )
     assert "expected int64 (2,), got float64 (2,)" in complaint(np.zeros(2), np.zeros(2, np.int64))
     assert "expected float64 (2, 1), got float64 (2,)" in complaint(np.zeros(2), np.zeros((2, 1)))

@@ -29,7 +29,7 @@ def test_libraries_are_listed_with_their_folder() -> None:
 def test_a_refused_kernel_is_exit_code_1_with_its_reason() -> None:
     done = CliRunner().invoke(app, ["build", "sinh", "log"])
     assert done.exit_code == 1
-    assert "g++ refuses log.cc" in done.stdout
+    assert "refused: g++ refuses log.cc" in done.stdout
     assert "sinh-1.so" in done.stdout
 
 

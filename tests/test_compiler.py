@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench import compiler
-from pyopbench.compiler import CannotCompile, compile_all, cpu_level, first_error, library_of
+from pyopbench.compiler import CannotCompile, compile_all, cpu_flags, first_error, library_of
 
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
@@ -118,7 +118,9 @@ def test_all_are_compiled_although_one_is_refused(source: Path) -> None:
 
 def test_a_refused_source_is_told_in_the_compiler_s_words(source: Path, cache: Path) -> None:
     source.write_text("int one = 1;\n#error not today\n", encoding="utf-8")
-    with pytest.raises(CannotCompile, match=r"refuses answer\.cc: .*answer\.cc:2:.*not today") as caught:
+    with pytest.raises(
+        CannotCompile, match=r"refuses answer\.cc with exit code 1: .*answer\.cc:2:.*not today"
+    ) as caught:
         library_of(source)
     assert "`pyopbench build` tries again" in caught.value.sentence
     assert list(cache.iterdir()) == []
@@ -162,31 +164,59 @@ def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monke
     assert "set XDG_CACHE_HOME" in caught.value.sentence
 
 
-@pytest.mark.parametrize(
-    ("named", "level"),
-    [
-        ("avx avx2 bmi1 bmi2 f16c fma movbe sse4_2", "x86-64-v3"),
-        ("avx avx2 bmi1 bmi2 f16c fma movbe avx512f avx512bw avx512cd avx512dq avx512vl", "x86-64-v4"),
-        ("avx avx2 bmi1 bmi2 fma movbe", None),
-        ("", None),
-    ],
-)
-def test_the_level_is_the_best_that_the_cpu_names(
-    tmp_path: Path, named: str, level: str | None, monkeypatch: pytest.MonkeyPatch
+def test_flags_are_those_of_the_instructions_that_the_cpu_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiler.platform, "machine", lambda: "x86_64")
-    cpuinfo = written(tmp_path / "cpu" / "cpuinfo", f"processor\t: 0\nflags\t\t: {named}\nbugs\t\t: spectre_v1\n")
-    assert cpu_level(cpuinfo) == level
-    assert cpu_level(tmp_path / "nothing") is None
+    text = "processor\t: 0\nflags\t\t: fpu avx avx2 bmi1 fma avx512_fp16\nbugs\t\t: bmi2\n"
+    cpuinfo = written(tmp_path / "cpu" / "cpuinfo", text)
+    assert cpu_flags(cpuinfo) == ("-mavx2", "-mfma", "-mbmi")
+    assert cpu_flags(tmp_path / "nothing") == ()
     monkeypatch.setattr(compiler.platform, "machine", lambda: "aarch64")
-    assert cpu_level(cpuinfo) is None
+    assert cpu_flags(cpuinfo) == ()
+
+
+def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CannotCompile, match=r"missing\.cc cannot be compiled: .*No such file"):
+        library_of(tmp_path / "missing.cc")
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written_to_is_told(source: Path, cache: Path) -> None:
+    cache.mkdir(parents=True, mode=0o500)
+    with pytest.raises(CannotCompile, match=r"cannot be compiled: .*Permission denied"):
+        library_of(source)
+
+
+def test_what_killed_builds_left_is_taken_away(source: Path, cache: Path) -> None:
+    cache.mkdir(parents=True, mode=0o700)
+    old, new = written(cache / "old.part", ""), written(cache / "new.part", "")
+    os.utime(old, (0, 0))
+    library_of(source)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_compiler_may_have_arguments(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (command,), _ = compiler.compiler()
+    compiler.compiler.cache_clear()
+    monkeypatch.setenv("CXX", f"{command} -DOTHER")
+    assert answer_of(library_of(source)) == 42
+    assert compiler.compiler()[0] == (command, "-DOTHER")
 
 
 def test_the_first_error_is_told_and_shortened() -> None:
-    assert first_error("In file included from\nx.cc:1: error: no\nx.cc:2: error: never\n") == "x.cc:1: error: no"
-    assert first_error("linking failed\n\n") == "linking failed"
-    assert first_error("") == "without a word"
-    assert len(first_error("error " + "x" * 1000)) == compiler.LONGEST_MESSAGE
+    said = "In file included from\n/h.h:1: error: expected '}'\n/x.cc:2: error: expected ')'\n/x.cc:3: error: never\n"
+    assert first_error(said, "x.cc") == "/x.cc:2: error: expected ')'"
+    assert first_error(said, "y.cc") == "/h.h:1: error: expected '}'"
+    assert first_error("linking failed\n\n", "x.cc") == "linking failed"
+    assert first_error("", "x.cc") == ""
+    assert len(first_error("error " + "x" * 1000, "x.cc")) == compiler.LONGEST_MESSAGE
+
+
+def test_a_compiler_that_says_nothing_is_told_with_its_exit_code(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "false")
+    with pytest.raises(CannotCompile, match=r"false refuses answer\.cc with exit code 1: it says nothing"):
+        library_of(source)
 
 
 def test_the_user_is_the_owner(cache: Path) -> None:

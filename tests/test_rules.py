@@ -19,6 +19,7 @@ PACKAGE = ROOT / "pyopbench"
 COMMON = ("__init__", "errors", "model", "text", "files", "marker")
 MEASURING = (
     "messages",
+    "environment",
     "compiler",
     "alignment",
     "gradients",
@@ -41,7 +42,6 @@ MEASURING = (
     "prepare",
     "sampling",
     "overhead",
-    "environment",
     "limits",
     "noise",
     "group",

@@ -1,4 +1,4 @@
-"""relu: x where it is not below 0, else 0."""
+"""relu: x where it is above 0, else 0."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyopbench.compiled._ufuncs import gradient_of, ufunc
 
 
 def _value(x: Any) -> Any:
-    return 0 if x < 0 else x
+    return 0 if x <= 0 else x
 
 
 def _gradient(x: Any, dy: Any) -> Any:

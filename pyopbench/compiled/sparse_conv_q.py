@@ -10,6 +10,7 @@ import numpy as np
 
 FILTER = 2
 CELLS = FILTER * FILTER
+LARGEST = 2**31
 
 
 PIXELS_PER_PAIR = 32
@@ -36,7 +37,8 @@ def _place(keys: Any, held: Any, row: int, col: int, width: int) -> Any:
     if keys.size == 0:
         return row * width + col
     key = (row << 32) ^ col
-    place = ((key * 0x9E3779B97F4A7C1) >> 17) & (keys.size - 1)
+    mixed = key * 0x9E3779B97F4A7C1  # of a product it is the upper bits that all of the key's bits have a part in
+    place = (mixed ^ (mixed >> 32)) & (keys.size - 1)
     while held[place] >= 0 and keys[place] != key:
         place = (place + 1) & (keys.size - 1)
     keys[place] = key
@@ -116,6 +118,8 @@ def _collect(cells: Any, d_cells: Any) -> Any:
 
 
 def _scanned(sites: Any, dense_shape: Any) -> tuple[Any, Any]:
+    if np.abs(sites).max(initial=0) >= LARGEST:
+        raise ValueError(f"a site is beyond 2^31 pixels: {np.abs(sites).max()}")
     corners, cells, twice = _scan(sites, dense_shape[0], dense_shape[1])
     if twice >= 0:
         raise ValueError(f"duplicate site ({sites[twice, 0]}, {sites[twice, 1]})")
@@ -126,7 +130,7 @@ def body(sites: Any, values: Any, dense_shape: Any, ground_state: Any) -> tuple[
     """Return corners `(a_out, 2) int64` and Q `(a_out, 4 n)`, as the NumPy body does.
 
     Raises:
-        ValueError: a site is given twice.
+        ValueError: a site is given twice, or is beyond 2^31 pixels.
     """
     corners, cells = _scanned(sites, dense_shape)
     return corners, _fill(cells, len(corners), values, ground_state)

@@ -40,12 +40,14 @@ class Numbers {
 
   int32_t* Find(int64_t row, int64_t col) {
     if (slots_.empty()) {
-      size_t size = 16;
-      while (static_cast<int64_t>(size) < 2 * most_ + 2) size *= 2;
-      slots_.resize(size);
+      int bits = 4;
+      while (int64_t{1} << bits < 2 * most_ + 2) ++bits;
+      slots_.resize(size_t{1} << bits);
+      shift_ = 64 - bits;
     }
     const uint64_t key = static_cast<uint64_t>(row) << 32 | static_cast<uint32_t>(col);
-    for (size_t place = (key * 0x9E3779B97F4A7C15u) >> 20;; ++place) {
+    // Of a product it is the upper bits that all of the key's bits have a part in.
+    for (size_t place = (key * 0x9E3779B97F4A7C15u) >> shift_;; ++place) {
       Slot& slot = slots_[place & (slots_.size() - 1)];
       if (slot.number < 0) slot.key = key;
       if (slot.key == key) return &slot.number;
@@ -56,6 +58,7 @@ class Numbers {
   std::vector<int32_t> of_pixel_;
   std::vector<Slot> slots_;
   int32_t count_ = 0;
+  int shift_ = 0;
 };
 
 // What a scan of the sites finds: the corners of the windows, two numbers each, and the cells of Q that each site fills,
@@ -74,7 +77,7 @@ tensorflow::Status ScanSites(const Matrix& sites, int64_t height, int64_t width,
   scan->corners.resize(count * kCells * 2);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = sites(i, 0), col = sites(i, 1);
-    if (std::max(std::abs(row), std::abs(col)) >= kLargestExtent) {
+    if (std::max(row, col) >= kLargestExtent || std::min(row, col) <= -kLargestExtent) {
       return InvalidArgument("site ", i, " is beyond 2^31 pixels: (", row, ", ", col, ")");
     }
     bool fresh;
@@ -195,9 +198,13 @@ class Gradient : public OpKernel {
 };
 
 tensorflow::Status ValueShapes(InferenceContext* context) {
+  tensorflow::shape_inference::ShapeHandle shape;
+  for (const auto& [input, rank] : {std::pair{0, 2}, {1, 2}, {2, 1}, {3, 1}}) {
+    TF_RETURN_IF_ERROR(context->WithRank(context->input(input), rank, &shape));
+  }
   const auto windows = context->UnknownDim();
   tensorflow::shape_inference::DimensionHandle channels;
-  TF_RETURN_IF_ERROR(context->Multiply(context->Dim(context->input(3), 0), kCells, &channels));
+  TF_RETURN_IF_ERROR(context->Multiply(context->Dim(shape, 0), kCells, &channels));
   context->set_output(0, context->Matrix(windows, 2));
   context->set_output(1, context->Matrix(windows, channels));
   return tensorflow::Status();
