@@ -103,8 +103,8 @@ def measure_block(
         clock: returns seconds.
         timer: what reading it costs.
         stretch: the share of its seconds that is waited for each segment once all calls are done, and counts as its
-            own. A wait after each call would be hidden in part: TensorFlow's threads tidy up in it what the next call
-            would else wait for, so that 5% of a call of 0.3 ms came out as 4.3% (2 cores).
+            own. A wait after each call would be hidden in part, probably because TensorFlow's threads tidy up in it
+            what the next call would else wait for: 5% of a call of 0.3 ms came out as 4.4% (2 cores).
 
     Returns:
         Seconds of each segment over all calls, less the cost of the clock.
