@@ -280,9 +280,8 @@ def test_the_nearest_at_the_largest_size_is_told(judged):
 @pytest.mark.parametrize(
     ("seconds", "latency", "words"),
     [
-        (19e-6, 24.9e-6, "all overhead: a call itself costs about 20.0 µs"),
-        (1e-9, 15e-6, "all overhead"),
-        (6e-6, 2.2e-3, "up to 110× could be gained: a call itself costs about 20.0 µs"),
+        (19e-6, 24.9e-6, "nothing about the op: a call costs more"),
+        (1e-9, 2.2e-3, "nothing about the op"),
         (20e-6, 24.9e-6, "no variant can be much faster"),
         (20e-6, 25.1e-6, "up to 1.25× could be gained"),
         (24.9e-6, 20e-6, "no variant can be much faster"),

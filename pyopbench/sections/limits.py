@@ -19,7 +19,7 @@ ENOUGH_SHARE = 0.8
 BEYOND_SHARE = 1.25
 """That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
 OVERHEAD_SECONDS = 20e-6
-"""About what a call of a `tf.function` takes that does nothing: below it the call costs more than the op can."""
+"""A call of a `tf.function` that does nothing takes at least about that, and several times as much on a slow machine."""
 LEAST_SHARE = 0.001
 """Below it the digits of a share tell nothing."""
 GIGA = 1e9
@@ -132,20 +132,16 @@ def percent(share: float) -> str:
 def meaning_of(bound: Bound) -> tuple[str, Tone]:
     """Return in words what a share means for further work, and the tone of it."""
     if bound.seconds < OVERHEAD_SECONDS:
-        return _meaning_of_overhead(bound.latency)
+        # How much of the time is the call differs by machine and is not known here; a gain would be made up.
+        return (
+            "nothing about the op: a call costs more than this bound; --mode node measures the op without it",
+            "muted",
+        )
     if bound.share > BEYOND_SHARE:
         return "faster than its bytes and operations allow: it needs fewer, or they lie in a nearer cache", "muted"
     if bound.share >= ENOUGH_SHARE:
         return "no variant can be much faster here", "good"
     return f"up to {text.ratio(1 / bound.share)} could be gained", "warn"
-
-
-def _meaning_of_overhead(latency: float) -> tuple[str, Tone]:
-    """Return the same where a call costs more than its op can, so that the call is what is left at best."""
-    least = f"a call itself costs about {text.seconds(OVERHEAD_SECONDS)}, more than the bound"
-    if OVERHEAD_SECONDS / latency >= ENOUGH_SHARE:
-        return f"all overhead: {least}", "muted"
-    return f"up to {text.ratio(latency / OVERHEAD_SECONDS)} could be gained: {least}", "warn"
 
 
 def _shares(judgement: Judgement, op: str, bounds: Sequence[Bound], places: Places) -> Table:
