@@ -19,7 +19,7 @@ ENOUGH_SHARE = 0.8
 BEYOND_SHARE = 1.25
 """That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
 OVERHEAD_SECONDS = 20e-6
-"""A call of a `tf.function` that does nothing takes at least about that, and several times as much on a slow machine."""
+"""A call of a `tf.function` that does nothing takes at least about that, and several times as much on slow machines."""
 LEAST_SHARE = 0.001
 """Below it the digits of a share tell nothing."""
 GIGA = 1e9
