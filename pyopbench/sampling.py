@@ -169,8 +169,8 @@ def equal_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibratio
 
     The first call of a block, after another variant's, takes longer than the next ones. Where a launch had blocks of
     fewer calls for a case than for its twin, the same code came out 3% slower (0.3 ms a call, 22 launches, 2 cores); a
-    call before the block that is not timed took most of that away too, but cost a third of the rounds. One step after
-    the other, so that no border runs between two cases that are alike.
+    call before the block that is not timed took most of that away too, but cost a third of the rounds or more. One
+    step after the other, so that no border runs between two cases that are alike.
     """
     chains: list[list[str]] = []
     before = 0.0

@@ -122,17 +122,21 @@ tensorflow::Status CheckInputs(OpKernelContext* context) {
   return tensorflow::Status();
 }
 
+tensorflow::Status CheckAndScan(OpKernelContext* context, Scan* scan) {
+  TF_RETURN_IF_ERROR(CheckInputs(context));
+  const auto extent = context->input(2).vec<int64_t>();
+  return ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), scan);
+}
+
 template <typename T>
 class Value : public OpKernel {
  public:
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckInputs(context));
-    const auto extent = context->input(2).vec<int64_t>();
     Scan scan;
-    OP_REQUIRES_OK(context, ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), &scan));
-    const int64_t windows = scan.windows, channels = extent(2), sites = context->input(0).dim_size(0);
+    OP_REQUIRES_OK(context, CheckAndScan(context, &scan));
+    const int64_t windows = scan.windows, channels = context->input(1).dim_size(1), sites = context->input(1).dim_size(0);
     Tensor *corners = nullptr, *q = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({windows, 2}), &corners));
     OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({windows, kCells * channels}), &q));
@@ -165,11 +169,9 @@ class Gradient : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckInputs(context));
-    const auto extent = context->input(2).vec<int64_t>();
     Scan scan;
-    OP_REQUIRES_OK(context, ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), &scan));
-    const int64_t windows = scan.windows, channels = extent(2), sites = context->input(0).dim_size(0);
+    OP_REQUIRES_OK(context, CheckAndScan(context, &scan));
+    const int64_t windows = scan.windows, channels = context->input(1).dim_size(1), sites = context->input(1).dim_size(0);
     const TensorShape expected({windows, kCells * channels});
     OP_REQUIRES(context, context->input(4).shape() == expected,
                 InvalidArgument("dq must have shape ", expected.DebugString(), ", as q has, and has ",
