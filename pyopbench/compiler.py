@@ -41,14 +41,15 @@ INSTRUCTIONS = {
     "f16c": "-mf16c",
     "bmi1": "-mbmi",
     "bmi2": "-mbmi2",
-    "avx512f": "-mavx512f",
+    "avx512f": "-mavx512f -mprefer-vector-width=512",
     "avx512bw": "-mavx512bw",
     "avx512cd": "-mavx512cd",
     "avx512dq": "-mavx512dq",
     "avx512vl": "-mavx512vl",
 }
 """What /proc/cpuinfo calls vector instructions that are worth having, and the compiler does. Not `-march=native`, with
-which TensorFlow's Eigen does not compile on some CPUs."""
+which TensorFlow's Eigen does not compile on some CPUs. Without being told, compilers use half of a vector of AVX-512;
+sinh takes 0.36 ns a number with halves and 0.27 ns with whole ones (float32, Xeon of 2023)."""
 
 COMPILE_SECONDS = 150.0
 """Less than a worker may be silent."""
@@ -166,7 +167,7 @@ def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, ...]:
         return ()
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     named = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
-    return tuple(flag for name, flag in INSTRUCTIONS.items() if name in named)
+    return tuple(flag for name, flags in INSTRUCTIONS.items() if name in named for flag in flags.split())
 
 
 def _hash_of(source: Path) -> str:

@@ -168,9 +168,9 @@ def test_flags_are_those_of_the_instructions_that_the_cpu_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiler.platform, "machine", lambda: "x86_64")
-    text = "processor\t: 0\nflags\t\t: fpu avx avx2 bmi1 fma avx512_fp16\nbugs\t\t: bmi2\n"
+    text = "processor\t: 0\nflags\t\t: fpu avx avx2 bmi1 fma avx512f avx512_fp16\nbugs\t\t: bmi2\n"
     cpuinfo = written(tmp_path / "cpu" / "cpuinfo", text)
-    assert cpu_flags(cpuinfo) == ("-mavx2", "-mfma", "-mbmi")
+    assert cpu_flags(cpuinfo) == ("-mavx2", "-mfma", "-mbmi", "-mavx512f", "-mprefer-vector-width=512")
     assert cpu_flags(tmp_path / "nothing") == ()
     monkeypatch.setattr(compiler.platform, "machine", lambda: "aarch64")
     assert cpu_flags(cpuinfo) == ()

@@ -93,6 +93,44 @@ def test_a_million_numbers_are_as_right_as_a_few(name: str) -> None:
     np.testing.assert_allclose(call(name, x), load_op(name).numpy(x), rtol=1e-5, atol=1e-6)
 
 
+def units_off(found: Any, exact: Any, dtype: str) -> float:
+    """Return by how many units in the last place numbers are off at the most, where the exact ones are finite."""
+    unit = np.spacing(np.abs(exact).astype(dtype)).astype(exact.dtype)
+    held = np.isfinite(exact.astype(dtype))
+    return float(np.max(np.abs(np.asarray(found).astype(exact.dtype) - exact)[held] / unit[held]))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exact", "largest"), [("float32", "float64", 89.4), ("float64", "longdouble", 710.4)]
+)
+def test_sinh_and_cosh_are_right_to_four_units(dtype: str, exact: str, largest: float) -> None:
+    """From where sinh is x to where it ends; the gradient of sinh is cosh."""
+    if np.finfo(exact).eps >= np.finfo(dtype).eps:
+        pytest.skip(f"{exact} is no more exact than {dtype} on this machine")
+    steps = np.linspace(-1.0, 1.0, 20_001)
+    x = np.concatenate([steps * reach for reach in (1e-3, 0.3, 1.0, 3.0, 20.0, largest)]).astype(dtype)
+    true = x.astype(exact)
+    body = custom_ops.body_of(load_op("sinh"))
+    with tf.GradientTape() as tape:
+        tape.watch(tensor := tf.constant(x))
+        y = body(tensor)
+    assert units_off(y, np.sinh(true), dtype) <= 4
+    assert units_off(tape.gradient(y, tensor), np.cosh(true), dtype) <= 4
+
+
+@pytest.mark.parametrize("more", [0, 5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_written_past_the_caches_is_all_there(dtype: str, more: int) -> None:
+    """Outputs of 32 MiB, with and without a rest that fills no block; gradients too."""
+    x = np.arange(2**25 // np.dtype(dtype).itemsize + more, dtype=dtype)
+    body = custom_ops.body_of(load_op("square"))
+    with tf.GradientTape() as tape:
+        tape.watch(tensor := tf.constant(x))
+        y = body(tensor)
+    np.testing.assert_array_equal(y, np.square(x))
+    np.testing.assert_array_equal(tape.gradient(y, tensor), 2 * x)
+
+
 def test_a_chain_leaves_what_the_caller_has_alone() -> None:
     """Each op may write over the result of the one before it, and none over the first input."""
     body = custom_ops.body_of(load_op("double"))

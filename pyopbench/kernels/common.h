@@ -23,10 +23,14 @@ using tensorflow::TensorShape;
 using tensorflow::errors::InvalidArgument;
 using tensorflow::shape_inference::InferenceContext;
 
+// To wake a worker and to wait for it costs some 50 microseconds on a virtual machine; work below that is not shared.
+constexpr int64_t kLeastShared = 500'000;
+
 // Calls work(begin, end) for parts of [0, total), on TensorFlow's worker threads where that pays. `cycles` is about what
 // one unit costs; from it the pool decides into how many parts to cut.
 template <typename Work>
 void Share(OpKernelContext* context, int64_t total, int64_t cycles, const Work& work) {
+  if (total <= kLeastShared / cycles) return work(int64_t{0}, total);
   auto* workers = context->device()->tensorflow_cpu_worker_threads()->workers;
   workers->ParallelFor(total, cycles, [&work](int64_t begin, int64_t end) { work(begin, end); });
 }

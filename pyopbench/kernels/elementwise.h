@@ -16,7 +16,37 @@
 
 #include "common.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace pyopbench {
+
+// Numbers that are computed before they are written past the caches, and the bytes of an output from which on that pays:
+// a line that is written in the usual way is read first. Where a cache may still hold the output, it is the slower way:
+// with 16 MB it took half as long again, with 64 MB four fifths of the time (2 cores, 2 MB of L2 cache each).
+constexpr int64_t kBlock = 512;
+constexpr int64_t kLeastStreamed = int64_t{32} << 20;
+
+// Copies n numbers past the caches; both addresses are multiples of 16 bytes.
+template <typename T>
+inline void Stream(const T* from, T* to, int64_t n) {
+#ifdef __SSE2__
+  constexpr int64_t kAtOnce = sizeof(__m128i) / sizeof(T);
+  for (int64_t i = 0; i < n; i += kAtOnce) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
+  }
+#else
+  std::copy_n(from, n, to);
+#endif
+}
+
+// Makes other threads see what went past the caches before anything that is written later.
+inline void EndStream() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
 
 inline tensorflow::Status SameShapes(InferenceContext* context) {
   auto shape = context->input(0);
@@ -45,8 +75,22 @@ class Elementwise : public OpKernel {
     Tensor* output = nullptr;
     OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(Formula::kReusable, 0, shape, &output));
     T* out = output->flat<T>().data();
-    Share(context, shape.num_elements(), Formula::kCycles,
-          [&in, out](int64_t begin, int64_t end) { Formula::Run(in, out, begin, end); });
+    const int64_t total = shape.num_elements(), blocks = total / kBlock;
+    const bool reuses = std::find(in, in + Formula::kInputs, out) != in + Formula::kInputs;
+    if (reuses || output->TotalBytes() < kLeastStreamed) {
+      Share(context, total, Formula::kCycles,
+            [&in, out](int64_t begin, int64_t end) { Formula::Run(in, begin, end, out + begin); });
+      return;
+    }
+    Share(context, blocks, kBlock * Formula::kCycles, [&in, out](int64_t first, int64_t last) {
+      alignas(64) T computed[kBlock];
+      for (int64_t begin = first * kBlock; begin < last * kBlock; begin += kBlock) {
+        Formula::Run(in, begin, begin + kBlock, computed);
+        Stream(computed, out + begin, kBlock);
+      }
+      EndStream();
+    });
+    Formula::Run(in, blocks * kBlock, total, out + blocks * kBlock);
   }
 };
 
@@ -55,10 +99,10 @@ struct ValueOf {
   static constexpr int kInputs = 1, kCycles = Op::kCycles;
   static constexpr int kReusable[] = {0};
   template <typename T>
-  static void Run(const T* const* in, T* out, int64_t begin, int64_t end) {
+  static void Run(const T* const* in, int64_t begin, int64_t end, T* out) {
     const T* x = in[0];
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) out[i] = Op::Value(x[i]);
+    for (int64_t i = begin; i < end; ++i) out[i - begin] = Op::Value(x[i]);
   }
 };
 
@@ -67,10 +111,10 @@ struct GradientOf {
   static constexpr int kInputs = 2, kCycles = Op::kCycles;
   static constexpr int kReusable[] = {1, 0};
   template <typename T>
-  static void Run(const T* const* in, T* out, int64_t begin, int64_t end) {
+  static void Run(const T* const* in, int64_t begin, int64_t end, T* out) {
     const T *x = in[0], *dy = in[1];
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) out[i] = Op::Gradient(x[i], dy[i]);
+    for (int64_t i = begin; i < end; ++i) out[i - begin] = Op::Gradient(x[i], dy[i]);
   }
 };
 
@@ -79,10 +123,10 @@ struct BendOf {
   static constexpr int kInputs = 3, kCycles = Op::kCycles;
   static constexpr int kReusable[] = {2, 1, 0};
   template <typename T>
-  static void Run(const T* const* in, T* out, int64_t begin, int64_t end) {
+  static void Run(const T* const* in, int64_t begin, int64_t end, T* out) {
     const T *x = in[0], *dy = in[1], *v = in[2];
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) out[i] = Op::Bend(x[i], dy[i], v[i]);
+    for (int64_t i = begin; i < end; ++i) out[i - begin] = Op::Bend(x[i], dy[i], v[i]);
   }
 };
 

@@ -4,7 +4,7 @@
 #include "vector_math.h"
 
 struct Log {
-  static constexpr int kCycles = 6;
+  static constexpr int kCycles = 3;
   template <typename T> static T Value(T x) { return pyopbench::Log(x); }
   template <typename T> static T Gradient(T x, T dy) { return dy / x; }
   template <typename T> static T Bend(T x, T dy, T v) { return -dy * v / (x * x); }

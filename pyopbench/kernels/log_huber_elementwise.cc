@@ -8,7 +8,7 @@ namespace {
 
 using namespace pyopbench;
 
-constexpr int kCycles = 10;
+constexpr int kCycles = 4;
 
 // Numbers whose parts of dm are added up before they are added to others: always the same ones, so that the sum does not
 // depend on how many threads there are.

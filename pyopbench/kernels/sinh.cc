@@ -4,7 +4,7 @@
 #include "vector_math.h"
 
 struct Sinh {
-  static constexpr int kCycles = 8;
+  static constexpr int kCycles = 2;
   template <typename T> static T Value(T x) { return pyopbench::Sinh(x); }
   template <typename T> static T Gradient(T x, T dy) { return pyopbench::Cosh(x) * dy; }
   template <typename T> static T Bend(T x, T dy, T v) { return pyopbench::Sinh(x) * dy * v; }

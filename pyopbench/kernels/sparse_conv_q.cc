@@ -3,6 +3,8 @@
 // Sites are scanned in their order; a window gets the next number when a site first falls into it. Memory goes with the
 // sites and not with the image.
 
+#include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "common.h"
@@ -13,87 +15,97 @@ using namespace pyopbench;
 
 constexpr int kFilter = 2, kCells = kFilter * kFilter;
 constexpr int64_t kLargestExtent = int64_t{1} << 31;
+constexpr int64_t kMostSites = int64_t{1} << 26;  // their windows have up to 2^30 cells, which an int32 can number
 
-// Numbers pairs (row, column) of less than 2^31 each in the order in which they come. Where the image has not many more
-// pixels than there are pairs at the most, a table of all pixels is quicker; all else goes into one with open addressing.
-class Numbers {
+struct Pixel {
+  int32_t row, col;
+  uint64_t key() const { return static_cast<uint64_t>(row) << 32 | static_cast<uint32_t>(col); }
+};
+
+// A number for each pixel that is asked for, -1 at first. Open addressing: memory goes with what is asked for.
+class Hashed {
  public:
-  Numbers(int64_t most, int64_t height, int64_t width) : most_(most), height_(height), width_(width) {
-    if (height > 0 && width > 0 && height <= kPixelsPerPair * most / width) of_pixel_.assign(height * width, -1);
+  explicit Hashed(int64_t most) {
+    int bits = 4;
+    while (int64_t{1} << bits < 2 * most + 2) ++bits;
+    slots_.resize(size_t{1} << bits);
+    shift_ = 64 - bits;
   }
-
-  // Returns the number of a pair; `fresh` is whether it is the first time.
-  int32_t Of(int64_t row, int64_t col, bool* fresh) {
-    const bool inside = row >= 0 && col >= 0 && row < height_ && col < width_;
-    int32_t* number = inside && !of_pixel_.empty() ? &of_pixel_[row * width_ + col] : Find(row, col);
-    *fresh = *number < 0;
-    if (*fresh) *number = count_++;
-    return *number;
-  }
-
- private:
-  static constexpr int64_t kPixelsPerPair = 32;
-  struct Slot {
-    uint64_t key = 0;
-    int32_t number = -1;
-  };
-
-  int32_t* Find(int64_t row, int64_t col) {
-    if (slots_.empty()) {
-      int bits = 4;
-      while (int64_t{1} << bits < 2 * most_ + 2) ++bits;
-      slots_.resize(size_t{1} << bits);
-      shift_ = 64 - bits;
-    }
-    const uint64_t key = static_cast<uint64_t>(row) << 32 | static_cast<uint32_t>(col);
+  int32_t& Of(Pixel pixel) {
+    const uint64_t key = pixel.key();
     // Of a product it is the upper bits that all of the key's bits have a part in.
     for (size_t place = (key * 0x9E3779B97F4A7C15u) >> shift_;; ++place) {
       Slot& slot = slots_[place & (slots_.size() - 1)];
       if (slot.number < 0) slot.key = key;
-      if (slot.key == key) return &slot.number;
+      if (slot.key == key) return slot.number;
     }
   }
 
-  const int64_t most_, height_, width_;
-  std::vector<int32_t> of_pixel_;
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    int32_t number = -1;
+  };
   std::vector<Slot> slots_;
-  int32_t count_ = 0;
-  int shift_ = 0;
+  int shift_;
 };
 
-// What a scan of the sites finds: the corners of the windows, two numbers each, and the cells of Q that each site fills,
-// four each, -1 where a window would leave the image.
+// The same from a table of all pixels, which is quicker where they are not many more than are asked for.
+class Tabulated {
+ public:
+  static constexpr int64_t kPixelsPerSite = 128;
+  Tabulated(int64_t height, int64_t width) : width_(width), numbers_(height * width, -1) {}
+  int32_t& Of(Pixel pixel) { return numbers_[pixel.row * width_ + pixel.col]; }
+
+ private:
+  const int64_t width_;
+  std::vector<int32_t> numbers_;
+};
+
+// What a scan of the sites finds: the corner of each window and which of its cells have a site (bit k is cell k), and
+// the cells of Q that each site fills, four each, -1 where the window would leave the image.
 struct Scan {
-  std::vector<int64_t> corners, cells;
-  int64_t windows = 0;
+  explicit Scan(int64_t sites)
+      : corners(new Pixel[sites * kCells]), filled(new uint8_t[sites * kCells]), cells(new int32_t[sites * kCells]) {}
+  int32_t windows = 0;
+  std::unique_ptr<Pixel[]> corners;
+  std::unique_ptr<uint8_t[]> filled;
+  std::unique_ptr<int32_t[]> cells;
 };
 
-template <typename Matrix>
-tensorflow::Status ScanSites(const Matrix& sites, int64_t height, int64_t width, Scan* scan) {
-  const int64_t count = sites.dimension(0);
-  if (count > kLargestExtent / kCells) return InvalidArgument("more than 2^29 sites: ", count);
-  Numbers seen(count, height, width), windows(count * kCells, height, width);
-  scan->cells.assign(count * kCells, -1);
-  scan->corners.resize(count * kCells * 2);
-  for (int64_t i = 0; i < count; ++i) {
+// A site that no window sees is looked for among its like; any other has come before if the cells that it fills are full.
+template <typename Numbers, typename Matrix>
+tensorflow::Status Visit(const Matrix& sites, int64_t height, int64_t width, Numbers numbers, Scan* scan) {
+  std::unordered_set<uint64_t> unseen;
+  Pixel* const corners = scan->corners.get();
+  uint8_t* const filled = scan->filled.get();
+  int32_t *cell = scan->cells.get(), windows = 0;
+  for (int64_t i = 0; i < sites.dimension(0); ++i) {
     const int64_t row = sites(i, 0), col = sites(i, 1);
     if (std::max(row, col) >= kLargestExtent || std::min(row, col) <= -kLargestExtent) {
       return InvalidArgument("site ", i, " is beyond 2^31 pixels: (", row, ", ", col, ")");
     }
-    bool fresh;
-    seen.Of(row, col, &fresh);
-    if (!fresh) return InvalidArgument("duplicate site (", row, ", ", col, ")");
-    int64_t* cell = &scan->cells[i * kCells];
-    for (int64_t r = row - kFilter + 1; r <= row; ++r) {
-      for (int64_t c = col - kFilter + 1; c <= col; ++c, ++cell) {
-        if (r < 0 || c < 0 || r > height - kFilter || c > width - kFilter) continue;
-        *cell = windows.Of(r, c, &fresh) * int64_t{kCells} + (row - r) * kFilter + (col - c);
-        if (!fresh) continue;
-        scan->corners[2 * scan->windows] = r;
-        scan->corners[2 * scan->windows++ + 1] = c;
+    bool seen = false, again = false;
+    for (int k = kCells - 1; k >= 0; --k, ++cell) {
+      const int64_t r = row - k / kFilter, c = col - k % kFilter;
+      *cell = -1;
+      if (r < 0 || c < 0 || r > height - kFilter || c > width - kFilter) continue;
+      const Pixel corner = {static_cast<int32_t>(r), static_cast<int32_t>(c)};
+      int32_t& number = numbers.Of(corner);
+      if (number < 0) {
+        corners[windows] = corner;
+        filled[windows] = 0;
+        number = windows++;
       }
+      seen = true;
+      again = filled[number] >> k & 1;
+      filled[number] |= 1 << k;
+      *cell = number * kCells + k;
     }
+    if (!seen) again = !unseen.insert(Pixel{static_cast<int32_t>(row), static_cast<int32_t>(col)}.key()).second;
+    if (again) return InvalidArgument("duplicate site (", row, ", ", col, ")");
   }
+  scan->windows = windows;
   return tensorflow::Status();
 }
 
@@ -115,6 +127,7 @@ tensorflow::Status CheckInputs(OpKernelContext* context) {
     return InvalidArgument("dense_shape must be below 2^31 pixels a side and have the ", values.dim_size(1),
                            " channels of the values, and is (", extent(0), ", ", extent(1), ", ", extent(2), ")");
   }
+  if (sites.dim_size(0) > kMostSites) return InvalidArgument("more than 2^26 sites: ", sites.dim_size(0));
   if (ground.dims() != 1 || ground.dim_size(0) != values.dim_size(1)) {
     return InvalidArgument("ground_state must have the ", values.dim_size(1), " channels of the values, and has shape ",
                            ground.DebugString());
@@ -122,10 +135,19 @@ tensorflow::Status CheckInputs(OpKernelContext* context) {
   return tensorflow::Status();
 }
 
-tensorflow::Status CheckAndScan(OpKernelContext* context, Scan* scan) {
-  TF_RETURN_IF_ERROR(CheckInputs(context));
+// Returns nothing, with the context's status set, if the inputs are not right.
+std::unique_ptr<Scan> ScanSites(OpKernelContext* context) {
+  const tensorflow::Status right = CheckInputs(context);
+  if (!right.ok()) return context->SetStatus(right), nullptr;
+  const auto sites = context->input(0).matrix<int64_t>();
   const auto extent = context->input(2).vec<int64_t>();
-  return ScanSites(context->input(0).matrix<int64_t>(), extent(0), extent(1), scan);
+  const int64_t count = sites.dimension(0), height = extent(0), width = extent(1);
+  std::unique_ptr<Scan> scan(new Scan(count));
+  const bool few = height > 0 && width > 0 && height <= Tabulated::kPixelsPerSite * count / width;
+  const tensorflow::Status done = few ? Visit(sites, height, width, Tabulated(height, width), scan.get())
+                                      : Visit(sites, height, width, Hashed(count * kCells), scan.get());
+  if (!done.ok()) return context->SetStatus(done), nullptr;
+  return scan;
 }
 
 template <typename T>
@@ -134,28 +156,31 @@ class Value : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    Scan scan;
-    OP_REQUIRES_OK(context, CheckAndScan(context, &scan));
-    const int64_t windows = scan.windows, channels = context->input(1).dim_size(1), sites = context->input(1).dim_size(0);
+    const auto scan = ScanSites(context);
+    if (!scan) return;
+    const int64_t windows = scan->windows, channels = context->input(1).dim_size(1);
+    const int64_t length = kCells * channels;
     Tensor *corners = nullptr, *q = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({windows, 2}), &corners));
-    OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({windows, kCells * channels}), &q));
-    std::copy_n(scan.corners.begin(), 2 * windows, corners->flat<int64_t>().data());
+    OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({windows, length}), &q));
     const T* values = context->input(1).flat<T>().data();
     const T* ground = context->input(3).flat<T>().data();
-    T* out = q->flat<T>().data();
     std::vector<T> background;
     for (int k = 0; k < kCells; ++k) background.insert(background.end(), ground, ground + channels);
-    const T* row = background.data();
-    const int64_t length = kCells * channels;
-    Share(context, windows, length, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) std::copy_n(row, length, out + i * length);
+    int64_t* pairs = corners->flat<int64_t>().data();
+    T* out = q->flat<T>().data();
+    Share(context, windows, length, [&scan, &background, pairs, out, length](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        pairs[2 * i] = scan->corners[i].row;
+        pairs[2 * i + 1] = scan->corners[i].col;
+        std::copy_n(background.data(), length, out + i * length);
+      }
     });
-    const int64_t* cells = scan.cells.data();
-    Share(context, sites, kCells * channels, [=](int64_t begin, int64_t end) {
+    const int32_t* cells = scan->cells.get();
+    Share(context, context->input(1).dim_size(0), length, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin * kCells; i < end * kCells; ++i) {
-        const T* value = values + i / kCells * channels;
-        if (cells[i] >= 0) std::copy(value, value + channels, out + cells[i] * channels);
+        if (cells[i] < 0) continue;
+        for (int64_t c = 0; c < channels; ++c) out[int64_t{cells[i]} * channels + c] = values[i / kCells * channels + c];
       }
     });
   }
@@ -169,9 +194,9 @@ class Gradient : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    Scan scan;
-    OP_REQUIRES_OK(context, CheckAndScan(context, &scan));
-    const int64_t windows = scan.windows, channels = context->input(1).dim_size(1), sites = context->input(1).dim_size(0);
+    const auto scan = ScanSites(context);
+    if (!scan) return;
+    const int64_t windows = scan->windows, channels = context->input(1).dim_size(1);
     const TensorShape expected({windows, kCells * channels});
     OP_REQUIRES(context, context->input(4).shape() == expected,
                 InvalidArgument("dq must have shape ", expected.DebugString(), ", as q has, and has ",
@@ -181,19 +206,17 @@ class Gradient : public OpKernel {
     OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({channels}), &by_ground));
     const T* dq = context->input(4).flat<T>().data();
     T* d_values = by_values->flat<T>().data();
-    std::vector<char> filled(windows * kCells);
-    for (int64_t i = 0; i < sites; ++i) {
+    for (int64_t i = 0; i < context->input(1).dim_size(0); ++i) {
       for (int64_t c = 0; c < channels; ++c) d_values[i * channels + c] = 0;
       for (int k = 0; k < kCells; ++k) {
-        const int64_t cell = scan.cells[i * kCells + k];
-        if (cell < 0) continue;
-        filled[cell] = 1;
-        for (int64_t c = 0; c < channels; ++c) d_values[i * channels + c] += dq[cell * channels + c];
+        const int64_t cell = scan->cells[i * kCells + k];
+        for (int64_t c = 0; c < channels && cell >= 0; ++c) d_values[i * channels + c] += dq[cell * channels + c];
       }
     }
     std::vector<double> ground(channels);
     for (int64_t cell = 0; cell < windows * kCells; ++cell) {
-      for (int64_t c = 0; c < channels && !filled[cell]; ++c) ground[c] += dq[cell * channels + c];
+      if (scan->filled[cell / kCells] >> cell % kCells & 1) continue;
+      for (int64_t c = 0; c < channels; ++c) ground[c] += dq[cell * channels + c];
     }
     std::copy(ground.begin(), ground.end(), by_ground->flat<T>().data());
   }
