@@ -37,6 +37,7 @@ from pyopbench.cli_options import (
     read_judging,
 )
 from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, measure
@@ -268,3 +269,4 @@ app.command()(verify)
 app.command()(certify)
 app.command()(build)
 app.command()(scan)
+app.command(context_settings=CONTEXT)(record)

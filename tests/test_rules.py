@@ -46,6 +46,8 @@ MEASURING = (
     "noise",
     "group",
     "worker",
+    "recorder",
+    "injected",
 )
 JUDGING = (
     "answers",
@@ -93,6 +95,8 @@ JUDGING = (
     "scanning",
     "snippets",
     "drafts",
+    "usage",
+    "recording",
     "arguments",
     "cli_output",
     "cli_options",
@@ -100,6 +104,7 @@ JUDGING = (
     "cli_certify",
     "cli_build",
     "cli_scan",
+    "cli_record",
     "cli",
 )
 

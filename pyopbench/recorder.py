@@ -1,0 +1,395 @@
+"""Counts the callbacks of a program, inside of it. Standard library only: it runs beside whatever the program has.
+
+TensorFlow's public functions are wrapped when it is imported, and so is every function that they are handed: each call
+adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.machinery
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+VARIABLE = "PYOPBENCH_RECORD"
+"""The environment variable that names the folder which each process writes its counts to."""
+
+MODULE = "tensorflow.python.ops.script_ops"
+"""Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
+
+SAVE_SECONDS = 2.0
+"""How much of a process that is killed is lost at the most."""
+
+MOST_SHAPES = 1000
+"""Different shapes that are told apart at a site, so that a program of ragged batches cannot fill the memory."""
+
+GENERATED = "__autograph_generated_file"
+"""Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
+
+CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
+"""Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
+
+MARK = "pyopbench_tally"
+
+
+class Tally:
+    """Calls of one body in one direction.
+
+    Attributes:
+        calls, raised: how many, and how many of them ended by an exception.
+        seconds: inside the body.
+        outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
+        by_registry: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
+    """
+
+    __slots__ = ("by_registry", "calls", "outside_calls", "outside_seconds", "raised", "seconds")
+
+    def __init__(self, *, by_registry: bool) -> None:
+        self.by_registry = by_registry
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from zero, as a forked process has to."""
+        self.calls = self.raised = self.outside_calls = 0
+        self.seconds = self.outside_seconds = 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the counts as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "by_registry"}
+
+
+class Site:
+    """A line that makes callbacks, in one kind and mode, and what was counted there.
+
+    Attributes:
+        key: file, line, function, kind and mode (`eager` or `graph`).
+        body: name of the first function that was called back.
+        forward, gradient: counts; the gradient is that of py_function's own tape.
+        shapes: shape and dtype of each input -> calls and seconds.
+    """
+
+    __slots__ = ("body", "forward", "gradient", "key", "shapes")
+
+    def __init__(self, key: tuple[str, int, str, str, str], body: str) -> None:
+        self.key = key
+        self.body = body
+        self.forward = Tally(by_registry=key[-1] == "graph")
+        self.gradient = Tally(by_registry=True)
+        self.shapes: dict[Any, list[float]] = {}
+
+    def reset(self) -> None:
+        """Begin from zero."""
+        self.forward.reset()
+        self.gradient.reset()
+        self.shapes.clear()
+
+
+class Recorder:
+    """The counts of this process."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.sites: dict[Any, Site] = {}
+        self.script_ops: Any = None
+        self.inner: tuple[str, ...] = (__file__,)
+        self._renew()
+
+    def _renew(self) -> None:
+        self.lock = threading.RLock()  # a signal's handler may save while the same thread counts
+        self.begun = self.clock()
+        self.saved_calls = 0
+        self.name = f"{os.getpid()}-{time.time_ns()}.json"
+        for site in self.sites.values():
+            site.reset()
+
+    def install(self, script_ops: ModuleType | Any) -> None:
+        """Wrap TensorFlow's callback functions in their module, before anything has taken them from there."""
+        self.script_ops = script_ops
+        package = Path(script_ops.__file__).parents[2]
+        self.inner += tuple(f"{package.parent / name}{os.sep}" for name in (package.name, "keras", "tf_keras"))
+        for name, kind in (
+            ("eager_py_func", "py_function"),
+            ("numpy_function", "numpy_function"),
+            ("py_func_common", "py_func"),  # what py_func and numpy_function call; the latter is marked by then
+        ):
+            setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
+        script_ops._internal_py_func = self._wrap_gradient(script_ops._internal_py_func)
+        script_ops.FuncRegistry.__call__ = self._wrap_registry(script_ops.FuncRegistry.__call__)
+        atexit.register(self.save)
+        self._save_before_exit()
+        os.register_at_fork(after_in_child=self._after_fork)
+        self._start_saving()
+
+    def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
+        """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
+        clock, describe = self.clock, _describe_tensors if kind == "py_function" else _describe_arrays
+
+        def counted(*arguments: Any) -> Any:
+            start = clock()
+            fine = False
+            try:
+                result = function(*arguments)
+                fine = True
+            finally:
+                seconds = clock() - start
+                key = describe(arguments) if site is not None else None
+                with self.lock:
+                    tally.calls += 1
+                    tally.seconds += seconds
+                    tally.raised += not fine
+                    if site is not None:
+                        row = site.shapes.get(key)
+                        if row is None:
+                            row = _new_row(site, key)
+                        row[0] += 1
+                        row[1] += seconds
+            return result
+
+        setattr(counted, MARK, tally)
+        return counted
+
+    def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            function = arguments[0] if arguments else named.get("func")
+            if not callable(function) or hasattr(function, MARK):
+                return original(*arguments, **named)
+            site = self._site(kind, function, sys._getframe(1))
+            counted = self.count(function, site.forward, site, kind)
+            _bind_lifetime(function, counted)
+            if arguments:
+                arguments = (counted, *arguments[1:])
+            else:
+                named["func"] = counted
+            if site.forward.by_registry:
+                return original(*arguments, **named)
+            return self._call_eagerly(functools.partial(original, *arguments, **named), site.forward)
+
+        return wrapper
+
+    def _call_eagerly(self, call: Callable[[], Any], tally: Tally) -> Any:
+        start = self.clock()
+        try:
+            return call()
+        finally:
+            seconds = self.clock() - start
+            with self.lock:
+                tally.outside_calls += 1
+                tally.outside_seconds += seconds
+
+    def _wrap_registry(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Time what TensorFlow's kernel calls: the body and the conversions in Python around it."""
+        clock = self.clock
+
+        def called(registry: Any, token: Any, *rest: Any) -> Any:
+            start = clock()
+            try:
+                return original(registry, token, *rest)
+            finally:
+                seconds = clock() - start
+                function = registry.get(token)
+                tally = getattr(getattr(function, "_func", function), MARK, None)
+                if tally is not None and tally.by_registry:
+                    with self.lock:
+                        tally.outside_calls += 1
+                        tally.outside_seconds += seconds
+
+        return called
+
+    def _wrap_gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the gradient of py_function, which is a callback that TensorFlow makes itself."""
+
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            if named.get("is_grad_func"):
+                site = self._site_of_gradient(named["func"])
+                if site is not None:
+                    named["func"] = self.count(named["func"], site.gradient, None, "py_function")
+            return original(*arguments, **named)
+
+        return wrapper
+
+    def _site_of_gradient(self, function: Any) -> Site | None:
+        """Return the site whose gradient a function is, by the token that it holds (`_EagerPyFuncGrad`)."""
+        held = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        token = held["token"].cell_contents if "token" in held else b""
+        forward = self.script_ops._py_funcs.get(token.decode() if isinstance(token, bytes) else token)
+        tally = getattr(getattr(forward, "_func", forward), MARK, None)
+        return next((site for site in self.sites.values() if site.forward is tally), None)
+
+    def _site(self, kind: str, function: Any, frame: FrameType | None) -> Site:
+        if kind == "py_func" and frame is not None and frame.f_code.co_name == "numpy_function":
+            kind = "numpy_function"
+        mode = "eager" if self.script_ops.context.executing_eagerly() else "graph"
+        key = (*self._place(frame), kind, mode)
+        with self.lock:
+            site = self.sites.get(key)
+            if site is None:
+                site = self.sites[key] = Site(key, _name_of(function))
+        return site
+
+    def _place(self, frame: FrameType | None) -> tuple[str, int, str]:
+        """Return file, line and function of the nearest frame that is the program's own."""
+        while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(self.inner):
+            frame = frame.f_back
+        if frame is None:
+            return "?", 0, "?"
+        if GENERATED not in frame.f_code.co_filename:
+            return (
+                frame.f_code.co_filename,
+                frame.f_lineno,
+                frame.f_code.co_qualname if _NAMES else frame.f_code.co_name,
+            )
+        from tensorflow.python.util import tf_stack  # knows which line AutoGraph made each of its lines from
+
+        for entry in reversed(list(tf_stack.extract_stack())):
+            if GENERATED not in entry.filename and not entry.filename.startswith(self.inner):
+                return entry.filename, entry.lineno, entry.name
+        return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+    def save(self) -> None:
+        """Write the counts of this process, whole or not at all; the program does not fail for it."""
+        with self.lock:
+            calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
+            if calls == self.saved_calls:
+                return
+            content = self._as_dict()
+            path = self.folder / self.name
+            try:
+                scratch = path.with_suffix(".part")
+                scratch.write_text(json.dumps(content), encoding="utf-8")
+                scratch.replace(path)
+            except OSError:
+                return
+            self.saved_calls = calls
+
+    def _as_dict(self) -> dict[str, Any]:
+        return {
+            "pid": os.getpid(),
+            "seconds": self.clock() - self.begun,
+            "sites": [
+                {
+                    **dict(zip(("file", "line", "function", "kind", "mode"), site.key, strict=True)),
+                    "body": site.body,
+                    "forward": site.forward.as_dict(),
+                    "gradient": site.gradient.as_dict(),
+                    "shapes": [
+                        {"inputs": self._name_inputs(key), "calls": row[0], "seconds": row[1]}
+                        for key, row in site.shapes.items()
+                    ],
+                }
+                for site in self.sites.values()
+            ],
+        }
+
+    def _name_inputs(self, key: Sequence[tuple[Any, Any]] | None) -> list[dict[str, Any]] | None:
+        if key is None:
+            return None
+        named = []
+        for shape, dtype in key:
+            name = self.script_ops.dtypes.as_dtype(dtype).name if isinstance(dtype, int) else str(dtype)
+            named.append({"shape": None if shape is None else list(shape), "dtype": name})
+        return named
+
+    def _save_before_exit(self) -> None:
+        """Save before `os._exit` too, by which every process of `multiprocessing` ends."""
+        end = os._exit
+
+        def save_and_exit(status: int) -> None:
+            self.save()
+            end(status)
+
+        os._exit = save_and_exit  # type: ignore[assignment]
+
+    def _after_fork(self) -> None:
+        self._renew()
+        self._start_saving()
+
+    def _start_saving(self) -> None:
+        threading.Thread(target=self._keep_saving, name="pyopbench-recorder", daemon=True).start()
+
+    def _keep_saving(self) -> None:
+        while True:
+            time.sleep(SAVE_SECONDS)
+            self.save()
+
+
+_NAMES = sys.version_info >= (3, 11)  # from when on code knows its qualified name
+
+
+def _name_of(function: Any) -> str:
+    named = getattr(function, "func", function)  # of a functools.partial
+    name: str = getattr(named, "__qualname__", type(named).__name__)
+    return name.replace(CONVERTED, "").removeprefix("tf__")
+
+
+def _new_row(site: Site, key: Any) -> list[float]:
+    if len(site.shapes) >= MOST_SHAPES:
+        key = None
+    return site.shapes.setdefault(key, [0, 0.0])
+
+
+def _describe_arrays(arguments: Sequence[Any]) -> Any:
+    return tuple([(getattr(one, "shape", None), getattr(one, "dtype", None)) for one in arguments])
+
+
+def _describe_tensors(arguments: Sequence[Any]) -> Any:
+    try:  # a tenth of what `shape` and `dtype` of an eager tensor take
+        return tuple([(one._shape_tuple(), one._datatype_enum()) for one in arguments])
+    except AttributeError:  # a ragged or sparse tensor, a variable
+        return tuple([(_plain_shape(one), str(getattr(one, "dtype", None))) for one in arguments])
+
+
+def _plain_shape(value: Any) -> tuple[int, ...] | None:
+    try:
+        return tuple(int(length) for length in value.shape)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def _bind_lifetime(function: Any, counted: Any) -> None:
+    """Let the counted function live as long as the program's own, as TensorFlow does with its wrapper of it.
+
+    TensorFlow holds callbacks by weak references (script_ops.py, `_internal_py_func`, b/144286616).
+    """
+    if type(function).__name__ == "function":
+        function.pyopbench_counted = counted
+
+
+class _Finder:
+    """Finds the module of the callback functions as others do, and has it wrapped once it has been run."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of `MODULE` with a loader that also wraps; None for every other module."""
+        if name != MODULE:
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next((found for one in others if (found := one.find_spec(name, path, target))), None)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_wrap(module: ModuleType) -> None:
+                run(module)
+                self.recorder.install(module)
+
+            spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
+        return spec
+
+
+def wait_for_tensorflow() -> Recorder:
+    """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
+    recorder = Recorder(Path(os.environ[VARIABLE]))
+    sys.meta_path.insert(0, _Finder(recorder))  # type: ignore[arg-type]
+    return recorder
