@@ -50,6 +50,8 @@ def record(
 
 def _print(used: usage.Usage, file: Path) -> None:
     err.print()
+    for trouble in used.troubles:
+        err.print(f"[yellow]warning:[/] not all could be recorded: {escape(trouble)}", soft_wrap=True)
     if not used.sites:
         err.print("no callback was called, or the program's Python does not read PYTHONPATH (python -I, -E, -S)")
         err.print(f"recording: {escape(str(file))}", soft_wrap=True)
@@ -88,7 +90,7 @@ def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object,
 
 
 def _range(sizes: list[int]) -> str:
-    return f"{text.count(len(sizes), 'size')}, {text.size_range(sizes[0], sizes[-1])} elements of the largest input"
+    return f"{text.count(len(sizes), 'size')} (elements of the largest input): {text.size_range(sizes[0], sizes[-1])}"
 
 
 def _print_next(number: int, site: usage.SiteUsage, mix: Path) -> None:

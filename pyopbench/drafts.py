@@ -75,6 +75,8 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
 def _find(source: Source, site: str, line: int, column: int | None) -> Found:
     found = find_callbacks(source)
     here = [one for one in found if one.node.lineno == line and column in (None, one.node.col_offset + 1)]
+    if not here and column is None:  # a line of a call that goes over several
+        here = [one for one in found if one.node.lineno < line <= (one.node.end_lineno or 0)][-1:]
     if not here:
         legal = ", ".join(str(one) for one in sorted({one.node.lineno for one in found}))
         raise BadInput(

@@ -101,6 +101,7 @@ class Recorder:
         self.sites: dict[Any, Site] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
+        self.trouble = ""
         self._renew()
 
     def _renew(self) -> None:
@@ -111,7 +112,7 @@ class Recorder:
         for site in self.sites.values():
             site.reset()
 
-    def install(self, script_ops: ModuleType | Any) -> None:
+    def install(self, script_ops: Any) -> None:
         """Wrap TensorFlow's callback functions in their module, before anything has taken them from there."""
         self.script_ops = script_ops
         package = Path(script_ops.__file__).parents[2]
@@ -128,6 +129,12 @@ class Recorder:
         self._save_before_exit()
         os.register_at_fork(after_in_child=self._after_fork)
         self._start_saving()
+
+    def refuse(self, trouble: str) -> None:
+        """Leave word that this process cannot be recorded, and why."""
+        self.trouble = trouble
+        self.saved_calls = -1
+        self.save()
 
     def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
         """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
@@ -163,9 +170,13 @@ class Recorder:
             function = arguments[0] if arguments else named.get("func")
             if not callable(function) or hasattr(function, MARK):
                 return original(*arguments, **named)
-            site = self._site(kind, function, sys._getframe(1))
-            counted = self.count(function, site.forward, site, kind)
-            _bind_lifetime(function, counted)
+            try:
+                site = self._site(kind, function, sys._getframe(1))
+                counted = self.count(function, site.forward, site, kind)
+                _bind_lifetime(function, counted)
+            except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
+                self.trouble = repr(error)
+                return original(*arguments, **named)
             if arguments:
                 arguments = (counted, *arguments[1:])
             else:
@@ -211,12 +222,19 @@ class Recorder:
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
             if named.get("is_grad_func"):
-                site = self._site_of_gradient(named["func"])
+                site = self._find_site_of_gradient(named["func"])
                 if site is not None:
                     named["func"] = self.count(named["func"], site.gradient, None, "py_function")
             return original(*arguments, **named)
 
         return wrapper
+
+    def _find_site_of_gradient(self, function: Any) -> Site | None:
+        try:
+            return self._site_of_gradient(function)
+        except Exception as error:  # noqa: BLE001 - another TensorFlow may make it otherwise
+            self.trouble = repr(error)
+            return None
 
     def _site_of_gradient(self, function: Any) -> Site | None:
         """Return the site whose gradient a function is, by the token that it holds (`_EagerPyFuncGrad`)."""
@@ -244,11 +262,8 @@ class Recorder:
         if frame is None:
             return "?", 0, "?"
         if GENERATED not in frame.f_code.co_filename:
-            return (
-                frame.f_code.co_filename,
-                frame.f_lineno,
-                frame.f_code.co_qualname if _NAMES else frame.f_code.co_name,
-            )
+            code = frame.f_code
+            return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)  # from Python 3.11 on
         from tensorflow.python.util import tf_stack  # knows which line AutoGraph made each of its lines from
 
         for entry in reversed(list(tf_stack.extract_stack())):
@@ -276,6 +291,7 @@ class Recorder:
         return {
             "pid": os.getpid(),
             "seconds": self.clock() - self.begun,
+            "trouble": self.trouble,
             "sites": [
                 {
                     **dict(zip(("file", "line", "function", "kind", "mode"), site.key, strict=True)),
@@ -321,9 +337,6 @@ class Recorder:
         while True:
             time.sleep(SAVE_SECONDS)
             self.save()
-
-
-_NAMES = sys.version_info >= (3, 11)  # from when on code knows its qualified name
 
 
 def _name_of(function: Any) -> str:
@@ -382,7 +395,10 @@ class _Finder:
 
             def run_and_wrap(module: ModuleType) -> None:
                 run(module)
-                self.recorder.install(module)
+                try:
+                    self.recorder.install(module)
+                except Exception as error:  # noqa: BLE001 - TensorFlow 1, or one that is made otherwise
+                    self.recorder.refuse(f"{MODULE} is not as expected: {error!r}")
 
             spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
         return spec
@@ -391,5 +407,5 @@ class _Finder:
 def wait_for_tensorflow() -> Recorder:
     """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
     recorder = Recorder(Path(os.environ[VARIABLE]))
-    sys.meta_path.insert(0, _Finder(recorder))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Finder(recorder))
     return recorder

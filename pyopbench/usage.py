@@ -11,6 +11,8 @@ from typing import Any
 
 from pyopbench.mix import HEADER
 
+NAMES = ("file", "line", "function", "kind", "mode", "body")
+
 MOST_SIZES = 5
 """Sizes that are proposed for a run: what lies between them is interpolated."""
 
@@ -99,11 +101,13 @@ class Usage:
         seconds: from its start to its end.
         processes: how many of its processes called back.
         sites: the dearest first.
+        troubles: what could not be recorded, in the words of Python.
     """
 
     seconds: float
     processes: int
     sites: list[SiteUsage]
+    troubles: list[str] = field(default_factory=list)
 
 
 def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
@@ -114,17 +118,20 @@ def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
         seconds: from the start of the program to its end.
     """
     found: dict[tuple[Any, ...], SiteUsage] = {}
-    processes = 0
+    processes, troubles = 0, dict[str, None]()
     for part in parts:
         processes += 1
+        troubles.update({part["trouble"]: None} if part["trouble"] else {})
         for site in part["sites"]:
-            key = tuple(site[name] for name in ("file", "line", "function", "kind", "mode"))
-            usage = found.setdefault(key, SiteUsage(*key, body=site["body"]))
+            new = SiteUsage(**{name: site[name] for name in NAMES})
+            usage = found.setdefault((new.file, new.line, new.function, new.kind, new.mode), new)
             usage.forward.add(site["forward"])
             usage.gradient.add(site["gradient"])
             _add_shapes(usage.shapes, site["shapes"])
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
-    return Usage(seconds, processes, sorted(used, key=lambda site: (-site.seconds, site.file, site.line)))
+    return Usage(
+        seconds, processes, sorted(used, key=lambda site: (-site.seconds, site.file, site.line)), list(troubles)
+    )
 
 
 def _add_shapes(shapes: list[Shape], more: Iterable[Mapping[str, Any]]) -> None:

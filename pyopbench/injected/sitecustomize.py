@@ -1,9 +1,10 @@
 """Has a program's callbacks counted: `pyopbench record` puts this folder in front of the program's PYTHONPATH.
 
-Python imports `sitecustomize` when it starts (https://docs.python.org/3/library/site.html). Nothing of pyopbench but one
-file is loaded, and that by its path, so that it need not be installed for the interpreter that runs the program.
+Python imports `sitecustomize` when it starts (https://docs.python.org/3/library/site.html). Nothing of pyopbench but
+one file is loaded, and that by its path, so that it need not be installed for the interpreter of the program.
 """
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -17,7 +18,7 @@ def begin() -> None:
     sys.path[:] = [entry for entry in sys.path if not entry or Path(entry) != FOLDER]
     own = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401 - the next one on the path
+        importlib.import_module("sitecustomize")  # the next one on the path
     except ImportError as error:
         if error.name != "sitecustomize":
             raise
