@@ -16,8 +16,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, cast
 
 VARIABLE = "PYOPBENCH_RECORD"
 """The environment variable that names the folder which each process writes its counts to."""
@@ -38,6 +38,8 @@ CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
 """Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
 
 MARK = "pyopbench_tally"
+HELD = "pyopbench_counted"
+"""Attributes of functions: the tally that a counted one adds to; a program's function's site and counted one."""
 
 
 class Tally:
@@ -47,13 +49,13 @@ class Tally:
         calls, raised: how many, and how many of them ended by an exception.
         seconds: inside the body.
         outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
-        by_registry: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
+        by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
     """
 
-    __slots__ = ("by_registry", "calls", "outside_calls", "outside_seconds", "raised", "seconds")
+    __slots__ = ("by_kernel", "calls", "outside_calls", "outside_seconds", "raised", "seconds")
 
-    def __init__(self, *, by_registry: bool) -> None:
-        self.by_registry = by_registry
+    def __init__(self, *, by_kernel: bool) -> None:
+        self.by_kernel = by_kernel
         self.reset()
 
     def reset(self) -> None:
@@ -63,7 +65,7 @@ class Tally:
 
     def as_dict(self) -> dict[str, float]:
         """Return the counts as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "by_registry"}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "by_kernel"}
 
 
 class Site:
@@ -81,8 +83,8 @@ class Site:
     def __init__(self, key: tuple[str, int, str, str, str], body: str) -> None:
         self.key = key
         self.body = body
-        self.forward = Tally(by_registry=key[-1] == "graph")
-        self.gradient = Tally(by_registry=True)
+        self.forward = Tally(by_kernel=key[-1] == "graph")
+        self.gradient = Tally(by_kernel=True)
         self.shapes: dict[Any, list[float]] = {}
 
     def reset(self) -> None:
@@ -99,6 +101,7 @@ class Recorder:
         self.folder = folder
         self.clock = clock
         self.sites: dict[Any, Site] = {}
+        self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
@@ -124,7 +127,7 @@ class Recorder:
         ):
             setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
         script_ops._internal_py_func = self._wrap_gradient(script_ops._internal_py_func)
-        script_ops.FuncRegistry.__call__ = self._wrap_registry(script_ops.FuncRegistry.__call__)
+        script_ops.EagerFunc = self._make_timed(script_ops.EagerFunc)
         atexit.register(self.save)
         self._save_before_exit()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -172,8 +175,7 @@ class Recorder:
                 return original(*arguments, **named)
             try:
                 site = self._site(kind, function, sys._getframe(1))
-                counted = self.count(function, site.forward, site, kind)
-                _bind_lifetime(function, counted)
+                counted = self._counted(function, site, kind)
             except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
                 self.trouble = repr(error)
                 return original(*arguments, **named)
@@ -181,40 +183,59 @@ class Recorder:
                 arguments = (counted, *arguments[1:])
             else:
                 named["func"] = counted
-            if site.forward.by_registry:
+            if site.forward.by_kernel:
                 return original(*arguments, **named)
-            return self._call_eagerly(functools.partial(original, *arguments, **named), site.forward)
+            start = self.clock()
+            try:
+                return original(*arguments, **named)
+            finally:
+                self._add_outside(site.forward, self.clock() - start)
 
         return wrapper
 
-    def _call_eagerly(self, call: Callable[[], Any], tally: Tally) -> Any:
-        start = self.clock()
-        try:
-            return call()
-        finally:
-            seconds = self.clock() - start
-            with self.lock:
-                tally.outside_calls += 1
-                tally.outside_seconds += seconds
+    def _counted(self, function: Any, site: Site, kind: str) -> Callable[..., Any]:
+        """Return the counted function of a site, which lives as long as the program's own.
 
-    def _wrap_registry(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Time what TensorFlow's kernel calls: the body and the conversions in Python around it."""
-        clock = self.clock
+        TensorFlow holds callbacks by weak references and binds their lives to the function that it was given
+        (script_ops.py, `_internal_py_func`, b/144286616). It also keeps what each eager call of py_function hands it,
+        so that a new function for each call would pile up.
+        """
+        held = getattr(function, HELD, None)
+        if held is not None and held[0] is site:
+            return cast("Callable[..., Any]", held[1])
+        counted = self.count(function, site.forward, site, kind)
+        if isinstance(function, FunctionType):
+            setattr(function, HELD, (site, counted))
+        return counted
 
-        def called(registry: Any, token: Any, *rest: Any) -> Any:
-            start = clock()
-            try:
-                return original(registry, token, *rest)
-            finally:
-                seconds = clock() - start
-                function = registry.get(token)
-                tally = getattr(getattr(function, "_func", function), MARK, None)
-                if tally is not None and tally.by_registry:
-                    with self.lock:
-                        tally.outside_calls += 1
-                        tally.outside_seconds += seconds
+    def _add_outside(self, tally: Tally, seconds: float) -> None:
+        with self.lock:
+            tally.outside_calls += 1
+            tally.outside_seconds += seconds
 
-        return called
+    def _make_timed(self, eager_func: Any) -> Any:
+        """Return a class like TensorFlow's `EagerFunc`, which its kernel calls, that is timed too.
+
+        That is the body with what TensorFlow does in Python around it: tape, conversions, copies to a device.
+        """
+        clock, add = self.clock, self._add_outside
+
+        class Timed(eager_func):  # type: ignore[misc]
+            def __init__(self, func: Any, *arguments: Any, **named: Any) -> None:
+                super().__init__(func, *arguments, **named)
+                tally = getattr(func, MARK, None)
+                self.tally = tally if tally is not None and tally.by_kernel else None
+
+            def __call__(self, *arguments: Any) -> Any:
+                if self.tally is None:
+                    return super().__call__(*arguments)
+                start = clock()
+                try:
+                    return super().__call__(*arguments)
+                finally:
+                    add(self.tally, clock() - start)
+
+        return Timed
 
     def _wrap_gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Count the gradient of py_function, which is a callback that TensorFlow makes itself."""
@@ -245,22 +266,24 @@ class Recorder:
         return next((site for site in self.sites.values() if site.forward is tally), None)
 
     def _site(self, kind: str, function: Any, frame: FrameType | None) -> Site:
-        if kind == "py_func" and frame is not None and frame.f_code.co_name == "numpy_function":
-            kind = "numpy_function"
-        mode = "eager" if self.script_ops.context.executing_eagerly() else "graph"
-        key = (*self._place(frame), kind, mode)
-        with self.lock:
-            site = self.sites.get(key)
-            if site is None:
-                site = self.sites[key] = Site(key, _name_of(function))
-        return site
-
-    def _place(self, frame: FrameType | None) -> tuple[str, int, str]:
-        """Return file, line and function of the nearest frame that is the program's own."""
         while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(self.inner):
             frame = frame.f_back
         if frame is None:
-            return "?", 0, "?"
+            raise LookupError("a call without a caller")
+        eager = self.script_ops.context.executing_eagerly()
+        # In eager code this is part of each call. A line's number takes long to find out, and so does a code's hash.
+        quick = (id(frame.f_code), frame.f_lasti, kind, eager)
+        known = self.known.get(quick)
+        if known is not None and known[0] is frame.f_code:
+            return known[1]
+        key = (*self._place(frame), kind, "eager" if eager else "graph")
+        with self.lock:
+            site = self.sites.setdefault(key, Site(key, _name_of(function)))
+        self.known[quick] = frame.f_code, site
+        return site
+
+    def _place(self, frame: FrameType) -> tuple[str, int, str]:
+        """Return file, line and function of a frame, or of what AutoGraph has made it from."""
         if GENERATED not in frame.f_code.co_filename:
             code = frame.f_code
             return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)  # from Python 3.11 on
@@ -367,15 +390,6 @@ def _plain_shape(value: Any) -> tuple[int, ...] | None:
         return tuple(int(length) for length in value.shape)
     except (AttributeError, TypeError, ValueError):
         return None
-
-
-def _bind_lifetime(function: Any, counted: Any) -> None:
-    """Let the counted function live as long as the program's own, as TensorFlow does with its wrapper of it.
-
-    TensorFlow holds callbacks by weak references (script_ops.py, `_internal_py_func`, b/144286616).
-    """
-    if type(function).__name__ == "function":
-        function.pyopbench_counted = counted
 
 
 class _Finder:
