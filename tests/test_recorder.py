@@ -1,5 +1,6 @@
-"""The counts of a process, with a fake clock and functions that stand for TensorFlow's; a real program is at the end of
-test_recording.py.
+"""The counts of a process, with a fake clock and stand-ins for TensorFlow's functions.
+
+A real program is in test_recording.py.
 """
 
 from __future__ import annotations

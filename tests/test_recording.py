@@ -1,4 +1,4 @@
-"""A program runs as it would, and leaves its counts however it ends. One program is real; the others need no TensorFlow."""
+"""A program runs as it would, and leaves its counts however it ends. One is real; the others need no TensorFlow."""
 
 from __future__ import annotations
 
