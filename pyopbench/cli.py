@@ -37,6 +37,8 @@ from pyopbench.cli_options import (
     read_judging,
 )
 from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_record import CONTEXT, record
+from pyopbench.cli_scan import scan
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, measure
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
@@ -266,3 +268,5 @@ app.command("list")(list_)
 app.command()(verify)
 app.command()(certify)
 app.command()(build)
+app.command()(scan)
+app.command(context_settings=CONTEXT)(record)

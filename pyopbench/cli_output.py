@@ -18,9 +18,9 @@ SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
 
 
-def print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
+def print_table(title: str, columns: tuple[str, ...], rows: Any, console: Console = out) -> None:
     """Print a table without lines; a column of counts stands to the right."""
-    out.print(f"[italic]{escape(title)}[/]")
+    console.print(f"[italic]{escape(title)}[/]")
     table = Table(box=None, pad_edge=False, header_style="bold")
     rows = list(rows)
     for place, column in enumerate(columns):
@@ -29,8 +29,8 @@ def print_table(title: str, columns: tuple[str, ...], rows: Any) -> None:
         table.add_column(column, overflow="fold", no_wrap=place == 0, justify="right" if counts else "left")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
-    out.print(table)
-    out.print()
+    console.print(table)
+    console.print()
 
 
 def print_failures(failures: Sequence[Failure]) -> None:

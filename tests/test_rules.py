@@ -46,6 +46,8 @@ MEASURING = (
     "noise",
     "group",
     "worker",
+    "recorder",
+    "injected",
 )
 JUDGING = (
     "answers",
@@ -85,12 +87,24 @@ JUDGING = (
     "runs",
     "certify",
     "verify",
+    "bindings",
+    "surroundings",
+    "risks",
+    "callsites",
+    "graph_callbacks",
+    "scanning",
+    "snippets",
+    "drafts",
+    "usage",
+    "recording",
     "arguments",
     "cli_output",
     "cli_options",
     "cli_list",
     "cli_certify",
     "cli_build",
+    "cli_scan",
+    "cli_record",
     "cli",
 )
 
