@@ -20,6 +20,7 @@ from pyopbench import judging, runs, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
+from pyopbench.cli_compare import compare
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_options import (
     AsJson,
@@ -48,7 +49,7 @@ EXIT_INTERRUPTED = 130
 app = typer.Typer(
     name="pyopbench",
     help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?\n\n"
-    "Exit codes: 0 done, 1 a wrong variant was found or a certificate missed, 2 bad usage or bad input, "
+    "Exit codes: 0 done, 1 a wrong variant or a slowdown was found or a certificate missed, 2 bad usage or bad input, "
     "3 nothing was measured, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -266,3 +267,4 @@ app.command("list")(list_)
 app.command()(verify)
 app.command()(certify)
 app.command()(build)
+app.command()(compare)

@@ -68,6 +68,10 @@ JUDGING = (
     "split",
     "bounds",
     "verdicts",
+    "unpaired",
+    "sides",
+    "contrast",
+    "contrast_texts",
     "disturbance",
     "choice",
     "crossovers",
@@ -97,6 +101,7 @@ JUDGING = (
     "cli_list",
     "cli_certify",
     "cli_build",
+    "cli_compare",
     "cli",
 )
 
