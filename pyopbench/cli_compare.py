@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyopbench.contrast import Contrast
 
 EXIT_SLOWER = 1
+EXIT_NOTHING = 3
+NOTHING_TOLD = "No case has an interval: whether anything became slower cannot be told."
 MOST_ROWS = 30
 """So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
 STANDARD_OUTPUT = "-"
@@ -49,7 +51,7 @@ def compare(
 
     compare A B: two results. compare RESULTS LABEL LABEL --axis commit|tf|variant: two parts of one.
 
-    Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare.
+    Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare, or no case with an interval.
     """
     effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
     slowdown = parse_fail_on(fail_on, effect)
@@ -64,7 +66,7 @@ def compare(
             err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
     found = contrast(sides, effect, spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
-    said = _said(slowdown, len(slower))
+    said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     if markdown not in (None, STANDARD_OUTPUT):
         Path(str(markdown)).write_text(contrast_texts.markdown(found, said), encoding="utf-8")
     if as_json:
@@ -73,6 +75,8 @@ def compare(
         typer.echo(contrast_texts.markdown(found, said), nl=False)
     else:
         _print(found, said)
+    if found.smallest is None:
+        raise typer.Exit(EXIT_NOTHING)
     raise typer.Exit(EXIT_SLOWER if slower else 0)
 
 

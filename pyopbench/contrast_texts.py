@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pyopbench import text
 from pyopbench.contrast import Contrast, Line
-from pyopbench.errors import BadInput
 from pyopbench.markdown import escape
-from pyopbench.model import Case
 from pyopbench.sides import Side
 
 SCHEMA = 1
 COLUMNS = ("case", "A", "B", "B / A (95%)", "verdict")
+CASE = re.compile(r"\w+(/\w+/\w+)?/(forward|backward|forward_backward)/\w+/\w+/[0-9]+/\w+( in .*)?")
+"""The id of a case, with or without variant and gradient, and the environment where there are several."""
 PAIRED = {
     "round": "Both were timed in the same rounds of the same processes: ratios are paired by round.",
     "block": "Launches of both came in blocks, one of each in random order: ratios are paired by block.",
@@ -94,32 +95,27 @@ def _row(line: Line, name: str) -> tuple[str, ...]:
 
 
 def shared_parts(keys: Sequence[str]) -> str:
-    """Return the parts of cases that all of them have in common, such as `call float32 cpu`; "" for a single one."""
-    parts = [key.split("/") for key in keys]
-    if len(keys) < 2 or not _are_cases(keys):
-        return ""
-    return " ".join(column[0] for column in zip(*parts, strict=True) if len(set(column)) == 1)
+    """Return the parts that all cases have in common, such as `call float32 cpu`; "" where there is but one."""
+    columns = _columns(keys)
+    return " ".join(column[0] for column in columns if len(set(column)) == 1)
 
 
 def short_names(keys: Sequence[str]) -> list[str]:
-    """Return names of cases without the parts that all of them have in common."""
-    if len(keys) < 2 or not _are_cases(keys):
-        return list(keys)
-    columns = list(zip(*(key.split("/") for key in keys), strict=True))
-    varying = [column for column in columns if len(set(column)) > 1]
-    return [" ".join(parts) for parts in zip(*varying, strict=True)]
+    """Return cases without the parts that all of them have in common; names of other benchmarks stay as they are."""
+    varying = [place for place, column in enumerate(_columns(keys)) if len(set(column)) > 1]
+    return [" ".join(key.split("/")[place] for place in varying) if varying and _is_case(key) else key for key in keys]
 
 
-def _are_cases(keys: Sequence[str]) -> bool:
-    """Whether all are ids of cases, or of cases without their variant, in one environment."""
-    return all(_is_case(key) for key in keys) or all(key.count("/") == 5 and " " not in key for key in keys)
+def _columns(keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the parts of all cases, part by part; nothing for a single one, or for cases with parts left out."""
+    cases = [key.split("/") for key in keys if _is_case(key)]
+    alike = len({len(parts) for parts in cases}) == 1
+    return list(zip(*cases, strict=True)) if alike and len(cases) > 1 else []
 
 
 def _is_case(key: str) -> bool:
-    try:
-        return bool(Case.from_id(key))
-    except BadInput:
-        return False
+    """Whether it is the id of a case, or one without variant and gradient."""
+    return CASE.fullmatch(key) is not None
 
 
 def alone(found: Contrast) -> tuple[tuple[str, str, str], ...]:

@@ -21,6 +21,7 @@ AXES = ("run", "commit", "tf", "variant")
 SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf or variant"
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
+HASH_SHOWN = 12
 APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
     "commit": ("machine", "environment"),
@@ -130,10 +131,20 @@ def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> 
     if axis == "variant":
         return _variants(runs, labels, path)
     parts = _by_tf(runs) if axis == "tf" else _by_commit(runs)
-    chosen = _choose(axis, labels, sorted(parts), path)
+    known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
+    chosen = _choose(axis, labels, known, path)
     several = max(len(parts[label]) for label in chosen) > 1
-    first, second = (_side(label[:12], parts[label], _plain, APART[axis] if several else ()) for label in chosen)
+    first, second = (_side(_short(label), parts[label], _plain, APART[axis] if several else ()) for label in chosen)
     return Sides(axis, first, second, "block" if axis == "tf" and _in_blocks(runs) else "")
+
+
+def _as_version(label: str) -> list[int]:
+    return [int(number) for number in re.findall("[0-9]{1,9}", label)]
+
+
+def _short(label: str) -> str:
+    """Return the first digits of a commit's hash, and anything else as it is."""
+    return label[:HASH_SHOWN] if re.fullmatch("[0-9a-f]{40}", label) else label
 
 
 def _by_commit(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -167,15 +178,13 @@ def _in_blocks(runs: Sequence[Run]) -> bool:
 
 
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
-    """Return the two labels in full; those that are left out are the only two that there are."""
-    named = labels or (known if len(known) == 2 else ())
+    """Return the two labels in full. Two versions need no naming: the older one is the first."""
+    named = labels or (known if axis == "tf" and len(known) == 2 else ())
+    short = [_short(label) for label in known]
     if not named:
-        raise BadInput(
-            f"--axis {axis} takes two labels",
-            received=f"none; {path} has {text.listing([label[:12] for label in known]) or 'none at all'}",
-            legal=SYNTAX,
-            next_step=f"pyopbench compare {path} {' '.join(label[:12] for label in (*known, '...')[:2])} --axis {axis}",
-        )
+        told = f"{path} has {text.listing(short) or f'no {axis} that is told'}"
+        example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else ""
+        raise BadInput(f"--axis {axis} takes two labels", received=told, legal=SYNTAX, next_step=example)
     chosen = [_full(axis, label, known, path) for label in named]
     if chosen[0] == chosen[1]:
         raise BadInput("both sides are the same", received=chosen[0], legal="two different labels")
@@ -189,7 +198,7 @@ def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
         raise BadInput(
             f"no such {axis}" if not found else f"several of this {axis}",
             received=f"{label!r} in {path}",
-            legal=text.listing([one[:12] for one in known], "or") or f"nothing: no {axis} is told in {path}",
+            legal=text.listing([_short(one) for one in known], "or") or f"nothing: no {axis} is told in {path}",
         )
     return found[0]
 
