@@ -66,7 +66,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The name with the parameters, as asv prints it."""
-        return foreign.shown(f"{self.benchmark}({', '.join(self.values)})" if self.values else self.benchmark)
+        return foreign.printable(f"{self.benchmark}({', '.join(self.values)})" if self.values else self.benchmark)
 
 
 def is_result(document: Any) -> bool:

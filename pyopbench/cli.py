@@ -217,7 +217,10 @@ def _progress() -> Iterator[Any]:
 
 @app.command()
 def report(
-    results: Annotated[list[Path], typer.Argument(help="Folders of results; several of one environment are pooled.")],
+    results: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of runs, pooled if of one environment; or one file of asv or pytest-benchmark."),
+    ],
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
@@ -225,10 +228,18 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the decision report of stored results."""
-    options = read_judging(baseline or runs.baseline_of(results[0]), mix, min_effect)
-    for folder in results:
-        runs.require_measured(folder)
-    raise typer.Exit(_report(results, out_dir or results[0], options, as_json=as_json))
+    if not runs.are_own(results):
+        from pyopbench.sources import read_cases
+
+        usual = str(read_cases(results).settings["baseline"])
+        # Nothing is put into folders of other tools, which take every JSON there for their own.
+        folder = runs.RESULTS_FOLDER / f"report-{results[0].stem}"
+    else:
+        usual, folder = runs.baseline_of(results[0]), results[0]
+        for path in results:
+            runs.require_measured(path)
+    options = read_judging(baseline or usual, mix, min_effect)
+    raise typer.Exit(_report(results, out_dir or folder, options, as_json=as_json))
 
 
 def _report(
@@ -244,6 +255,8 @@ def _report(
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:
+        for sentence in judgement.run.cannot:
+            out.print(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
         if judgement.disturbance.warning:
             out.print(f"[bold yellow]{escape(judgement.disturbance.warning)}[/]\n")
         for table in terminal_tables(judgement):

@@ -18,6 +18,8 @@ from pyopbench.markdown import escape
 from pyopbench.sides import Side
 
 SCHEMA = 1
+LONGEST_NAME = 200
+"""A longer name is cut in tables; the JSON has it whole."""
 COLUMNS = ("case", "A", "B", "B / A (95%)", "verdict")
 CASE = re.compile(r"\w+(/\w+/\w+)?/(forward|backward|forward_backward)/\w+/\w+/[0-9]+/\w+( in .*)?")
 """The id of a case, with or without variant and gradient, and the environment where there are several."""
@@ -91,7 +93,13 @@ def rows(found: Contrast) -> tuple[tuple[str, ...], ...]:
 def _row(line: Line, name: str) -> tuple[str, ...]:
     verdict = line.verdict
     ratio = text.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    return name, text.seconds(line.first_seconds), text.seconds(line.second_seconds), ratio, verdict.outcome
+    return (
+        text.shorten(name, LONGEST_NAME),
+        text.seconds(line.first_seconds),
+        text.seconds(line.second_seconds),
+        ratio,
+        verdict.outcome,
+    )
 
 
 def shared_parts(keys: Sequence[str]) -> str:

@@ -101,7 +101,7 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
     if stats["iterations"] < 1 or stats["rounds"] < 1:
         raise damaged(path, f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}", "both from 1")
     return Timed(
-        foreign.shown(benchmark["fullname"]),
+        foreign.printable(benchmark["fullname"]),
         _case(path, where, benchmark["extra_info"].get("case")),
         stats["iterations"],
         _seconds(path, where, stats),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyopbench import asv_files, asv_results, foreign, pytest_benchmark_results, store, text
-from pyopbench.errors import BadInput
+from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.readers import Run, read_runs
 
 LEGAL = (
@@ -45,6 +45,25 @@ def read_one(paths: Sequence[Path]) -> Run:
     if len(runs) > 1:
         raise _several(paths)
     return runs[0]
+
+
+def read_cases(paths: Sequence[Path]) -> Run:
+    """Return the one run in paths, which has to have measured a case: what a report can be made of.
+
+    Raises:
+        BadInput: as `read_one`.
+        NothingMeasured: it holds none.
+    """
+    run = read_one(paths)
+    if run.frame.empty:
+        others = run.others["case"].nunique()
+        raise NothingMeasured(
+            "no case of pyopbench was measured, so there is nothing to report on",
+            received=f"{text.listing([str(path) for path in paths])}: {text.count(others, 'other benchmark')}",
+            legal="results of pyopbench's own suites for asv and pytest-benchmark",
+            next_step="pyopbench compare takes benchmarks of other suites too" if others else "",
+        )
+    return run
 
 
 def _read_file(path: Path) -> Run:
