@@ -77,7 +77,7 @@ def damaged(path: Path, problem: str, legal: str = "the file as the tool wrote i
 
 
 def printable(name: str) -> str:
-    """Return a name without anything that a terminal would act on; two names that differ remain so."""
+    """Return a name with codes in place of everything that a terminal would act on."""
     return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in name)
 
 

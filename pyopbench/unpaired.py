@@ -28,10 +28,11 @@ RUN_SPREAD = 0.03
 """The least by which two runs of the same code are taken to differ, as one standard deviation. Nothing in two runs can
 show that the machine was the same in both, so it is an assumption, as large as the smallest difference that counts."""
 
+MANY_COMPARISONS = 50
 LEAST_DEGREES = 4.0
-"""How heavy the tails of such differences are is fitted no heavier than this. From a few dozen differences that fit is
-itself noisy: without a limit a slowdown by half was found in 48 of 100 cases, with it in 75, while identical runs were
-told apart about as often (30 cases, 5% between runs, spreads unlike by lognormal 0.5)."""
+"""How heavy the tails of such differences are is fitted no heavier than this from fewer than so many, because that fit
+is itself noisy: without a limit a slowdown by half was found in 48 of 100 cases, with it in 75, while identical runs
+were told apart about as often (30 cases, 5% between runs, spreads unlike by lognormal 0.5)."""
 NOTHING = Estimate.of([])
 
 
@@ -146,7 +147,8 @@ def between_runs(others: Sequence[Unpaired], floor: float) -> Spread:
     found = Spread(float(len(known)), float(np.mean([one.mean**2 for one in known]))) if known else UNKNOWN
     if len(known) >= LEAST_COMPARISONS:
         fitted = usual_spread((abs(one.mean), 1.0) for one in known)
-        found = Spread(max(fitted.degrees, LEAST_DEGREES), fitted.variance)
+        least = LEAST_DEGREES if len(known) < MANY_COMPARISONS else 0.0
+        found = Spread(max(fitted.degrees, least), fitted.variance)
     variance = found.variance - float(np.median([one.within for one in known] or [0.0]))
     if variance <= floor**2:
         return Spread(MOST_DEGREES, floor**2)
