@@ -120,7 +120,9 @@ def _case(direction: str, parameters: tuple[str, str, int], usual: Mapping[str, 
 def _failure(case: Case, *, failed: bool) -> Failure:
     if failed:
         return Failure(case.id, "raised", "the benchmark failed; `asv show` has what it said", None)
-    return Failure(case.id, "unsupported", "asv skipped it: the suite says that the combination cannot be", None)
+    return Failure(
+        case.id, "unsupported", "no result: the suite skipped the combination, or the run did not select it", None
+    )
 
 
 def _environment(document: Mapping[str, Any]) -> dict[str, Any]:

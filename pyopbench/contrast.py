@@ -59,10 +59,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Alone:
-    """A case that only one side has a number for, and why."""
+    """A case that only one side, `A` or `B`, has a number for, and why."""
 
     case: str
-    label: str
+    side: str
     reason: str
 
 
@@ -117,8 +117,8 @@ def contrast(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: f
     first, second = (stats.estimates(stats.launch_logs(side.frame)) for side in (sides.first, sides.second))
     common = [case for case in first if case in second]
     alone = (
-        *_alone(sides.first, sides.second, [case for case in first if case not in second]),
-        *_alone(sides.second, sides.first, [case for case in second if case not in first]),
+        *_alone("A", ("B", sides.second), [case for case in first if case not in second]),
+        *_alone("B", ("A", sides.first), [case for case in second if case not in first]),
     )
     if not common:
         raise NothingMeasured(
@@ -196,17 +196,18 @@ def _block_logs(frame: pd.DataFrame) -> pd.DataFrame:
     return logs.groupby(["case", "run", "block"], observed=True)["value"].mean().reset_index()
 
 
-def _alone(side: Side, other: Side, cases: Sequence[str]) -> list[Alone]:
-    """Say for each case why the other side has no number for it."""
+def _alone(side: str, lacking: tuple[str, Side], cases: Sequence[str]) -> list[Alone]:
+    """Say for each case of one side why the other one, by name, has no number for it."""
+    name, other = lacking
     planned = {case for run in other.runs for case in run.cases}
 
     def reason(case: str) -> str:
         failure = other.failures.get(case)
         if failure is not None:
-            return f"{failure.status} in {other.label}: {failure.reason}"
-        return f"planned in {other.label} but not reached" if case in planned else f"not measured in {other.label}"
+            return f"{failure.status} in {name}: {failure.reason}"
+        return f"planned in {name} but not reached" if case in planned else f"not measured in {name}"
 
-    return [Alone(case, side.label, reason(case)) for case in sorted(cases)]
+    return [Alone(case, side, reason(case)) for case in sorted(cases)]
 
 
 def _differences(sides: Sides) -> tuple[Difference, ...]:

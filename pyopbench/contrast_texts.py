@@ -43,18 +43,14 @@ def summary(found: Contrast) -> str:
 
 def notes(found: Contrast) -> tuple[str, ...]:
     """Return what a reader has to know before the table, each as a sentence or two."""
-    cannot = dict.fromkeys(sentence for side in (found.sides.first, found.sides.second) for sentence in _cannot(side))
+    sides = (found.sides.first, found.sides.second)
+    cannot = dict.fromkeys(sentence for side in sides for run in side.runs for sentence in run.cannot)
     return (
         *(_loud(found)),
         PAIRED.get(found.sides.paired) or _unpaired(found),
         *_reach(found),
         *cannot,
     )
-
-
-def _cannot(side: Side) -> tuple[str, ...]:
-    """Return what the source cannot tell; that one launch has no interval is told by what is made of it here."""
-    return tuple(sentence for run in side.runs for sentence in run.cannot[1:])
 
 
 def _loud(found: Contrast) -> tuple[str, ...]:
@@ -130,10 +126,10 @@ def alone(found: Contrast) -> tuple[tuple[str, str, str], ...]:
     """Return a row of side, reason and how many cases of it, with the first of them."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for one in found.alone:
-        grouped.setdefault((one.label, one.reason), []).append(one.case)
+        grouped.setdefault((one.side, one.reason), []).append(one.case)
     return tuple(
-        (f"{len(cases):,}", label, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
-        for (label, reason), cases in grouped.items()
+        (f"{len(cases):,}", side, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
+        for (side, reason), cases in grouped.items()
     )
 
 

@@ -108,15 +108,28 @@ def frames(tool: str, run: str, version: str | None, timed: Iterable[Timed]) -> 
     All samples are of round 0, because a round is what is interleaved, and here nothing is; and of launch 0, because
     neither tool tells which process a sample is from.
     """
-    rows: dict[bool, list[tuple[Any, ...]]] = {True: [], False: []}
-    for one in timed:
-        parts = (None,) * len(CASE_COLUMNS) if one.case is None else one.case.parts
-        group = one.name if one.case is None else one.case.group
-        head = (tool, run, 0, group, one.key, *parts, version, 0)
-        for place, seconds in enumerate(one.seconds):
-            rows[one.case is None].append((*head, place, one.calls, seconds * one.calls, 1, math.nan, math.nan))
-    cases, others = (pd.DataFrame(rows[other], columns=list(COLUMNS)) for other in (False, True))
-    return cases, others
+    timed = list(timed)
+    cases = [row for one in timed if one.case is not None for row in _rows(one, tool, run, version)]
+    others = [row for one in timed if one.case is None for row in _rows(one, tool, run, version)]
+    return pd.DataFrame(cases, columns=list(COLUMNS)), pd.DataFrame(others, columns=list(COLUMNS))
+
+
+def _rows(one: Timed, tool: str, run: str, version: str | None) -> list[dict[str, Any]]:
+    """Return a row for each sample; what is not told of a column is left out, and so becomes nan."""
+    parts = (None,) * len(CASE_COLUMNS) if one.case is None else one.case.parts
+    head = {
+        "tool": tool,
+        "run": run,
+        "launch": 0,
+        "case": one.key,
+        "tf": version,
+        "round": 0,
+        "group": one.name if one.case is None else one.case.group,
+        "calls": one.calls,
+        "copies": 1,
+        **dict(zip(CASE_COLUMNS, parts, strict=True)),
+    }
+    return [{**head, "order": place, "seconds": seconds * one.calls} for place, seconds in enumerate(one.seconds)]
 
 
 def catalogue_of(cases: Iterable[Case]) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> 
     chosen = _choose(axis, labels, known, path)
     several = max(len(parts[label]) for label in chosen) > 1
     first, second = (_side(_short(label), parts[label], _plain, APART[axis] if several else ()) for label in chosen)
-    return Sides(axis, first, second, "block" if axis == "tf" and _in_blocks(runs) else "")
+    return Sides(axis, first, second, "block" if axis == "tf" and _are_in_blocks(runs) else "")
 
 
 def _as_version(label: str) -> list[int]:
@@ -173,8 +173,8 @@ def _only(run: Run, version: str, frame: pd.DataFrame) -> Run:
     return replace(run, frame=frame, launches=launches, environment=environment, others=run.others.iloc[:0])
 
 
-def _in_blocks(runs: Sequence[Run]) -> bool:
-    return len(runs) == 1 and "block" in runs[0].frame.columns
+def _are_in_blocks(runs: Sequence[Run]) -> bool:
+    return len(runs) == 1 and "block" in runs[0].frame.columns and bool(runs[0].frame["block"].notna().all())
 
 
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from pyopbench import stats, text
+from pyopbench.mix import Floats
 from pyopbench.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, usual_spread
 from pyopbench.stats import Estimate
 
@@ -123,33 +124,36 @@ def unpaired(
     usual = stats.moderated([*first, *second])
     pairs = list(zip(usual[:many], usual[many:], strict=True))
     alone = [Unpaired(b.mean - a.mean, math.nan, min(a.n, b.n), first=a, second=b) for a, b in pairs]
+    means, within = (np.array(column) for column in ([one.mean for one in alone], [one.within for one in alone]))
     floor = math.log1p(run_spread)
     return tuple(
-        replace(one, between=between_runs([*alone[:place], *alone[place + 1 :]], floor), others=many - 1)
+        replace(one, between=between_runs(np.delete(means, place), np.delete(within, place), floor), others=many - 1)
         for place, one in enumerate(alone)
     )
 
 
-def between_runs(others: Sequence[Unpaired], floor: float) -> Spread:
+def between_runs(means: Floats, within: Floats, floor: float) -> Spread:
     """Estimate from other cases what two runs of the same code differ by, beyond what their launches show.
 
     From `LEAST_COMPARISONS` on it is the fit that `spread.usual_spread` makes to differences of one degree of freedom
     each, by the moments of their logarithms, so that a few that are real weigh little; from fewer, their mean square.
 
     Args:
-        others: the other cases.
+        means: `(cases,)` float64, the differences of the other cases, logs.
+        within: `(cases,)` float64, what of their variance launches show.
         floor: the least standard deviation that is believed, on the log scale.
 
     Returns:
         The variance between runs, and the degrees of freedom that it is known with.
     """
-    known = [one for one in others if math.isfinite(one.mean)]
-    found = Spread(float(len(known)), float(np.mean([one.mean**2 for one in known]))) if known else UNKNOWN
-    if len(known) >= LEAST_COMPARISONS:
-        fitted = usual_spread((abs(one.mean), 1.0) for one in known)
-        least = LEAST_DEGREES if len(known) < MANY_COMPARISONS else 0.0
+    told = np.isfinite(means)
+    known = means[told]
+    found = Spread(float(known.size), float(np.mean(known**2))) if known.size else UNKNOWN
+    if known.size >= LEAST_COMPARISONS:
+        fitted = usual_spread((abs(mean), 1.0) for mean in known.tolist())
+        least = LEAST_DEGREES if known.size < MANY_COMPARISONS else 0.0
         found = Spread(max(fitted.degrees, least), fitted.variance)
-    variance = found.variance - float(np.median([one.within for one in known] or [0.0]))
+    variance = found.variance - (float(np.median(within[told])) if known.size else 0.0)
     if variance <= floor**2:
         return Spread(MOST_DEGREES, floor**2)
     return Spread(min(found.degrees, MOST_DEGREES), variance)

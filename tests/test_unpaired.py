@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from pyopbench.spread import LEAST_COMPARISONS, UNKNOWN
+from pyopbench.spread import LEAST_COMPARISONS, UNKNOWN, Spread
 from pyopbench.stats import Estimate
 from pyopbench.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs, unpaired
 from pyopbench.verdicts import verdicts_from
@@ -35,9 +35,9 @@ def test_a_pair_alone_is_widened_by_what_is_assumed() -> None:
     assert found.standard_error == pytest.approx(math.hypot(FLOOR, launches[0].standard_error * math.sqrt(2)))
 
 
-def made(differences: list[float], n: int = 4) -> list[Unpaired]:
-    tight = Estimate.of(np.linspace(-1e-4, 1e-4, n))
-    return [Unpaired(mean, math.nan, n, first=tight, second=tight) for mean in differences]
+def between(differences: list[float]) -> Spread:
+    """Return what runs differ by, told from differences of cases whose launches hardly differ."""
+    return between_runs(np.array(differences), np.full(len(differences), 1e-9), FLOOR)
 
 
 def test_what_all_other_cases_moved_by_counts_as_the_machines() -> None:
@@ -54,16 +54,16 @@ def test_what_all_other_cases_moved_by_counts_as_the_machines() -> None:
 
 
 def test_between_runs_is_estimated_from_the_others_and_never_below_the_floor() -> None:
-    assert between_runs([], FLOOR).variance == pytest.approx(FLOOR**2)
-    few = between_runs(made([0.1, -0.2]), FLOOR)
+    assert between([]).variance == pytest.approx(FLOOR**2)
+    few = between([0.1, -0.2])
     assert few.variance == pytest.approx((0.1**2 + 0.2**2) / 2, rel=1e-3)
     assert few.degrees == 2
     rng = np.random.default_rng(2)
-    many = between_runs(made(list(rng.normal(0.0, 0.1, 2000))), FLOOR)
+    many = between(list(rng.normal(0.0, 0.1, 2000)))
     assert math.sqrt(many.variance) == pytest.approx(0.1, rel=0.1)
-    assert between_runs(made(list(rng.normal(0.0, 1e-4, 50))), FLOOR).variance == pytest.approx(FLOOR**2)
-    assert between_runs(made(list(0.1 * rng.standard_cauchy(30))), FLOOR).degrees >= LEAST_DEGREES
-    assert between_runs(made(list(0.1 * rng.standard_cauchy(300))), FLOOR).degrees < LEAST_DEGREES
+    assert between(list(rng.normal(0.0, 1e-4, 50))).variance == pytest.approx(FLOOR**2)
+    assert between(list(0.1 * rng.standard_cauchy(30))).degrees >= LEAST_DEGREES
+    assert between(list(0.1 * rng.standard_cauchy(300))).degrees < LEAST_DEGREES
 
 
 def test_what_launches_show_already_is_not_added_again() -> None:
