@@ -44,7 +44,8 @@ def summary(found: Contrast) -> str:
 def notes(found: Contrast) -> tuple[str, ...]:
     """Return what a reader has to know before the table, each as a sentence or two."""
     sides = (found.sides.first, found.sides.second)
-    cannot = dict.fromkeys(sentence for side in sides for run in side.runs for sentence in run.cannot)
+    # The first says that one launch has no interval; what is made of that here is said above.
+    cannot = dict.fromkeys(sentence for side in sides for run in side.runs for sentence in run.cannot[1:])
     return (
         *(_loud(found)),
         PAIRED.get(found.sides.paired) or _unpaired(found),
