@@ -57,8 +57,8 @@ def compare(
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench import contrast_texts
+    from pyopbench.axes import read_sides
     from pyopbench.contrast import contrast
-    from pyopbench.sides import read_sides
 
     sides = read_sides(words, axis)
     for run in (*sides.first.runs, *sides.second.runs):

@@ -13,7 +13,7 @@ from pyopbench import stats
 from pyopbench.answers import Verdict
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import MINIMUM_EFFECT
-from pyopbench.sides import Side, Sides
+from pyopbench.sides import UNKNOWN, Side, Sides
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.stats import Estimate
 from pyopbench.unpaired import RUN_SPREAD, unpaired
@@ -213,14 +213,14 @@ def _alone(side: str, lacking: tuple[str, Side], cases: Sequence[str]) -> list[A
 def _differences(sides: Sides) -> tuple[Difference, ...]:
     first, second = sides.first.environment, sides.second.environment
     return tuple(
-        Difference(name, _told(first.get(name)), _told(second.get(name)), loud=name == "cpu")
+        Difference(name, a, b, loud=name == "cpu" and UNKNOWN not in (a, b))
         for name in SHOWN_FACTS
-        if _told(first.get(name)) != _told(second.get(name))
+        if (a := _told(first.get(name))) != (b := _told(second.get(name)))
     )
 
 
 def _told(values: Sequence[str] | None) -> str:
-    return ", ".join(values or ["unknown"])
+    return ", ".join(values or [UNKNOWN])
 
 
 def _smallest(estimates: Sequence[Estimate], yardstick: Yardstick) -> float | None:

@@ -15,10 +15,11 @@ from foreign_files import asv_folder, document, scaled, write
 from frames import Bench
 from pairs import cases, write_run
 from pyopbench import stats
+from pyopbench.axes import read_sides
 from pyopbench.contrast import Contrast, contrast, paired_by_block
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import Case
-from pyopbench.sides import Side, Sides, read_sides
+from pyopbench.sides import Side, Sides
 
 MANY = cases(ops=("double", "square", "cube", "sinh"))
 

@@ -12,8 +12,8 @@ import stored
 from foreign_files import asv_folder, document, scaled, write
 from pairs import VARIANTS, cases, write_run
 from pyopbench import contrast_texts, text
+from pyopbench.axes import read_sides
 from pyopbench.contrast import Contrast, contrast
-from pyopbench.sides import read_sides
 
 OPS = ("double", "square", "cube", "sinh")
 SLOW = cases(ops=OPS)[5]

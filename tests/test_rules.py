@@ -70,6 +70,7 @@ JUDGING = (
     "verdicts",
     "unpaired",
     "sides",
+    "axes",
     "contrast",
     "disturbance",
     "choice",
