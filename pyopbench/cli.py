@@ -224,7 +224,10 @@ def report(
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Default: the first folder.")] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the decision report of stored results."""

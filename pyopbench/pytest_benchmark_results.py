@@ -31,7 +31,10 @@ BENCHMARK: Shape = {
     "name": TEXT,
     "fullname": TEXT,
     "params": (dict, type(None)),
-    "extra_info": {"case?": TEXT, "environment?": {"cpu?": MAYBE_TEXT, "cores?": WHOLE, "tensorflow?": TEXT}},
+    "extra_info": {
+        "case?": TEXT,
+        "environment?": {"cpu?": MAYBE_TEXT, "cores?": (int, type(None)), "tensorflow?": MAYBE_TEXT},
+    },
     "stats": {"median": NUMBER, "rounds": WHOLE, "iterations": WHOLE, "data?": (list,)},
 }
 SAME = ("cpu", "cores", "tensorflow", "numpy", "python")
@@ -109,6 +112,8 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
 
 
 def _case(path: Path, where: str, key: str | None) -> Case | None:
+    if key is not None and not key.isprintable():
+        raise damaged(path, f"{where}: extra_info.case is {key!r}", "the id of a case")
     try:
         return None if key is None else Case.from_id(key)
     except BadInput as error:
@@ -146,7 +151,8 @@ def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         "commit": _known(commit.get("id")),
         "dirty": commit.get("dirty") if isinstance(commit.get("dirty"), bool) else None,
     }
-    return {**known, **first}
+    plain = {key: foreign.printable(value) if isinstance(value, str) else value for key, value in first.items()}
+    return {**known, **plain}
 
 
 def _known(value: Any) -> str | None:

@@ -74,6 +74,7 @@ def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
         (("benchmarks", 1, "stats", "rounds"), True, "stats.rounds is not a whole number"),
         (("benchmarks", 1, "extra_info", "case"), "sinh", "extra_info.case is 'sinh'"),
         (("benchmarks", 1, "extra_info", "case"), 7, "extra_info.case is not text"),
+        (("benchmarks", 1, "extra_info", "case"), "\x1b[2J/native/none/forward/call/float32/1/cpu", "case is '\\x1b"),
         (("benchmarks", 1, "fullname"), None, "fullname is not text"),
         (("benchmarks", 1, "params"), [], "params is not"),
         (("benchmarks", 1, "extra_info", "environment", "tensorflow"), "2.0.0", "several environments: tensorflow"),
@@ -94,6 +95,16 @@ def test_what_pytest_benchmark_does_not_write_is_refused_with_its_place(
 def test_the_same_case_twice_is_refused() -> None:
     with pytest.raises(BadInput, match="2 benchmarks are sinh/native"):
         read({**REAL, "benchmarks": [REAL["benchmarks"][0], REAL["benchmarks"][0]]})
+
+
+def test_names_of_others_cannot_reach_a_terminal() -> None:
+    content = document("pytest-benchmark-first")
+    content["benchmarks"][-1]["fullname"] = "test.py::test_\x1b[2J"
+    for one in content["benchmarks"]:
+        one["extra_info"].get("environment", {})["cpu"] = "\x1b[31mred"
+    run = read(content)
+    assert "test.py::test_\\x1b[2J" in set(run.others["case"])
+    assert run.environment["cpu"] == "\\x1b[31mred"
 
 
 SMALL = {**REAL, "machine_info": {"cpu": {"count": 2}}, "benchmarks": REAL["benchmarks"][:1]}
