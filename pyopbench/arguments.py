@@ -92,6 +92,57 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def parse_share(what: str, text: str) -> float:
+    """Return a share of one from `3%` or `0.03`.
+
+    Args:
+        what: the option that it is given to, for the message.
+        text: what was given.
+
+    Raises:
+        BadInput: not above 0 and below 1.
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
+    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not 0 < share < 1:
+        raise BadInput(
+            f"not a share for {what}",
+            received=repr(text),
+            legal="above 0% and below 100%",
+            next_step=f"for example {what} 3%, which is 0.03",
+        )
+    return share
+
+
+def parse_fail_on(text: str, minimum_effect: float) -> float | None:
+    """Return the slowdown to fail on, as a share, from `slower:5%`; None from `never`.
+
+    Plain `slower` is by the minimum effect.
+
+    Raises:
+        BadInput: something else, or a slowdown below the minimum effect, which no verdict is about.
+    """
+    what, colon, share = text.strip().partition(":")
+    if what == "never" and not colon:
+        return None
+    if what != "slower" or (colon and not share):
+        raise BadInput(
+            "not what a comparison can fail on",
+            received=repr(text),
+            legal="slower, slower:PERCENT or never",
+            next_step="for example --fail-on slower:5%",
+        )
+    slowdown = parse_share("--fail-on slower", share) if colon else minimum_effect
+    if slowdown < minimum_effect:
+        raise BadInput(
+            "a slowdown below the smallest difference that counts",
+            received=f"{text!r} with a minimum effect of {minimum_effect:g}",
+            legal=f"at least {minimum_effect * 100:g}%",
+            next_step="lower --minimum-effect too, if so small a difference is worth acting on",
+        )
+    return slowdown
+
+
 def apply_axes(axes: Axes, texts: Sequence[str]) -> Axes:
     """Return `axes` with what `NAME=VALUE,VALUE` texts set.
 

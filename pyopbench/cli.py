@@ -20,6 +20,7 @@ from pyopbench import judging, runs, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
+from pyopbench.cli_compare import compare
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_options import (
     AsJson,
@@ -50,7 +51,7 @@ EXIT_INTERRUPTED = 130
 app = typer.Typer(
     name="pyopbench",
     help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?\n\n"
-    "Exit codes: 0 done, 1 a wrong variant was found or a certificate missed, 2 bad usage or bad input, "
+    "Exit codes: 0 done, 1 a wrong variant or a slowdown was found or a certificate missed, 2 bad usage or bad input, "
     "3 nothing was measured, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -218,18 +219,32 @@ def _progress() -> Iterator[Any]:
 
 @app.command()
 def report(
-    results: Annotated[list[Path], typer.Argument(help="Folders of results; several of one environment are pooled.")],
+    results: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of runs, pooled if of one environment; or one file of asv or pytest-benchmark."),
+    ],
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Default: the first folder.")] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the decision report of stored results."""
-    options = read_judging(baseline or runs.baseline_of(results[0]), mix, min_effect)
-    for folder in results:
-        runs.require_measured(folder)
-    raise typer.Exit(_report(results, out_dir or results[0], options, as_json=as_json))
+    if not runs.are_own(results):
+        from pyopbench.sources import read_cases
+
+        usual = str(read_cases(results).settings["baseline"])
+        # Nothing is put into folders of other tools, which take every JSON there for their own.
+        folder = runs.RESULTS_FOLDER / f"report-{results[0].stem}"
+    else:
+        usual, folder = runs.baseline_of(results[0]), results[0]
+        for path in results:
+            runs.require_measured(path)
+    options = read_judging(baseline or usual, mix, min_effect)
+    raise typer.Exit(_report(results, out_dir or folder, options, as_json=as_json))
 
 
 def _report(
@@ -245,6 +260,8 @@ def _report(
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:
+        for sentence in judgement.run.cannot:
+            out.print(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
         if judgement.disturbance.warning:
             out.print(f"[bold yellow]{escape(judgement.disturbance.warning)}[/]\n")
         for table in terminal_tables(judgement):
@@ -270,3 +287,4 @@ app.command()(certify)
 app.command()(build)
 app.command()(scan)
 app.command(context_settings=CONTEXT)(record)
+app.command()(compare)

@@ -18,15 +18,17 @@ SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
 
 
-def print_table(title: str, columns: tuple[str, ...], rows: Any, console: Console = out) -> None:
-    """Print a table without lines; a column of counts stands to the right."""
+def print_table(
+    title: str, columns: tuple[str, ...], rows: Any, console: Console = out, *, folds: bool = False
+) -> None:
+    """Print a table without lines; a column of counts stands to the right. `folds` lets the first column break."""
     console.print(f"[italic]{escape(title)}[/]")
     table = Table(box=None, pad_edge=False, header_style="bold")
     rows = list(rows)
     for place, column in enumerate(columns):
         counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)
         # Names in the first column stay whole, so that they can be searched for.
-        table.add_column(column, overflow="fold", no_wrap=place == 0, justify="right" if counts else "left")
+        table.add_column(column, overflow="fold", no_wrap=(place > 0) == folds, justify="right" if counts else "left")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     console.print(table)

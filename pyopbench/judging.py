@@ -47,13 +47,13 @@ def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
-    """Judge stored results, of several runs as one.
+    """Judge stored results, of several runs as one; of asv and pytest-benchmark a single one.
 
     Raises:
         BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
     """
     # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
     from pyopbench import decide
-    from pyopbench.readers import read_runs
+    from pyopbench.sources import read_one
 
-    return decide.judge(read_runs(folders), judging.baseline, judging.minimum_effect, judging.mix)
+    return decide.judge(read_one(folders), judging.baseline, judging.minimum_effect, judging.mix)

@@ -76,6 +76,9 @@ class Run:
         noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
         certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
         limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
+        tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
+        others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
+        cannot: what results of this tool cannot support, in sentences; nothing for runs of pyopbench.
     """
 
     name: str
@@ -94,6 +97,9 @@ class Run:
     noise: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(NOISE_COLUMNS)))
     certificate: Mapping[str, Any] | None = None
     limits: tuple[Mapping[str, Any], ...] = ()
+    tool: str = "pyopbench"
+    others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
+    cannot: tuple[str, ...] = ()
 
 
 def read_runs(folders: Sequence[Path]) -> Run:

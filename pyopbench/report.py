@@ -14,6 +14,8 @@ programs. Its keys:
     limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
     bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
     failures        fields of `model.Failure`
+    tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
+    cannot          what results of another tool cannot support, in sentences; empty for a run of pyopbench
     warnings        what a reader should know about the files
     noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect; `warning`: that in words, and what to do, or ""
@@ -103,6 +105,8 @@ def decisions_json(judgement: Judgement) -> str:
         "limits": judgement.limits and dataclasses.asdict(judgement.limits),
         "bounds": [{**dataclasses.asdict(bound), "share": bound.share} for bound in judgement.bounds],
         "failures": [dataclasses.asdict(failure) for failure in run.failures],
+        "tool": run.tool,
+        "cannot": run.cannot,
         "warnings": run.warnings,
         "noise": _noise(judgement.disturbance),
     }

@@ -258,6 +258,11 @@ def require_measured(folder: Path) -> None:
     )
 
 
+def are_own(paths: Sequence[Path]) -> bool:
+    """Whether all are folders that `pyopbench run` made, and not results of another tool."""
+    return all((path / store.RUN_FILE).exists() for path in paths)
+
+
 def baseline_of(folder: Path) -> str:
     """Return the baseline that a run was made for."""
     return str(store.read_run(folder)["settings"]["baseline"])

@@ -18,7 +18,15 @@ Shape: TypeAlias = "tuple[type, ...] | list[Shape] | dict[str, Shape]"
 
 ANY = "*"
 OPTIONAL = "?"
-NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+NAMES = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+    list: "a list",
+    dict: "an object",
+}
 
 TEXT = (str,)
 TEXTS: Shape = [TEXT]
@@ -256,14 +264,18 @@ def _check_sample(key: str, sample: Sequence[Any], place: str) -> None:
         raise corrupt(place, f"a sample of {key} is not [{numbers}]: {sample}")
 
 
+def departure(value: Any, shape: Shape) -> str | None:
+    """Return where a value departs from a shape and how, or None."""
+    return _problem(value, shape, "")
+
+
 def _require(value: Any, shape: Shape, place: str) -> None:
-    problem = _problem(value, shape, "")
+    problem = departure(value, shape)
     if problem is not None:
         raise corrupt(place, problem)
 
 
 def _problem(value: Any, shape: Shape, path: str) -> str | None:
-    """Return where a value departs from a shape and how, or None."""
     if isinstance(shape, tuple):
         # Not isinstance: True is an int to Python.
         names = " or ".join(NAMES[kind] for kind in shape)

@@ -110,9 +110,19 @@ class Estimate:
         """The standard error of the mean; nan for fewer than two launches."""
         return self.moderated / math.sqrt(self.n) if self.n > 1 else math.nan
 
+    @property
+    def known(self) -> bool:
+        """Whether there is a spread to judge by."""
+        return self.n > 1
+
+    @property
+    def why_unknown(self) -> str:
+        """Why there is no interval, in words."""
+        return "one launch gives no interval"
+
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the ends of the t interval; nan for fewer than two launches."""
-        if self.n < 2:
+        """Return the ends of the t interval; nan if there is no spread to judge by."""
+        if not self.known:
             return math.nan, math.nan
         half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
         return self.mean - half, self.mean + half
@@ -128,9 +138,9 @@ class Estimate:
             delta: the minimum effect on the log scale, at least 0.
 
         Returns:
-            A probability; 1 for fewer than two launches.
+            A probability; 1 if there is no spread to judge by.
         """
-        if self.n < 2:
+        if not self.known:
             return 1.0
         distance = abs(abs(self.mean) - delta)
         if self.standard_error == 0:

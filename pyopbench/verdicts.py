@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -30,6 +30,20 @@ def verdicts_of(
     """
     found = stats.estimates(paired)
     estimates = stats.moderated([found.get(case, Estimate.of([])) for case in baselines])
+    return verdicts_from(estimates, baselines, minimum_effect, looks)
+
+
+def verdicts_from(
+    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, looks: Looks = ONE_LOOK
+) -> tuple[Verdict, ...]:
+    """Return the verdicts on estimates of log ratios, one for each case of `baselines` in their order.
+
+    Args:
+        estimates: with the spread that they are to be judged by.
+        baselines: as in `verdicts_of`.
+        minimum_effect: as there.
+        looks: as there.
+    """
     delta = math.log1p(minimum_effect)
     adjusted = stats.holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
     return tuple(
@@ -83,7 +97,7 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
 
 def _outcome(estimate: Estimate, p: float, delta: float) -> Outcome:
     # "Not at most" instead of "above", so that a p that is no number resolves nothing.
-    if estimate.n < 2 or not p <= stats.FAMILY_ERROR:
+    if not estimate.known or not p <= stats.FAMILY_ERROR:
         return "unresolved"
     if abs(estimate.mean) <= delta:
         return "equivalent"
@@ -106,8 +120,8 @@ def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> str:
     """
     if estimate.n == 0:
         return "never measured in one launch and round together with the baseline"
-    if estimate.n == 1:
-        return "one launch gives no interval"
+    if not estimate.known:
+        return estimate.why_unknown
     low, high = (stats.exp(end) for end in estimate.interval(yardstick.level))
     border = yardstick.border(estimate)
     return (

@@ -20,7 +20,9 @@ import pandas as pd
 
 from pyopbench.answers import Verdict
 from pyopbench.spending import Looks, look_schedule
-from pyopbench.verdicts import verdicts_of
+from pyopbench.stats import Estimate
+from pyopbench.unpaired import unpaired
+from pyopbench.verdicts import verdicts_from, verdicts_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -173,6 +175,28 @@ KINDS: dict[str, Setting] = {
 }
 
 
+def unpaired_pairs(
+    noise: Noise, shape: tuple[int, int], between: tuple[float, float], count: int, seed: int
+) -> Iterator[tuple[list[Estimate], list[Estimate]]]:
+    """Yield so many pairs of runs of equal code that were not interleaved, as estimates of the logs of each case.
+
+    Args:
+        noise: of launches, whose standard deviation is 0.02, and of what runs differ by.
+        shape: cases, and launches of each run.
+        between: standard deviations of what two runs differ by in all cases alike, and in each case.
+        count: pairs.
+        seed: makes them repeatable.
+    """
+    rng = np.random.default_rng(seed)
+    cases, launches = shape
+    for _ in range(count):
+        moved = between[0] * noise(rng, (1,)) + between[1] * noise(rng, (cases,))
+        runs = 0.02 * noise(rng, (2, cases, launches))
+        runs[1] += moved[:, None]
+        first, second = ([Estimate.of(row) for row in run] for run in runs)
+        yield first, second
+
+
 def main(count: int = 100) -> None:
     """Write the tables of docs/statistics.md, as Markdown."""
     write = sys.stdout.write
@@ -193,6 +217,45 @@ def main(count: int = 100) -> None:
                         f"| {ratio - 1:.0%} | {spread:.0%}{kind} | {', '.join(map(str, looks))} "
                         f"| {found.found:.0%} | {found.launches:.1f} |\n"
                     )
+    write("\n| cases | runs differ by | how | pairs with a false verdict | slowdown by 15% found | by 30% |\n")
+    write("|---|---|---|---|---|---|\n")
+    for row in unpaired_table(count):
+        write(row)
+
+
+NOISY: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, many: rng.standard_normal(many),
+    "t(3)": lambda rng, many: heavy(rng, (many,)),
+    "spreads unlike, lognormal 0.5": lambda rng, many: np.exp(0.5 * rng.standard_normal(many)) * normal(rng, (many,)),
+    "half of it common to all cases": lambda rng, many: (rng.standard_normal(1) + rng.standard_normal(many)) / 2**0.5,
+}
+"""What two runs of equal code differ by, with variance 1."""
+
+
+def unpaired_table(count: int = 100) -> Iterator[str]:
+    """Yield rows of docs/statistics.md on runs that were not interleaved: 4 launches each, which differ by 1%."""
+    for cases in (10, 30, 100):
+        for spread in (0.01, 0.03, 0.06):
+            for name, moves in NOISY.items():
+                false = [unpaired_outcomes(cases, spread, moves, seed, 1.0) for seed in range(count)]
+                cells = [f"{np.mean(['slower' in one or 'faster' in one for one in false]):.0%}"]
+                for ratio in (1.15, 1.3):
+                    found = [unpaired_outcomes(cases, spread, moves, seed, ratio)[0] for seed in range(count // 2)]
+                    cells.append(f"{np.mean([one == 'slower' for one in found]):.0%}")
+                yield f"| {cases} | {spread:.0%} | {name} | {' | '.join(cells)} |\n"
+
+
+def unpaired_outcomes(
+    cases: int, spread: float, moves: Callable[[np.random.Generator, int], Floats], seed: int, ratio: float
+) -> list[str]:
+    """Return the verdicts on two runs of which the second is slower in its first case alone."""
+    rng = np.random.default_rng(seed)
+    first, second = (0.01 * rng.standard_normal((cases, 4)) for _ in range(2))
+    second += spread * moves(rng, cases)[:, None]
+    second[0] += math.log(ratio)
+    pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
+    names = {f"case{place:03}": "before" for place in range(cases)}
+    return [verdict.outcome for verdict in verdicts_from(pair, names, 0.03)]
 
 
 CHANGES: tuple[dict[str, float], ...] = ({}, {"truth": 1.03}, {"minimum_effect": 0.0})

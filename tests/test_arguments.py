@@ -12,6 +12,8 @@ from pyopbench.arguments import (
     LONGEST_SECONDS,
     apply_axes,
     parse_duration,
+    parse_fail_on,
+    parse_share,
     parse_size,
     split,
     split_some,
@@ -133,3 +135,26 @@ def test_nothing_where_something_is_meant_is_refused(values: list[str]) -> None:
     with pytest.raises(BadInput, match="empty ops"):
         split_some("ops", values)
     assert split_some("ops", ["sinh", *values]) == ("sinh",)
+
+
+@pytest.mark.parametrize(("given", "share"), [("3%", 0.03), ("0.03", 0.03), ("12.5%", 0.125), (".5", 0.5)])
+def test_shares(given: str, share: float) -> None:
+    assert parse_share("--option", given) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("given", ["", "0", "0%", "1", "100%", "-3%", "3 %%", "x", "3", "nan", "1e-2"])
+def test_what_is_no_share(given: str) -> None:
+    with pytest.raises(BadInput, match="not a share for --option"):
+        parse_share("--option", given)
+
+
+def test_what_a_comparison_fails_on() -> None:
+    assert parse_fail_on("slower", 0.03) == 0.03
+    assert parse_fail_on("slower:5%", 0.03) == pytest.approx(0.05)
+    assert parse_fail_on("never", 0.03) is None
+
+
+@pytest.mark.parametrize("given", ["", "faster", "slower:", "slower:x", "never:3%", "slower:2%"])
+def test_what_a_comparison_cannot_fail_on(given: str) -> None:
+    with pytest.raises(BadInput):
+        parse_fail_on(given, 0.03)

@@ -27,6 +27,8 @@ Row = tuple[str, str, str]
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate, or that there is none."""
     stored = judgement.run.certificate
+    if judgement.run.cannot:  # what pyopbench's own clock is worth says nothing of another tool's
+        return ()
     if stored is None:
         return (
             Paragraph(

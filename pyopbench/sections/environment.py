@@ -19,11 +19,12 @@ Facts = dict[str, Any]
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the command, the environment, the settings and the launches."""
     run = judgement.run
-    made = Paragraph(
-        f"Run {run.name}, made on {run.created} with TensorFlow {run.environment.get('tensorflow', 'unknown')}:"
-    )
+    version = run.environment.get("tensorflow") or "of an unknown version"
+    made = f"Run {run.name}, made on {run.created or 'an unknown day'} with TensorFlow {version}"
+    if not run.command:  # other tools do not record it, nor launches
+        return (Paragraph(f"{made}, by {run.tool}."), _facts("Environment", run.environment))
     return (
-        made,
+        Paragraph(f"{made}:"),
         Code(shlex.join(run.command)),
         _facts("Environment", run.environment),
         _facts("Settings", run.settings),

@@ -36,6 +36,8 @@ MEANING = (
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the machine's limits, what comes nearest to them for each op, and the share of every case."""
     limits = judgement.limits
+    if judgement.run.cannot:  # other tools do not measure them
+        return ()
     if limits is None:
         return (Paragraph(_why_none(judgement.run.limits), "warn"),)
     blocks = (Paragraph(_intro(limits)), *_failed(judgement), _bandwidths(limits), _peaks(limits), Paragraph(MEANING))

@@ -15,6 +15,7 @@ from pyopbench.spending import Looks
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
+OWN_TOOL = "pyopbench"
 FLOOR_OP = "identity"
 CLOCK_PAIRS_PER_CALL = {"backward": 1, "forward_backward": 2}
 """Pairs of clock readings taken off per call; a forward block has one pair for all its calls."""
@@ -27,6 +28,12 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def _measured(judgement: Judgement) -> Paragraph:
     frame = judgement.run.frame
+    if judgement.run.tool != OWN_TOOL:
+        return Paragraph(
+            f"{text.count(frame['case'].nunique(), 'case')} timed by {judgement.run.tool}, in its own way and with its "
+            "own clock, one after the other. What is timed is the prepared call of pyopbench, whose values and "
+            "gradients were checked when it was prepared."
+        )
     launches = len(frame[["run", "launch"]].drop_duplicates())
     blocks = frame.groupby(["case", "run", "launch"], sort=True).size()
     each = text.size_range(blocks.min(), blocks.max()) if len(blocks) else "no"

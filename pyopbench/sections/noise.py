@@ -24,6 +24,8 @@ LARGE_FAR = 0.05
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return what launches differ by, whether that is little enough, and what went on during each of them."""
     disturbance = judgement.disturbance
+    if judgement.run.cannot:  # other tools do not record what else went on
+        return ()
     spread = Paragraph(_spread(disturbance), "warn" if disturbance.too_noisy else "")
     if not disturbance.launches:
         return (spread,)

@@ -28,8 +28,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     for row in _rows(judgement):
         by_op.setdefault(row["op"], []).append(row)
     effect = text.percent(judgement.minimum_effect)
+    how = "paired within launches" if judgement.run.tool == "pyopbench" else "each timed on its own"
     intro = Paragraph(
-        f"Time per call relative to {judgement.baseline}, paired within launches, with its 95% interval; left of 1 is "
+        f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; left of 1 is "
         f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a "
         "variant small sizes are on top."
     )

@@ -1,0 +1,170 @@
+"""Results of asv (airspeed velocity): each file, which is of one commit in one environment, becomes one run.
+
+A benchmark of pyopbench's own suite names one case by its class and its parameters op, variant and size. Those of other
+suites keep their names, and can be compared but not reported on.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyopbench import asv_files, foreign, text
+from pyopbench.asv_files import Entry
+from pyopbench.declared import declared
+from pyopbench.foreign import Timed
+from pyopbench.model import NO_GRADIENT, Case, Failure
+from pyopbench.readers import Run
+
+TOOL = "asv"
+DIRECTIONS = {
+    "latency.ForwardLatency.time_call": "forward",
+    "latency.BackwardLatency.time_call": "backward",
+    "latency.ForwardBackwardLatency.time_call": "forward_backward",
+}
+"""The benchmarks of pyopbench's own suite that time cases, with parameters op, variant and size."""
+PACKAGES = {"tensorflow": ("tensorflow-cpu", "tensorflow"), "numpy": ("numpy",)}
+"""Names in asv's matrix for what an environment is told by; with `pip+` before them where they are pip's alone."""
+
+ONE_LAUNCH = (
+    "asv does not tell which process a sample is from, so all samples of a benchmark count as one launch. One launch "
+    "has no interval: no verdict can be given and nothing decided, and ratios are estimates without one."
+)
+NOT_INTERLEAVED = (
+    "asv times one combination after another, each in processes of its own. Nothing is interleaved, so what the "
+    "machine did in between is part of every ratio."
+)
+UNKNOWN_VERSIONS = "Which versions were installed is known only as far as asv's matrix names them."
+NO_SAMPLES = (
+    "have no samples but asv's median alone, so how calls scattered is not known either: `asv run --record-samples` "
+    "keeps them."
+)
+
+
+def read(path: Path, document: Mapping[str, Any]) -> Run:
+    """Read one file of results.
+
+    Args:
+        path: where it is, for messages.
+        document: its JSON.
+
+    Raises:
+        BadInput: it is of another version, or not as asv writes it; with file and place.
+    """
+    timed, failures, strange = _sorted(asv_files.entries_of(path, document))
+    foreign.require_once((one.key for one in timed), path)
+    environment = _environment(document)
+    name = f"{document['commit_hash'][:8]} in {document['env_name']}"
+    frame, others = foreign.frames(TOOL, foreign.shown(name), environment["tensorflow"], timed)
+    cases = [one.case for one in timed if one.case is not None]
+    cases += [Case.from_id(failure.case) for failure in failures]
+    return Run(
+        name=foreign.shown(name),
+        command=(),
+        created=asv_files.created_of(path, document),
+        settings=foreign.settings_of([one.case for one in timed if one.case is not None]),
+        environment=environment,
+        catalogue=foreign.catalogue_of(cases),
+        cases=tuple(dict.fromkeys(case.id for case in cases)),
+        failures=tuple(failures),
+        launches=(),
+        frame=frame,
+        warnings=_warnings(path, asv_files.others_of(document), strange),
+        tool=TOOL,
+        others=others,
+        cannot=_cannot(timed),
+    )
+
+
+def _sorted(entries: Sequence[Entry]) -> tuple[list[Timed], list[Failure], list[str]]:
+    """Return what was timed, what has no number, and the variants that are not known here."""
+    usual = {name: facts.get("gradients", ()) for name, facts in declared("variants").items()}
+    timed, failures, strange = [], [], []
+    for entry in entries:
+        parameters = _parameters(entry)
+        if parameters and DIRECTIONS[entry.benchmark] != "forward" and not usual.get(parameters[1]):
+            strange.append(foreign.shown(parameters[1]))
+            continue
+        case = _case(DIRECTIONS[entry.benchmark], parameters, usual) if parameters else None
+        if entry.result is not None and not math.isnan(entry.result):
+            timed.append(Timed(entry.name, case, entry.calls, entry.samples or (entry.result,)))
+        elif case is not None:
+            failures.append(_failure(case, failed=entry.result is None))
+    return timed, failures, strange
+
+
+def _parameters(entry: Entry) -> tuple[str, str, int] | None:
+    """Return op, variant and size of a benchmark of pyopbench's own suite; None for any other."""
+    if entry.benchmark not in DIRECTIONS or len(entry.values) != 3:
+        return None
+    try:
+        op, variant, size = (ast.literal_eval(value) for value in entry.values)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    named = all(isinstance(name, str) and re.fullmatch(r"\w+", name) for name in (op, variant))
+    return (op, variant, size) if named and type(size) is int and 0 < size < 10**18 else None
+
+
+def _case(direction: str, parameters: tuple[str, str, int], usual: Mapping[str, Sequence[str]]) -> Case:
+    """Return the case: a `tf.function` of float32 on the CPU, with the gradient that is usual for the variant."""
+    op, variant, size = parameters
+    gradient = NO_GRADIENT if direction == "forward" else usual[variant][0]
+    return Case(op, variant, gradient, direction, "call", "float32", size)
+
+
+def _failure(case: Case, *, failed: bool) -> Failure:
+    if failed:
+        return Failure(case.id, "raised", "the benchmark failed; `asv show` has what it said", None)
+    return Failure(
+        case.id, "unsupported", "no result: the suite skipped the combination, or the run did not select it", None
+    )
+
+
+def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of machine and versions, by the names that runs of pyopbench have for it."""
+    params, requirements = document["params"], document["requirements"]
+    cores = str(params.get("num_cpu") or "")
+    return {
+        "machine": _known(params.get("machine")),
+        "cpu": _known(params.get("cpu")),
+        "cores": int(cores) if re.fullmatch("[0-9]{1,6}", cores) else None,
+        "os": _known(params.get("os")),
+        "python": _known(document.get("python")),
+        "numpy": _version(requirements, "numpy"),
+        "tensorflow": _version(requirements, "tensorflow"),
+        "commit": foreign.shown(document["commit_hash"]),
+        "environment": foreign.shown(document["env_name"]),
+    }
+
+
+def _known(value: Any) -> str | None:
+    return foreign.shown(str(value)) if value else None
+
+
+def _version(requirements: Mapping[str, Any], package: str) -> str | None:
+    names = [name for plain in PACKAGES[package] for name in (plain, f"pip+{plain}")]
+    return next((_known(requirements[name]) for name in names if requirements.get(name)), None)
+
+
+def _warnings(path: Path, left_out: Sequence[str], strange: Sequence[str]) -> tuple[str, ...]:
+    found = []
+    if left_out:
+        found.append(f"{path}: left out, because they measure no time: {text.listing(left_out)}")
+    if strange:
+        told = [f"{name} ({count:,})" for name, count in sorted(Counter(strange).items())]
+        found.append(
+            f"{path}: left out, because the gradient of a variant that is not known here is not either: "
+            f"{text.listing(told)}"
+        )
+    return tuple(found)
+
+
+def _cannot(timed: Sequence[Timed]) -> tuple[str, ...]:
+    bare = sum(len(one.seconds) == 1 for one in timed)
+    share = f"{bare:,} of {text.count(len(timed), 'result')}"
+    return (ONE_LAUNCH, NOT_INTERLEAVED, UNKNOWN_VERSIONS, *((f"{share} {NO_SAMPLES}",) if bare else ()))

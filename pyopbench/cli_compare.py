@@ -1,0 +1,110 @@
+"""`pyopbench compare`: two results, or two parts of one, side by side; fails where something became slower."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench import text
+from pyopbench.arguments import parse_fail_on, parse_share
+from pyopbench.cli_options import AsJson
+from pyopbench.cli_output import err, out, print_table
+
+if TYPE_CHECKING:
+    from pyopbench.contrast import Contrast
+
+EXIT_SLOWER = 1
+EXIT_NOTHING = 3
+NOTHING_TOLD = "No case has an interval: whether anything became slower cannot be told."
+MOST_ROWS = 30
+"""So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
+STANDARD_OUTPUT = "-"
+
+Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results; or one, and two labels of an axis.")]
+Axis = Annotated[
+    str, typer.Option("--axis", help="What A and B differ in: run, commit, tf or variant (within one result).")
+]
+FailOn = Annotated[
+    str, typer.Option("--fail-on", metavar="slower[:5%]|never", help="Exit with 1 if a case is slower by so much.")
+]
+Effect = Annotated[str, typer.Option("--minimum-effect", "--min-effect", help="Smallest difference that counts.")]
+RunSpread = Annotated[
+    str, typer.Option("--run-spread", help="Least by which two runs differ in themselves, where not interleaved.")
+]
+
+
+def compare(
+    words: Words,
+    axis: Axis = "run",
+    fail_on: FailOn = "slower",
+    minimum_effect: Effect = "3%",
+    run_spread: RunSpread = "3%",
+    as_json: AsJson = False,
+    markdown: Annotated[
+        str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it instead.")
+    ] = None,
+) -> None:
+    """Compare two results: folders of runs, results of asv, files of pytest-benchmark.
+
+    compare A B: two results. compare RESULTS LABEL LABEL --axis commit|tf|variant: two parts of one.
+
+    Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare, or no case with an interval.
+    """
+    effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
+    slowdown = parse_fail_on(fail_on, effect)
+    # pandas and SciPy cost a second, which a mistake in the options need not pay.
+    from pyopbench import contrast_texts
+    from pyopbench.axes import read_sides
+    from pyopbench.contrast import contrast
+
+    sides = read_sides(words, axis)
+    for run in (*sides.first.runs, *sides.second.runs):
+        for warning in run.warnings:
+            err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+    found = contrast(sides, effect, spread)
+    slower = () if slowdown is None else found.slower_by(slowdown)
+    said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
+    if markdown not in (None, STANDARD_OUTPUT):
+        Path(str(markdown)).write_text(contrast_texts.markdown(found, said), encoding="utf-8")
+    if as_json:
+        out.print_json(contrast_texts.as_json(found, slowdown, failed=bool(slower)))
+    elif markdown == STANDARD_OUTPUT:
+        typer.echo(contrast_texts.markdown(found, said), nl=False)
+    else:
+        _print(found, said)
+    if found.smallest is None:
+        raise typer.Exit(EXIT_NOTHING)
+    raise typer.Exit(EXIT_SLOWER if slower else 0)
+
+
+def _said(slowdown: float | None, many: int) -> str:
+    if slowdown is None:
+        return "Slower cases do not fail this comparison (--fail-on never)."
+    share = f"by {text.percent(slowdown)} or more"
+    return f"{text.count(many, 'case')} slower {share}: failed." if many else f"No case is shown to be slower {share}."
+
+
+def _print(found: Contrast, said: str) -> None:
+    from pyopbench import contrast_texts
+
+    out.print(f"[bold]{escape(contrast_texts.title(found))}[/]\n")
+    for note in contrast_texts.notes(found):
+        loud, colon, rest = note.partition(":")
+        shown = f"[bold yellow]{escape(loud)}:[/]{escape(rest)}" if colon and loud.isupper() else escape(note)
+        out.print(shown)
+    out.print()
+    if found.differences:
+        print_table("What else differs", ("environment", "A", "B"), contrast_texts.differences(found))
+    slower = found.counts()["slower"]
+    rows = contrast_texts.rows(found)[: max(MOST_ROWS, slower)]
+    shared = contrast_texts.shared_parts([line.case for line in found.lines])
+    print_table(f"Worst first{shared and f'; all are {shared}'}", contrast_texts.COLUMNS, rows, folds=True)
+    if len(rows) < len(found.lines):
+        out.print(f"and {len(found.lines) - len(rows):,} more, in --markdown and --json\n")
+    if found.alone:
+        print_table("Without a number on the other side", ("cases", "only in", "why"), contrast_texts.alone(found))
+    out.print(contrast_texts.summary(found))
+    out.print(said)

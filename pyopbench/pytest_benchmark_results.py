@@ -1,0 +1,169 @@
+"""Results of pytest-benchmark: one JSON file for each session, which is one run.
+
+The format is that of pytest-benchmark 3 to 5: a list of benchmarks with statistics in seconds, and with the samples
+themselves under `data` where the file was written by `--benchmark-json` or with `--benchmark-save-data`. A benchmark of
+pyopbench's own suite says in its `extra_info` which case it is, and on what it ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyopbench import foreign, text
+from pyopbench.errors import BadInput
+from pyopbench.foreign import Timed, damaged
+from pyopbench.model import Case
+from pyopbench.readers import Run
+from pyopbench.schema import MAYBE_TEXT, NUMBER, TEXT, WHOLE, Shape, departure
+
+TOOL = "pytest-benchmark"
+
+DOCUMENT: Shape = {
+    "machine_info": {},
+    "commit_info": {},
+    "benchmarks": (list,),
+    "datetime": TEXT,
+    "version": TEXT,
+}
+BENCHMARK: Shape = {
+    "name": TEXT,
+    "fullname": TEXT,
+    "params": (dict, type(None)),
+    "extra_info": {
+        "case?": TEXT,
+        "environment?": {"cpu?": MAYBE_TEXT, "cores?": (int, type(None)), "tensorflow?": MAYBE_TEXT},
+    },
+    "stats": {"median": NUMBER, "rounds": WHOLE, "iterations": WHOLE, "data?": (list,)},
+}
+SAME = ("cpu", "cores", "tensorflow", "numpy", "python")
+"""What has to be equal for all benchmarks of a session: it is one process."""
+
+ONE_LAUNCH = (
+    "pytest-benchmark times everything in one process, which is one launch. One launch has no interval: no verdict can "
+    "be given and nothing decided, and ratios are estimates without one."
+)
+NOT_INTERLEAVED = (
+    "It times one benchmark after another. Nothing is interleaved, so what the machine did in between is part of every "
+    "ratio."
+)
+NO_SAMPLES = (
+    "have no samples but the median alone, so how calls scattered is not known either: `--benchmark-json` and "
+    "`--benchmark-save-data` keep them."
+)
+
+
+def is_result(document: Any) -> bool:
+    """Whether JSON is a file of pytest-benchmark, though it may be damaged."""
+    return isinstance(document, dict) and {"benchmarks", "machine_info"} <= document.keys()
+
+
+def read(path: Path, document: Mapping[str, Any]) -> Run:
+    """Read one file.
+
+    Args:
+        path: where it is, for messages.
+        document: its JSON.
+
+    Raises:
+        BadInput: it is not as pytest-benchmark writes it; with file and place.
+    """
+    problem = departure(document, DOCUMENT)
+    if problem is not None:
+        raise damaged(path, problem)
+    timed = [_timed(path, place, one) for place, one in enumerate(document["benchmarks"])]
+    foreign.require_once((one.key for one in timed), path)
+    environment = _environment(path, document)
+    name = foreign.shown(path.stem)
+    frame, others = foreign.frames(TOOL, name, environment["tensorflow"], timed)
+    cases = [one.case for one in timed if one.case is not None]
+    return Run(
+        name=name,
+        command=(),
+        created=foreign.shown(document["datetime"]),
+        settings=foreign.settings_of(cases),
+        environment=environment,
+        catalogue=foreign.catalogue_of(cases),
+        cases=tuple(case.id for case in cases),
+        failures=(),
+        launches=(),
+        frame=frame,
+        tool=TOOL,
+        others=others,
+        cannot=_cannot(timed),
+    )
+
+
+def _timed(path: Path, place: int, benchmark: Any) -> Timed:
+    where = f"benchmarks[{place}]"
+    problem = departure(benchmark, BENCHMARK)
+    if problem is not None:
+        raise damaged(path, f"{where}: {problem}")
+    stats = benchmark["stats"]
+    if stats["iterations"] < 1 or stats["rounds"] < 1:
+        raise damaged(path, f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}", "both from 1")
+    return Timed(
+        foreign.printable(benchmark["fullname"]),
+        _case(path, where, benchmark["extra_info"].get("case")),
+        stats["iterations"],
+        _seconds(path, where, stats),
+    )
+
+
+def _case(path: Path, where: str, key: str | None) -> Case | None:
+    if key is not None and not key.isprintable():
+        raise damaged(path, f"{where}: extra_info.case is {key!r}", "the id of a case")
+    try:
+        return None if key is None else Case.from_id(key)
+    except BadInput as error:
+        raise damaged(path, f"{where}: extra_info.case is {key!r}", "the id of a case") from error
+
+
+def _seconds(path: Path, where: str, stats: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the samples, or the median alone; both are seconds per call (`pytest_benchmark/stats.py`)."""
+    values = stats.get("data") or [stats["median"]]
+    for value in (stats["median"], *values):
+        if not foreign.is_duration(value):
+            raise damaged(path, f"{where}: stats hold {value!r}", "seconds from 0")
+    if "data" in stats and len(values) != stats["rounds"]:
+        raise damaged(path, f"{where}: data has {text.count(len(values), 'item')}", f"{stats['rounds']:,} rounds")
+    return tuple(map(float, values))
+
+
+def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the environment that the suite recorded, with what pytest-benchmark knows in place of what is missing."""
+    told = [info["environment"] for one in document["benchmarks"] if "environment" in (info := one["extra_info"])]
+    first = told[0] if told else {}
+    for other in told:
+        differing = [key for key in SAME if other.get(key) != first.get(key)]
+        if differing:
+            raise damaged(path, f"benchmarks of several environments: {text.listing(differing)}", "one session")
+    machine, commit = document["machine_info"], document["commit_info"]
+    processor = machine.get("cpu") if isinstance(machine.get("cpu"), dict) else {}
+    known = {
+        "cpu": _known((processor or {}).get("brand_raw")),
+        "cores": _count((processor or {}).get("count")),
+        "os": _known(machine.get("system")),
+        "python": _known(machine.get("python_version")),
+        "numpy": None,
+        "tensorflow": None,
+        "commit": _known(commit.get("id")),
+        "dirty": commit.get("dirty") if isinstance(commit.get("dirty"), bool) else None,
+    }
+    plain = {key: foreign.printable(value) if isinstance(value, str) else value for key, value in first.items()}
+    return {**known, **plain}
+
+
+def _known(value: Any) -> str | None:
+    return foreign.shown(str(value)) if value else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _cannot(timed: Sequence[Timed]) -> tuple[str, ...]:
+    bare = sum(len(one.seconds) == 1 for one in timed)
+    share = f"{bare:,} of {text.count(len(timed), 'benchmark')}"
+    return (ONE_LAUNCH, NOT_INTERLEAVED, *((f"{share} {NO_SAMPLES}",) if bare else ()))

@@ -1,0 +1,22 @@
+"""What results of another tool cannot support, said first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.sections import Block, Bullets, Paragraph, Section
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return what the source cannot tell; nothing for a run of pyopbench."""
+    run = judgement.run
+    if not run.cannot:
+        return ()
+    return (Paragraph(f"These are results of {run.tool}. What they cannot tell:", "warn"), Bullets(run.cannot))
+
+
+SECTION = Section("source", "What this source cannot tell", 5, build)
