@@ -1,0 +1,20 @@
+"""Copies between tensors and a callback's arrays."""
+
+from __future__ import annotations
+
+from asv_suite.crossings import count_copies
+from asv_suite.preparation import OfOneCase, case_of
+
+
+class CopiesPerCall(OfOneCase):
+    """Inputs and outputs that a callback's forward call copies between TensorFlow's memory and Python's."""
+
+    unit = "copies"
+
+    def setup(self, op: str, variant: str, size: int) -> None:
+        """Skip what has no case; what is counted is a call of a body that is watched, and not a prepared one."""
+        self.case = case_of(op, variant, size, self.direction)
+
+    def track_copies(self, op: str, variant: str, size: int) -> float:
+        """Return copies per call."""
+        return count_copies(self.case)

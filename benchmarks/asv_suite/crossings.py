@@ -1,0 +1,81 @@
+"""Counts the arrays that are copied between a callback's tensors and its body, by where they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pyopbench.model import Body, Case, Op
+
+CALLS = 32
+"""Calls that are looked at. Whether TensorFlow takes a result over without a copy depends on where NumPy happens to put
+it (`pyopbench.alignment`), which changes from call to call."""
+
+
+class _Watched:
+    """A body that remembers where the arrays of its last call lay."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.taken: list[int] = []
+        self.given: list[int] = []
+
+    def __call__(self, *inputs: Any) -> Any:
+        from pyopbench.gradients import as_tuple
+
+        result = self.body(*inputs)
+        self.taken, self.given = addresses(inputs), addresses(as_tuple(result))
+        return result
+
+
+def count_copies(case: Case) -> float:
+    """Return how many inputs and outputs of a callback's forward pass arrive elsewhere in memory than they left.
+
+    Args:
+        case: a forward call of a `tf.function` on the CPU.
+
+    Returns:
+        Copied arrays per call, the mean over a few calls. One that is copied twice on its way counts once.
+
+    Raises:
+        NotImplementedError: the variant is no callback, so that nothing crosses.
+    """
+    from pyopbench.catalogue import load_op, load_variant, make_inputs
+    from pyopbench.gradients import as_tuple
+    from pyopbench.segments import constants, wrap
+
+    op, variant = load_op(case.op), load_variant(case.variant)
+    if variant.kind != "callback":
+        raise NotImplementedError(f"{case.variant} has no Python in the graph: nothing crosses")
+    watched, op = _watch(op, variant.body)
+    function = wrap(variant.build(op, case), variant, case.mode)
+    tensors = constants(make_inputs(op, case.size, case.dtype))
+
+    def copied_by_one_call() -> int:
+        outputs = as_tuple(function(*tensors))
+        return _differ(addresses(tensors), watched.taken) + _differ(watched.given, addresses(outputs))
+
+    return sum(copied_by_one_call() for _ in range(CALLS)) / CALLS
+
+
+def addresses(arrays: Sequence[Any]) -> list[int]:
+    """Return where the elements of arrays or of eager tensors on the CPU begin; both lend their memory as buffers."""
+    return [np.asarray(memoryview(array)).ctypes.data for array in arrays]
+
+
+def _watch(op: Op, body: str) -> tuple[_Watched, Op]:
+    """Return what remembers, and the op with it in place of the body of that name."""
+    if body == "numba":
+        compiled, gradient = op.numba()
+        watched = _Watched(compiled)
+        return watched, replace(op, numba=lambda: (watched, gradient))
+    watched = _Watched(getattr(op, body))
+    return watched, replace(op, **{body: watched})
+
+
+def _differ(left: Sequence[int], arrived: Sequence[int]) -> int:
+    return sum(one != other for one, other in zip(left, arrived, strict=True))
