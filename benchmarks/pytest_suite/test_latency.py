@@ -16,8 +16,9 @@ from pyopbench import environment, sampling
 from pyopbench.arguments import parse_size, split_some
 from pyopbench.catalogue import load_ops, load_variants
 from pyopbench.errors import PyopbenchError, Unsupported
+from pyopbench.files import require_known
 from pyopbench.messages import describe_error
-from pyopbench.model import Axes, Case, Op
+from pyopbench.model import DIRECTIONS, Axes, Case, Op
 from pyopbench.plan import make_plan
 from pyopbench.prepare import Prepared, prepare
 
@@ -31,6 +32,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     option = metafunc.config.option
     try:
         directions = split_some("--directions", [option.directions])
+        require_known("direction", directions, DIRECTIONS)
         metafunc.parametrize("case", list(_parameters(option.sizes, directions)))
     except PyopbenchError as error:
         raise pytest.UsageError(str(error)) from error
