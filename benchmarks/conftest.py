@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pyopbench.arguments import parse_size, split_some
+from pyopbench.errors import BadInput
+from pyopbench.files import require_known
 from pyopbench.model import DIRECTIONS
 
 STORAGE = Path(__file__).resolve().parents[1] / "results" / "pytest-benchmark"
@@ -22,13 +26,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pyopbench")
     group.addoption(
         "--sizes",
-        default="",
+        type=_read_sizes,
+        default=(),
         metavar="N,...|all",
         help="sizes of every op, such as 1e3,1e6, or `all` of each op's own; default: the middle one of a quick run",
     )
     group.addoption(
-        "--directions", default=",".join(DIRECTIONS), metavar="NAME,...", help="default: %(default)s; legal: the same"
+        "--directions",
+        type=_read_directions,
+        default=DIRECTIONS,
+        metavar="NAME,...",
+        help=f"of {', '.join(DIRECTIONS)}; default: all of them",
     )
+
+
+def _read_sizes(text: str) -> str | tuple[int, ...]:
+    try:
+        return text if text == "all" else tuple(map(parse_size, split_some("--sizes", [text])))
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _read_directions(text: str) -> tuple[str, ...]:
+    try:
+        names = split_some("--directions", [text])
+        require_known("direction", names, DIRECTIONS)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return names
 
 
 @pytest.hookimpl(tryfirst=True)

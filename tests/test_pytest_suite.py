@@ -61,8 +61,8 @@ def test_the_plain_command_stores_case_environment_and_version(
 
 @pytest.mark.parametrize(("selected", "others"), [("sinh", ""), ("numpy_function", "py_function_numpy")])
 def test_k_selects_an_op_or_a_variant(selected: str, others: str) -> None:
-    finished = run("--collect-only", "-q", "-k", selected, "--directions=forward")
-    names = [line for line in finished.stdout.splitlines() if "::" in line]
+    finished = run("--collect-only", "-k", selected, "--directions=forward")
+    names = [line for line in finished.stdout.splitlines() if "::" in line or "<Function" in line]
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert len(names) > 3
     assert all(selected in name and not (others and others in name) for name in names)
@@ -71,7 +71,13 @@ def test_k_selects_an_op_or_a_variant(selected: str, others: str) -> None:
 @pytest.mark.parametrize(
     ("option", "said"), [("--directions=sideways", "legal:    backward, forward"), ("--sizes=0", "not a size")]
 )
-def test_bad_usage_is_told(option: str, said: str) -> None:
+def test_bad_usage_is_told_before_anything_is_collected(option: str, said: str) -> None:
     finished = run("--benchmark-only", option)
-    assert finished.returncode in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
-    assert said in finished.stdout + finished.stderr
+    assert finished.returncode == pytest.ExitCode.USAGE_ERROR
+    assert said in finished.stderr
+
+
+def test_a_selection_of_nothing_is_told() -> None:
+    finished = run("--benchmark-only", "-k", "no_such_op")
+    assert finished.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "Traceback" not in finished.stdout + finished.stderr

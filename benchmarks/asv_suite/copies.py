@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asv_suite.crossings import count_copies
+from asv_suite.crossings import count_copies, require_callback
 from asv_suite.preparation import OfOneCase, case_of
 
 
@@ -12,7 +12,8 @@ class CopiesPerCall(OfOneCase):
     unit = "copies"
 
     def setup(self, op: str, variant: str, size: int) -> None:
-        """Skip what has no case; what is counted is a call of a body that is watched, and not a prepared one."""
+        """Skip what cannot be; what is counted is a call of a body that is watched, and not a prepared one."""
+        require_callback(variant)
         self.case = case_of(op, variant, size, self.direction)
 
     def track_copies(self, op: str, variant: str, size: int) -> float:

@@ -13,16 +13,13 @@ import pytest
 
 import pyopbench
 from pyopbench import environment, sampling
-from pyopbench.arguments import parse_size, split_some
 from pyopbench.catalogue import load_ops, load_variants
-from pyopbench.errors import PyopbenchError, Unsupported
-from pyopbench.files import require_known
+from pyopbench.errors import Unsupported
 from pyopbench.messages import describe_error
-from pyopbench.model import DIRECTIONS, Axes, Case, Op
+from pyopbench.model import Axes, Case, Op
 from pyopbench.plan import make_plan
 from pyopbench.prepare import Prepared, prepare
 
-ALL = "all"
 TRIAL_SECONDS = 0.002
 """About how long a backward pass is tried, to know how many of them fit into the time of a case."""
 
@@ -30,15 +27,10 @@ TRIAL_SECONDS = 0.002
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of each case, and one that is skipped of each combination that cannot be."""
     option = metafunc.config.option
-    try:
-        directions = split_some("--directions", [option.directions])
-        require_known("direction", directions, DIRECTIONS)
-        metafunc.parametrize("case", list(_parameters(option.sizes, directions)))
-    except PyopbenchError as error:
-        raise pytest.UsageError(str(error)) from error
+    metafunc.parametrize("case", list(_parameters(option.sizes, option.directions)))
 
 
-def _parameters(sizes: str, directions: tuple[str, ...]) -> Iterator[Any]:
+def _parameters(sizes: str | tuple[int, ...], directions: tuple[str, ...]) -> Iterator[Any]:
     variants = load_variants()
     for op in load_ops().values():
         axes = Axes(ops=(op.name,), directions=directions, sizes=_sizes(op, sizes))
@@ -49,12 +41,10 @@ def _parameters(sizes: str, directions: tuple[str, ...]) -> Iterator[Any]:
             yield pytest.param(case, id=_name(case), marks=pytest.mark.skip(reason=skip.reason))
 
 
-def _sizes(op: Op, text: str) -> tuple[int, ...]:
-    if text == ALL:
+def _sizes(op: Op, chosen: str | tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(chosen, str):
         return op.sizes
-    if text:
-        return tuple(map(parse_size, split_some("--sizes", [text])))
-    return (op.quick_sizes[len(op.quick_sizes) // 2],)
+    return chosen or (op.quick_sizes[len(op.quick_sizes) // 2],)
 
 
 def _name(case: Case) -> str:
