@@ -23,7 +23,6 @@ class _Latency(OfOneCase):
     warmup_time = 0  # a prepared case is warm
     rounds = 2  # asv's own default: two processes for each combination
     repeat = (8, 60, 0.5)  # samples in a process: at least, at most, and the seconds after which it is enough
-    unit = "seconds"
 
     def setup(self, op: str, variant: str, size: int) -> None:
         """Prepare the case, and find how many calls a sample has."""
