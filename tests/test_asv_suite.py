@@ -13,12 +13,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from asv_suite import latency, selection
+from asv_suite import crossings, latency, selection
 from asv_suite.copies import CopiesPerCall
 from asv_suite.crossings import count_copies
 from asv_suite.preparation import case_of
+from pyopbench.alignment import aligned, is_aligned
 from pyopbench.catalogue import load_variants
 from pyopbench.checks import Checked
 from pyopbench.files import find
@@ -128,20 +130,26 @@ class TestLatency:
 
 
 class TestCopies:
-    """TensorFlow takes over a result that begins at a multiple of 64 bytes; `py_func.cc`, `alignment.py`."""
-
     @pytest.mark.parametrize(
         ("op", "variant", "copies"),
         [
-            ("floor_produce", "numpy_function", 1),  # a result that is not aligned; the input is lent
-            ("floor_produce_aligned", "numpy_function", 0),
-            ("floor_consume", "numpy_function", 1),
-            ("floor_produce_aligned", "py_function_numpy", 2),  # `.numpy()` copies, and so does every result
-            ("floor_produce", "py_function", 0),  # eager tensors cross by handle
+            ("sinh", "numpy_function", 1),  # the input is lent; a new result is not where TensorFlow takes it over
+            ("identity", "numpy_function", 0),  # what is lent is given back
+            ("identity", "py_function_numpy", 2),  # `.numpy()` copies, and so does every result
+            ("sinh", "py_function", 0),  # eager tensors cross by handle
         ],
     )
-    def test_copies_are_counted(self, op: str, variant: str, copies: float) -> None:
-        assert count_copies(forward(op, variant, 10_000)) == copies
+    @pytest.mark.parametrize("size", [1, 100_000])
+    def test_copies_are_counted(self, op: str, variant: str, copies: int, size: int) -> None:
+        assert count_copies(forward(op, variant, size)) == copies
+
+    def test_a_result_is_copied_for_where_it_lies(self) -> None:
+        """TensorFlow takes over what begins at a multiple of 64 bytes: `PyFuncOp` in `py_func.cc`."""
+        watched = crossings._Watched(lambda x: x + 1)
+        result = watched(aligned(np.zeros(1000, np.float32)))
+        assert not is_aligned(result)
+        assert watched.given == [result.ctypes.data]
+        assert (result == 1).all()
 
     def test_every_array_counts(self) -> None:
         """sparse_conv_q has four inputs and two outputs."""
@@ -149,7 +157,7 @@ class TestCopies:
 
     def test_a_body_compiled_by_numba_is_watched_too(self) -> None:
         pytest.importorskip("numba")
-        assert count_copies(forward("floor_produce", "numba", 10_000)) == 1
+        assert count_copies(forward("sinh", "numba", 1000)) == 1
 
     def test_a_port_is_skipped(self) -> None:
         """In `setup`: asv takes the same exception from the benchmark itself for a failure."""

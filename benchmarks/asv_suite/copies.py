@@ -16,6 +16,6 @@ class CopiesPerCall(OfOneCase):
         require_callback(variant)
         self.case = case_of(op, variant, size, self.direction)
 
-    def track_copies(self, op: str, variant: str, size: int) -> float:
+    def track_copies(self, op: str, variant: str, size: int) -> int:
         """Return copies per call."""
         return count_copies(self.case)
