@@ -1,9 +1,9 @@
 """Seconds of a call: forward, backward, both, and of bridges with nothing behind them.
 
-asv's own clock goes around a whole call, which leaves no way to time backward without its forward pass, and from 0.3.2
-of asv_runner on around a single call, however short. So these benchmarks bring a clock of their own, as asv offers
-(`timer`): a sample is a block of calls as pyopbench times it, with the stamp between forward and backward, and the
-clock is advanced by the seconds of one call.
+asv's own clock goes around a whole call, which leaves no way to time backward without its forward pass, and in
+asv_runner 0.3.2 around a single call, however short (`TimeBenchmark.run`). So these benchmarks bring a clock of their
+own, as asv offers (`timer`): a sample is a block of calls as pyopbench times it, with the stamp between forward and
+backward, and the clock is advanced by the seconds of one call.
 """
 
 from __future__ import annotations
