@@ -1,6 +1,7 @@
 # make decide   measure the built-in ops and write the decision report      make test   run the tests
 # make lint     check style and types                                       make lock   recompile requirements/*.txt
 # make peers    measure identical code with asv, pytest-benchmark, pyperf and pyopbench (an hour)
+# make asv      measure this commit with asv on several TensorFlow versions and write its pages (a quarter of an hour)
 # make clean    remove .venv, caches and builds; results/ stays
 #
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
@@ -12,7 +13,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test lint lock peers clean
+.PHONY: help decide test lint lock peers asv clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -56,8 +57,12 @@ lock: .venv/.uv
 peers: .venv/.peers
 	@$(VENV_PYTHON) benchmarks/against_peers.py
 
+# asv takes uv, and Python for its environments, from the PATH.
+asv: .venv/.dev
+	@PATH="$(CURDIR)/.venv/bin:$$PATH"; asv machine --yes && asv run && asv publish
+
 clean:
-	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .asv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find pyopbench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # What is set up, each stamp newer than what it was made from.

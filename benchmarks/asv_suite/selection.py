@@ -1,0 +1,60 @@
+"""What the suite measures: its parameters, read off the names of files, so that asv finds them without TensorFlow.
+
+The files are those beside this suite and not of the pyopbench that a commit installs: asv hands a process the number of
+a combination, which has to mean the same for every commit that is measured.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+Parameters: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[int]]
+
+VARIABLE = "PYOPBENCH_ASV"
+"""Set to `all`, the environment variable adds every op, variant and size; `asv run --bench` then chooses among them."""
+ALL = "all"
+
+PARAM_NAMES = ("op", "variant", "size")
+
+OPS = ("relu", "sinh")
+"""One that costs next to nothing, so that a call is all overhead, and one with a transcendental."""
+VARIANTS = ("native", "numpy_function", "py_function_numpy")
+SIZES = (1_000, 100_000)
+ALL_SIZES = (1, 1_000, 100_000, 1_000_000)
+
+BRIDGE_OPS = ("floor_consume", "floor_produce")
+BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
+ALL_BRIDGE_VARIANTS = ("numba", "numpy_function", "py_func", "py_func_stateless", "py_function", "py_function_numpy")
+BRIDGE_SIZES = (100_000,)
+ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)
+
+_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench"
+
+
+def ops() -> Parameters:
+    """Return the parameters of what measures ops: names of ops, names of variants, sizes."""
+    if not _everything():
+        return OPS, VARIANTS, SIZES
+    return _names("ops"), _names("variants"), ALL_SIZES
+
+
+def bridges() -> Parameters:
+    """Return the parameters of what measures bridges alone: names of ops of the floor, names of variants, sizes."""
+    if not _everything():
+        return BRIDGE_OPS, BRIDGE_VARIANTS, BRIDGE_SIZES
+    return BRIDGE_OPS, ALL_BRIDGE_VARIANTS, ALL_BRIDGE_SIZES
+
+
+def _everything() -> bool:
+    value = os.environ.get(VARIABLE, "")
+    if value not in ("", ALL):
+        raise ValueError(f"{VARIABLE} is {value!r}; legal: {ALL!r}, or not set; asv's --bench chooses among all")
+    return value == ALL
+
+
+def _names(kind: str) -> tuple[str, ...]:
+    others = [Path(part) for part in os.environ.get("PYOPBENCH_PATH", "").split(os.pathsep) if part]
+    return tuple(sorted(path.stem for root in (_SOURCES, *others) for path in (root / kind).glob("[!_]*.py")))

@@ -1,0 +1,80 @@
+"""Options of `pytest benchmarks`: what is measured, and where pytest-benchmark keeps it; docs/history.md tells more."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyopbench.arguments import parse_size, split_some
+from pyopbench.errors import BadInput
+from pyopbench.files import require_known
+from pyopbench.model import DIRECTIONS
+
+STORAGE = Path(__file__).resolve().parents[1] / "results" / "pytest-benchmark"
+NAME = "pyopbench"
+
+MOST_SECONDS = 0.2
+"""About how long a case is timed, in place of pytest-benchmark's whole second: there are hundreds of them."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that say what is measured."""
+    group = parser.getgroup("pyopbench")
+    group.addoption(
+        "--sizes",
+        type=_read_sizes,
+        default=(),
+        metavar="N,...|all",
+        help="sizes of every op, such as 1e3,1e6, or `all` of each op's own; default: the middle one of a quick run",
+    )
+    group.addoption(
+        "--directions",
+        type=_read_directions,
+        default=DIRECTIONS,
+        metavar="NAME,...",
+        help=f"of {', '.join(DIRECTIONS)}; default: all of them",
+    )
+
+
+def _read_sizes(text: str) -> str | tuple[int, ...]:
+    try:
+        return text if text == "all" else tuple(map(parse_size, split_some("--sizes", [text])))
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _read_directions(text: str) -> tuple[str, ...]:
+    try:
+        names = split_some("--directions", [text])
+        require_known("direction", names, DIRECTIONS)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return names
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep results under `results/` and time each case for a shorter while, unless an option says otherwise."""
+    option = config.option
+    if not config.pluginmanager.hasplugin("benchmark"):
+        return  # pytest itself has refused --benchmark-only already
+    if not _given(config, "--benchmark-storage"):
+        option.benchmark_storage = f"file://{STORAGE}"
+    if not _given(config, "--benchmark-max-time"):
+        option.benchmark_max_time = str(MOST_SECONDS)
+    if option.benchmark_only and not (option.benchmark_save or option.benchmark_autosave):
+        option.benchmark_save = NAME
+
+
+def _given(config: pytest.Config, name: str) -> bool:
+    return any(argument.startswith(name) for argument in config.invocation_params.args)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: MutableMapping[str, Any]) -> None:
+    """Leave the name of the machine out of what is stored."""
+    machine_info.pop("node", None)
