@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 import pyopbench
-from pyopbench import judging, runs, text
+from pyopbench import judging, runs, text, version_runs, versions
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
@@ -33,6 +33,7 @@ from pyopbench.cli_options import (
     MixFile,
     Modes,
     Ops,
+    TensorFlows,
     Variants,
     read_axes,
     read_judging,
@@ -40,8 +41,9 @@ from pyopbench.cli_options import (
 from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
+from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
-from pyopbench.measure import Ended, measure
+from pyopbench.measure import Ended, Task, measure_together
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.pace import Progress as Step
 
@@ -109,6 +111,7 @@ def run(
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
     ] = True,
+    tf: TensorFlows = None,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
@@ -122,25 +125,46 @@ def run(
             "launches": launches or settings.launches,
             "first_look": min(settings.first_look, launches or settings.launches),
             "rounds": rounds or settings.rounds,
-            "budget_seconds": settings.budget_seconds if budget is None else parse_duration(budget),
+            "budget_seconds": _budget(settings.budget_seconds, tf) if budget is None else parse_duration(budget),
             "case_timeout_seconds": (
                 settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout)
             ),
         }
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
-        with err.status("planning"):
-            begun = runs.begin(out_dir, request)
-        folder = begun.folder
-        counts = f"{begun.cases:,} cases, {begun.skips:,} combinations that cannot be"
-        err.print(f"{counts}; results in {escape(str(folder))}", soft_wrap=True)
+        folder = _begin(out_dir, request, tf)
     else:
         _refuse_with_resume(context)
         folder = resume
-        runs.require_resumable(folder)
-        options = replace(options, baseline=runs.baseline_of(folder))
+        for part in _parts(folder):
+            runs.require_resumable(part)
+            options = replace(options, baseline=runs.baseline_of(part))
     ended = _measure(folder, options)
+    if versions.is_here(folder):
+        raise typer.Exit(report_versions(folder, options))
     runs.require_measured(folder)
     raise typer.Exit(_report([folder], folder, options, ended=ended))
+
+
+def _budget(usual: float | None, tf: list[str] | None) -> float | None:
+    return None if usual is None else usual * len(tf or [""])
+
+
+def _begin(folder: Path | None, request: runs.Request, tf: list[str] | None) -> Path:
+    with err.status("planning, and installing what is not there of TensorFlow" if tf else "planning"):
+        if tf:
+            folder, begun = version_runs.begin(folder, request, tf)
+        else:
+            begun = [runs.begin(folder, request)]
+            folder = begun[0].folder
+    for one in begun:
+        counts = f"{one.cases:,} cases, {one.skips:,} combinations that cannot be"
+        err.print(f"{counts}; results in {escape(str(one.folder))}", soft_wrap=True)
+    return folder
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Return the runs in a folder: itself, or one for each version of TensorFlow."""
+    return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
 
 
 def _refuse_with_resume(context: typer.Context) -> None:
@@ -161,11 +185,11 @@ def _refuse_with_resume(context: typer.Context) -> None:
 
 def _measure(folder: Path, options: judging.Judging) -> Ended | None:
     """Measure and return how it ended; None if no worker could be started any more."""
-    settings = runs.settings_of(folder)
+    tasks = [_task(part, options) for part in _parts(folder)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         with _progress() as show:
-            ended = measure(folder, settings, show, partial(_look, folder, options, settings.launches))
+            ended = min(measure_together(tasks, show), key=lambda one: one.launches)
     except KeyboardInterrupt:
         name = escape(str(folder))
         err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
@@ -177,9 +201,16 @@ def _measure(folder: Path, options: judging.Judging) -> Ended | None:
         err.print(f"  continue: pyopbench run --resume {escape(str(folder))}", soft_wrap=True)
         return None
     if ended.by == "budget":
+        settings = tasks[0].settings
         spent = f"the budget of {settings.budget_seconds:g} s was spent"
         err.print(f"{spent} after {ended.launches} of at most {settings.launches} launches")
     return ended
+
+
+def _task(folder: Path, options: judging.Judging) -> Task:
+    settings = runs.settings_of(folder)
+    look = partial(_look, folder, options, settings.launches)
+    return Task(folder, settings, look, runs.python_for(runs.tf_of(folder)))
 
 
 def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:
@@ -233,6 +264,9 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the decision report of stored results."""
+    if len(results) == 1 and versions.is_here(results[0]):
+        usual = runs.baseline_of(_parts(results[0])[0])
+        raise typer.Exit(report_versions(results[0], read_judging(baseline or usual, mix, min_effect)))
     if not runs.are_own(results):
         from pyopbench.sources import read_cases
 

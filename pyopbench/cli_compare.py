@@ -74,7 +74,7 @@ def compare(
     elif markdown == STANDARD_OUTPUT:
         typer.echo(contrast_texts.markdown(found, said), nl=False)
     else:
-        _print(found, said)
+        print_contrast(found, said)
     if found.smallest is None:
         raise typer.Exit(EXIT_NOTHING)
     raise typer.Exit(EXIT_SLOWER if slower else 0)
@@ -87,7 +87,8 @@ def _said(slowdown: float | None, many: int) -> str:
     return f"{text.count(many, 'case')} slower {share}: failed." if many else f"No case is shown to be slower {share}."
 
 
-def _print(found: Contrast, said: str) -> None:
+def print_contrast(found: Contrast, said: str) -> None:
+    """Print a comparison for a terminal, and a last sentence."""
     from pyopbench import contrast_texts
 
     out.print(f"[bold]{escape(contrast_texts.title(found))}[/]\n")

@@ -76,6 +76,9 @@ def verify(
     mode: Modes = None,
     axis: AxisTexts = None,
     case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "120s",
+    tf: Annotated[
+        str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check values against NumPy, and gradients against the reference gradient and finite differences."""
@@ -83,7 +86,7 @@ def verify(
     timeout_seconds = parse_duration(case_timeout)
     with err.status("verifying") as status:
         findings = verify_cases(
-            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}")
+            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
         )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pyopbench.errors import WorkerLost
+from pyopbench.files import PACKAGE
 from pyopbench.marker import BYTES, VARIABLE, Marker
 
 START_TIMEOUT_SECONDS = 180.0
@@ -52,11 +54,12 @@ class CaseLost(WorkerLost):
 class Worker:
     """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in."""
 
-    def __init__(self, timeout_seconds: float) -> None:
+    def __init__(self, timeout_seconds: float, python: Path | None = None) -> None:
         """Start the process and wait until it has imported TensorFlow.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
+            python: the interpreter that has the TensorFlow; this one if None.
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
@@ -66,7 +69,7 @@ class Worker:
         with tempfile.TemporaryFile() as shared:
             shared.truncate(BYTES)
             self._marker = Marker(shared)
-            self._process = self._start(shared.fileno())
+            self._process = self._start(shared.fileno(), python)
         self._lines: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         try:
@@ -81,13 +84,14 @@ class Worker:
             self.close()
             raise
 
-    def _start(self, shared: int) -> subprocess.Popen[bytes]:
+    def _start(self, shared: int, python: Path | None) -> subprocess.Popen[bytes]:
+        command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
         return subprocess.Popen(
-            COMMAND,
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env={**os.environ, **SILENT_TENSORFLOW, VARIABLE: str(shared)},
+            env={**os.environ, **variables, **SILENT_TENSORFLOW, VARIABLE: str(shared)},
             pass_fds=(shared,),
             # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
             start_new_session=True,
@@ -174,6 +178,12 @@ class Worker:
         return f": {telling[-1][:200]}" if telling else ""
 
 
+def _elsewhere(python: Path) -> tuple[Sequence[str], dict[str, str]]:
+    """Return the command of a worker with another interpreter, and what lets that find pyopbench."""
+    places = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return (str(python), *COMMAND[1:]), {"PYTHONPATH": os.pathsep.join(places)}
+
+
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
@@ -188,7 +198,9 @@ def _close_quietly(stream: Any) -> None:
         pass  # what was still to be written concerns nobody any more
 
 
-def ask_once(request: Mapping[str, Any], timeout_seconds: float = START_TIMEOUT_SECONDS) -> dict[str, Any]:
-    """Answer one request by a worker of its own."""
-    with Worker(timeout_seconds) as worker:
+def ask_once(
+    request: Mapping[str, Any], timeout_seconds: float = START_TIMEOUT_SECONDS, python: Path | None = None
+) -> dict[str, Any]:
+    """Answer one request by a worker of its own, with the arguments of `Worker`."""
+    with Worker(timeout_seconds, python) as worker:
         return worker.ask(request)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -86,6 +87,7 @@ class _Work:
     looks: dict[int, frozenset[str]]
     environment: Mapping[str, Any]
     limits: dict[int, str]
+    python: Path | None
     retried: set[str] = field(default_factory=set)
 
     def count(self, groups: Iterable[str]) -> int:
@@ -109,11 +111,28 @@ def _runner_of(key: str) -> tuple[str, str, str]:
     return case.group, case.variant, case.gradient
 
 
+@dataclass(frozen=True)
+class Task:
+    """A run to measure.
+
+    Attributes:
+        folder: of the run.
+        settings: how to measure.
+        look: says what is left open, after the launches of `spending.look_schedule`.
+        python: the interpreter of its workers; this one if None.
+    """
+
+    folder: Path
+    settings: Settings
+    look: Look
+    python: Path | None = None
+
+
 def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
     """Measure what `run.json` in `folder` plans and is not yet in its samples, until nothing is left open.
 
     Args:
-        folder: folder of the run.
+        folder: of the run.
         settings: how to measure.
         tell: is told of every group before it is measured.
         look: says what is left open, after the launches of `spending.look_schedule`.
@@ -122,11 +141,50 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
         BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
         WorkerLost: no worker could be started.
     """
-    with store.locked(folder):
-        return _measure_all(_remaining(folder, settings), tell, look)
+    (ended,) = measure_together([Task(folder, settings, look)], tell)
+    return ended
 
 
-def _measure_all(work: _Work, tell: Tell, look: Look) -> Ended:
+def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
+    """Measure several runs by turns: one launch of each, in random order, then the next one of each.
+
+    So launches of the same number are of about the same time, and can be compared in pairs across the runs.
+
+    Args:
+        tasks: the runs, each with a folder of its own.
+        tell: is told of every group before it is measured.
+
+    Raises:
+        BadInput, WorkerLost: as `measure`.
+    """
+    ended: dict[int, Ended] = {}
+    with ExitStack() as stack:
+        for task in tasks:
+            stack.enter_context(store.locked(task.folder))
+        launches = [_launches(_remaining(task), tell, task.look) for task in tasks]
+        rng = random.Random(tasks[0].settings.seed)
+        while len(ended) < len(tasks):
+            turn = [place for place in range(len(tasks)) if place not in ended]
+            rng.shuffle(turn)
+            for place in turn:
+                how = _go_on(launches[place])
+                if how is not None:
+                    ended[place] = how
+    return [ended[place] for place in range(len(tasks))]
+
+
+def _go_on(launches: Generator[None, None, Ended]) -> Ended | None:
+    """Make the next launch; return how all ended, if there was none to make."""
+    try:
+        next(launches)
+    except StopIteration as stop:
+        ended: Ended = stop.value
+        return ended
+    return None
+
+
+def _launches(work: _Work, tell: Tell, look: Look) -> Generator[None, None, Ended]:
+    """Make a launch for each `next`, and return how it ended."""
     clock = _Clock(time.monotonic(), work.settings, len(work.planned), tell)
     looks = look_schedule(work.settings.first_look, work.settings.launches)
     for launch in range(work.settings.launches):
@@ -138,6 +196,7 @@ def _measure_all(work: _Work, tell: Tell, look: Look) -> Ended:
             return Ended(launch, "budget")
         _measure_launch(work, launch, clock)
         clock.pace.end_launch()
+        yield
     return Ended(work.settings.launches, "launches")
 
 
@@ -171,7 +230,8 @@ class _Clock:
         self.show(Progress(launch, launches, todo[0], done, len(work.groups), self.planned, left))
 
 
-def _remaining(folder: Path, settings: Settings) -> _Work:
+def _remaining(task: Task) -> _Work:
+    folder, settings = task.folder, task.settings
     run = store.read_run(folder)
     store.drop_torn_line(folder)
     lines, _ = store.read_lines(folder)
@@ -182,7 +242,8 @@ def _remaining(folder: Path, settings: Settings) -> _Work:
     failed = {failure["case"] for line in lines for failure in line.get("failures", ())}
     looks = {line["launch"]: frozenset(line["open"]) for line in lines if line["kind"] == "look"}
     limits = {line["launch"]: line["reason"] for line in lines if line["kind"] == "limits"}
-    return _Work(folder, settings, groups, groups, finished, failed, looks, run["environment"], limits)
+    environment = run["environment"]
+    return _Work(folder, settings, groups, groups, finished, failed, looks, environment, limits, task.python)
 
 
 def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
@@ -192,7 +253,7 @@ def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
     place = 0
     while place < len(todo):
         began = time.monotonic()
-        with Worker(work.settings.case_timeout_seconds) as worker:
+        with Worker(work.settings.case_timeout_seconds, work.python) as worker:
             _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
             healthy = _measure_limits(work, worker, launch)

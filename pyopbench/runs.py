@@ -17,6 +17,7 @@ from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
 from pyopbench.model import DIRECTIONS, DTYPES, FLOOR_SUFFIX, MECHANISMS, MODES, PLACEMENTS, Axes, Case
+from pyopbench.tensorflows import python_of
 
 QUICK = Settings(
     seed=0,
@@ -46,7 +47,8 @@ RESULTS_FOLDER = Path("results")
 class Request:
     """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
 
-    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`.
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
+    measure on, of those of `tensorflows.available`; None is the one beside this Python.
     """
 
     axes: Axes
@@ -54,6 +56,7 @@ class Request:
     baseline: str
     command: tuple[str, ...]
     pairs: Mapping[str, str] = field(default_factory=dict)
+    tf: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,18 +93,19 @@ def check_axes(axes: Axes) -> None:
             raise BadInput("a size has to be at least 1", received=size, legal="whole numbers from 1")
 
 
-def ask_for_plan(axes: Axes, *, compiles: bool = True) -> dict[str, Any]:
+def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) -> dict[str, Any]:
     """Return cases, skips, catalogue and environment for `axes`, from a worker.
 
     Args:
         axes: what to cover.
         compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
+        tf: version of TensorFlow to plan for, as in `Request`.
 
     Raises:
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
     check_axes(axes)
-    plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles})
+    plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python_for(tf))
     if "error" in plan:
         raise BadInput(
             "an op or a variant cannot be loaded",
@@ -110,6 +114,11 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True) -> dict[str, Any]:
             next_step=f"mend the file, or take its folder out of {PATH_VARIABLE}",
         )
     return plan
+
+
+def python_for(tf: str | None) -> Path | None:
+    """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
+    return None if tf is None else python_of(tf)
 
 
 def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
@@ -139,12 +148,11 @@ def begin(folder: Path | None, request: Request) -> Begun:
     Raises:
         BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
     """
-    check_axes(request.axes)
-    _check_baseline(request)
+    check_request(request)
     created = datetime.now(timezone.utc)
-    folder = folder or RESULTS_FOLDER / created.strftime("%Y%m%d-%H%M%S")
+    folder = folder or new_folder()
     store.require_new(folder)
-    plan = ask_for_plan(request.axes)
+    plan = ask_for_plan(request.axes, tf=request.tf)
     require_cases(plan, request.axes)
     store.create(
         folder,
@@ -153,7 +161,18 @@ def begin(folder: Path | None, request: Request) -> Begun:
     return Begun(folder, len(plan["cases"]), len(plan["skips"]))
 
 
-def _check_baseline(request: Request) -> None:
+def new_folder() -> Path:
+    """Return a folder under `results/` that is named by the time."""
+    return RESULTS_FOLDER / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+
+
+def check_request(request: Request) -> None:
+    """Check what can be checked before a worker is started.
+
+    Raises:
+        BadInput: a bad name or size, or a baseline that is left out.
+    """
+    check_axes(request.axes)
     require_known("baseline", [request.baseline], find("variants"))
     variants = request.axes.variants
     if variants and request.baseline not in variants:
@@ -169,6 +188,8 @@ def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
     settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
     if request.pairs:
         settings["pairs"] = dict(request.pairs)
+    if request.tf is not None:
+        settings["tf"] = request.tf
     environment = {**plan["environment"], **_commit(), "pyopbench": pyopbench.__version__}
     return {
         "command": list(request.command),
@@ -213,6 +234,12 @@ def settings_of(folder: Path) -> Settings:
     settings = store.read_run(folder)["settings"]
     stored = {"first_look": settings["launches"], **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
+
+
+def tf_of(folder: Path) -> str | None:
+    """Return the version of TensorFlow that a run was asked for; None is the one beside this Python."""
+    tf: str | None = store.read_run(folder)["settings"].get("tf")
+    return tf
 
 
 def _commit() -> dict[str, Any]:

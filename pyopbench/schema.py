@@ -176,6 +176,8 @@ def check_run(run: Any, place: str) -> None:
     for skip in run["skips"]:
         _check_failure(skip, place)
     _require(run["settings"].get("pairs", {}), {ANY: TEXT}, f"{place}: pairs")
+    if type(run["settings"].get("tf", "")) is not str:
+        raise corrupt(place, f"settings.tf is no version of TensorFlow: {str(run['settings']['tf'])[:80]}")
     if run.get("certificate") is not None:
         check_certificate(run["certificate"], f"{place}: certificate")
 

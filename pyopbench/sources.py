@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from pyopbench import asv_files, asv_results, foreign, pytest_benchmark_results, store, text
+import pandas as pd
+
+from pyopbench import asv_files, asv_results, foreign, pytest_benchmark_results, store, text, versions
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.readers import Run, read_runs
 
@@ -25,6 +29,8 @@ def read_source(path: Path) -> tuple[Run, ...]:
     """
     if path.is_dir() and (path / store.RUN_FILE).exists():
         return (read_runs([path]),)
+    if versions.is_here(path):
+        return (_read_versions(path),)
     if path.is_file():
         return (_read_file(path),)
     files = asv_files.files_in(path)
@@ -64,6 +70,37 @@ def read_cases(paths: Sequence[Path]) -> Run:
             next_step="pyopbench compare takes benchmarks of other suites too" if others else "",
         )
     return run
+
+
+def _read_versions(folder: Path) -> Run:
+    """Return all versions as one run: of the environment of the first, each launch with its own.
+
+    Its frame has the label of the version in `tf`, and a column `block`: launches of one number, made by turns.
+    """
+    name = folder.resolve().name
+    parts = [(version.label, read_runs([version.folder])) for version in versions.read(folder)]
+    frames, launches = [], []
+    for place, (label, run) in enumerate(parts):
+        number = len(parts) * run.frame["launch"] + place
+        frames.append(run.frame.assign(run=name, tf=label, block=run.frame["launch"], launch=number))
+        launches += [_labelled(line, label, len(parts), place, run.environment) for line in run.launches]
+    first = parts[0][1]
+    return replace(
+        first,
+        name=name,
+        cases=tuple(dict.fromkeys(case for _, run in parts for case in run.cases)),
+        failures=tuple(failure for _, run in parts for failure in run.failures),
+        launches=tuple(launches),
+        frame=pd.concat(frames, ignore_index=True),
+        warnings=tuple(warning for _, run in parts for warning in run.warnings),
+    )
+
+
+def _labelled(
+    line: Mapping[str, Any], label: str, step: int, place: int, environment: Mapping[str, Any]
+) -> dict[str, Any]:
+    told = {"numpy": environment.get("numpy"), **line["environment"], "tensorflow": label}
+    return {**line, "launch": step * line["launch"] + place, "environment": told}
 
 
 def _read_file(path: Path) -> Run:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import DTYPES, NO_GRADIENT, Axes, Case, Failure
-from pyopbench.runs import ask_for_plan, require_cases
+from pyopbench.runs import ask_for_plan, python_for, require_cases
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
@@ -38,13 +38,16 @@ class Finding:
         return asdict(self)
 
 
-def verify_cases(axes: Axes, timeout_seconds: float, tell: Callable[[int, int], None]) -> list[Finding]:
+def verify_cases(
+    axes: Axes, timeout_seconds: float, tell: Callable[[int, int], None], tf: str | None = None
+) -> list[Finding]:
     """Verify every case of `axes`.
 
     Args:
         axes: what to cover; `EVERYTHING`, or a part of it.
         timeout_seconds: how long a case may be silent.
         tell: is told how many cases are done, of how many.
+        tf: version of TensorFlow to verify on; None is the one beside this Python.
 
     Returns:
         A finding for each case, in the order of the plan.
@@ -52,12 +55,12 @@ def verify_cases(axes: Axes, timeout_seconds: float, tell: Callable[[int, int], 
     Raises:
         BadInput: a bad name or size, or axes that leave no case.
     """
-    plan = ask_for_plan(axes)
+    plan = ask_for_plan(axes, tf=tf)
     require_cases(plan, axes)
     cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
     findings: list[Finding] = []
     while len(findings) < len(cases):
-        with Worker(timeout_seconds) as worker:
+        with Worker(timeout_seconds, python_for(tf)) as worker:
             findings += _verify_until_lost(worker, cases, len(findings), tell)
     return findings
 

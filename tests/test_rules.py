@@ -55,6 +55,7 @@ JUDGING = (
     "certificate",
     "store",
     "readers",
+    "versions",
     "declared",
     "foreign",
     "asv_files",
@@ -92,10 +93,12 @@ JUDGING = (
     "contrast_texts",
     "report",
     "judging",
+    "tensorflows",
     "launch",
     "pace",
     "measure",
     "runs",
+    "version_runs",
     "certify",
     "verify",
     "bindings",
@@ -117,6 +120,7 @@ JUDGING = (
     "cli_scan",
     "cli_record",
     "cli_compare",
+    "cli_versions",
     "cli",
 )
 
