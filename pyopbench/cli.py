@@ -37,6 +37,7 @@ from pyopbench.cli_options import (
     read_judging,
 )
 from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_placement import placement
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, measure
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
@@ -266,3 +267,4 @@ app.command("list")(list_)
 app.command()(verify)
 app.command()(certify)
 app.command()(build)
+app.command()(placement)

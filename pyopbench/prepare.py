@@ -20,6 +20,7 @@ from pyopbench import nodes
 from pyopbench.alignment import Crossing, aligned, aligned_share
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.checks import Checked
+from pyopbench.device import is_simulated
 from pyopbench.differences import difference_error
 from pyopbench.errors import Elided, Unsupported
 from pyopbench.gradients import as_tuple
@@ -84,10 +85,12 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     Raises:
         WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
         Elided: TensorFlow does not execute all copies of a case of mode node.
-        Unsupported: a speculative variant that does not work for this op.
+        Unsupported: a speculative variant that does not work for this op, or a process that has the simulated device.
         Exception: whatever the body raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
+    if is_simulated():
+        raise Unsupported("this process has the simulated device, beside which nothing is timed")
     _hide_accelerators()
     nodes.use_grappler(enabled=case.mode != "node")
     try:

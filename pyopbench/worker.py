@@ -2,7 +2,8 @@
 
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
 samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
-machine can do at most, `{"do": "build"}` compiles kernels. Before each step that may hang or crash the marker names the
+machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "traffic"}` count copies
+between host and device. Before each step that may hang or crash the marker names the
 case, so that the parent knows which one it was; events show that there is life. The standard output of the process
 belongs to the parent; what bodies print goes to the log.
 """
@@ -36,6 +37,7 @@ from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import Axes, Case, Op, Variant
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import prepare_all
+from pyopbench.traffic import open_device, traffic
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -128,6 +130,8 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "measure": measure,
     "overhead": overhead,
     "limits": measure_limits,
+    "device": open_device,
+    "traffic": traffic,
 }
 
 
