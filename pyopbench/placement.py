@@ -29,9 +29,9 @@ FILE = "placement.json"
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""
 
-SIZE = 100
-"""What an op is counted at: the number of copies does not depend on it, but for loops over elements, whose gradient
-copies as often as the square of it."""
+SIZE = 10
+"""What an op is counted at: how often it copies does not depend on that. Only loops over elements copy with each round,
+and in their gradients with each pair of rounds: a million times where there are thirty active sites."""
 
 SOFTWARE = ("tensorflow", "numpy", "python")
 """What counts may depend on; nothing of the machine is kept, so that two machines write the same file."""

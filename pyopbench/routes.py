@@ -38,7 +38,7 @@ class Row:
         pinned: one of `PINS`.
         inputs, result: `host` or `device`.
         refused: why there are no counts; else empty.
-        counts: state -> name of a counter -> number.
+        counts: state -> `to_device`, `to_host` or `on_device` -> copies and bytes.
         varies: do counts differ from one call to the next?
         outputs_on, gradients_on: where the results were before they were used.
         arrays: bytes of `inputs`, `outputs`, `output_gradients` and `input_gradients`.
@@ -51,7 +51,7 @@ class Row:
     inputs: str
     result: str
     refused: str
-    counts: Mapping[str, Mapping[str, int]]
+    counts: Mapping[str, Mapping[str, Sequence[int]]]
     varies: bool
     outputs_on: tuple[str, ...]
     gradients_on: tuple[str, ...]
@@ -63,13 +63,13 @@ class Row:
     def moved(self) -> tuple[int, int]:
         """Bytes to the device and to the host, of a call with fresh inputs."""
         fresh = self.counts["fresh"]
-        return fresh["to_device_bytes"], fresh["to_host_bytes"]
+        return fresh["to_device"][1], fresh["to_host"][1]
 
     @property
     def copies(self) -> int:
         """Copies to the device and to the host, of a call with fresh inputs."""
         fresh = self.counts["fresh"]
-        return fresh["to_device"] + fresh["to_host"]
+        return fresh["to_device"][0] + fresh["to_host"][0]
 
     @property
     def computes(self) -> str:
@@ -156,7 +156,7 @@ def copies_text(row: Row, state: str = "fresh") -> str:
     if row.refused:
         return "refused"
     counts = row.counts[state]
-    ways = ((counts["to_device"], "↑"), (counts["to_host"], "↓"))
+    ways = ((counts["to_device"][0], "↑"), (counts["to_host"][0], "↓"))
     told = [f"{count:,}{way}" for count, way in ways if count] or ["none"]
     return " ".join((*told, *((mark(row),) if mark(row) else ())))
 

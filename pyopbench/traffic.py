@@ -73,11 +73,12 @@ def rows_of(case: Case, pinned: str, count: Count) -> list[dict[str, Any]]:
         count: counts what one call copies.
 
     Returns:
-        One row for each route, as plain data: `inputs`, `result`, and either `refused` with the reason, or the counts
-        of a `fresh` and a `warm` call, whether they `varies`, and `outputs_on` and `gradients_on`, the places of the
-        results.
+        One row for each route, as plain data: `inputs`, `result`, and either `refused` with the reason, or what a
+        `fresh` and a `warm` call copied, whether that `varies`, and where the results were left: `outputs_on` and
+        `gradients_on`.
 
     Raises:
+        WrongResult: what came out is not the reference's.
         Exception: whatever building the case raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
@@ -162,6 +163,10 @@ def _row(call: _Call, count: Count) -> dict[str, Any]:
             again = call.fresh()
             fresh.append(count(again)[1])
         warm = [count(again)[1] for _ in range(REPETITIONS)]
+    except WrongResult as error:
+        if not load_variant(call.case.variant).speculative:
+            raise
+        return {**row, "refused": describe_error(error)}
     except Exception as error:  # noqa: BLE001 - a body may raise anything, TensorFlow refuses in many ways
         return {**row, "refused": describe_error(error)}
     return {
@@ -174,9 +179,13 @@ def _row(call: _Call, count: Count) -> dict[str, Any]:
     }
 
 
-def _copies(counts: Counts) -> dict[str, int]:
-    """Return the counts without allocations: threads that race for memory let them differ where copies do not."""
-    return {name: count for name, count in dataclasses.asdict(counts).items() if "alloc" not in name}
+def _copies(counts: Counts) -> dict[str, list[int]]:
+    """Return copies and bytes each way, without allocations: threads that race for memory let those differ."""
+    return {
+        "to_device": [counts.to_device, counts.to_device_bytes],
+        "to_host": [counts.to_host, counts.to_host_bytes],
+        "on_device": [counts.on_device, counts.on_device_bytes],
+    }
 
 
 def _made(arrays: Sequence[Any], place: str) -> tuple[Any, ...]:
