@@ -20,6 +20,7 @@ from pyopbench import judging, runs, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
+from pyopbench.cli_copies import copies
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_options import (
     AsJson,
@@ -268,3 +269,4 @@ app.command()(verify)
 app.command()(certify)
 app.command()(build)
 app.command()(placement)
+app.command()(copies)

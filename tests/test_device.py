@@ -1,4 +1,4 @@
-"""The simulated device: what TensorFlow takes it for, that it counts each copy once, and that nothing is timed beside it.
+"""The simulated device: that it counts each copy once, where ops run, and that nothing is timed beside it.
 
 A plug-in stays for the life of a process, so every test has its own.
 """

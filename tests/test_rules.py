@@ -46,6 +46,7 @@ MEASURING = (
     "sampling",
     "overhead",
     "limits",
+    "bridges",
     "noise",
     "group",
     "worker",
@@ -90,6 +91,7 @@ JUDGING = (
     "verify",
     "routes",
     "placement",
+    "copies",
     "arguments",
     "cli_output",
     "cli_options",
@@ -97,6 +99,7 @@ JUDGING = (
     "cli_certify",
     "cli_build",
     "cli_placement",
+    "cli_copies",
     "cli",
 )
 
