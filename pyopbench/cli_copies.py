@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pyopbench import bridging, text
 from pyopbench import copies as host
-from pyopbench import text
 from pyopbench.cli_options import AsJson
 from pyopbench.cli_output import err, out, print_table
 
@@ -21,7 +21,7 @@ OutFile = Annotated[
 def copies(as_json: AsJson = False, out_file: OutFile = None) -> None:
     """Show which bridges between tensors and arrays share memory, and what the copies of the others cost."""
     with err.status("measuring"):
-        document = host.measure()
+        document = bridging.measure()
     if out_file is not None:
         host.write(out_file, document)
     if as_json:

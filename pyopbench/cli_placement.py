@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pyopbench import placement as counting
-from pyopbench import routes, text
+from pyopbench import placements, routes, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_options import AsJson, AxisTexts, Directions, Modes, Ops, Variants, read_axes
 from pyopbench.cli_output import err, out, print_table
@@ -50,9 +50,9 @@ def placement(
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_file is not None:
-        counting.write(out_file, document)
+        placements.write(out_file, document)
     if as_json:
-        out.file.write(counting.as_json(document))
+        out.file.write(placements.as_json(document))
     else:
         _print(document)
         if out_file is not None:

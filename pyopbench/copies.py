@@ -1,4 +1,4 @@
-"""The copies between tensors and arrays on the host: measured in a worker of its own, and as rows for people."""
+"""The copies between tensors and arrays on the host: what was measured of them, as rows for people and as a file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import text
-from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.launch import CaseLost, Worker
+from pyopbench.errors import BadInput
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
 FILE = "copies.json"
 """Its name beside the results of a run, where the report finds it."""
-TIMEOUT_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -38,23 +36,6 @@ class Way:
     shared: bool
     bridge_seconds: float
     rate: float | None
-
-
-def measure() -> dict[str, Any]:
-    """Measure the bridges of the TensorFlow that is installed; return the document that results/README.md describes.
-
-    Raises:
-        NothingMeasured: the worker hung or died.
-    """
-    with Worker(TIMEOUT_SECONDS) as worker:
-        try:
-            return {"schema": SCHEMA, **worker.ask({"do": "bridges"})}
-        except CaseLost as lost:
-            raise NothingMeasured(
-                "the bridges could not be measured",
-                received=f"{lost.reason}, at {lost.case}",
-                next_step="run it again; if it comes back, it is TensorFlow that ends the process",
-            ) from lost
 
 
 def ways(document: Mapping[str, Any]) -> list[Way]:
@@ -99,7 +80,7 @@ def copy_rate(document: Mapping[str, Any]) -> float:
 
 
 def table(document: Mapping[str, Any], direction: str) -> list[tuple[str, ...]]:
-    """Return bridge, mode, layout, whether memory is shared, cost of the bridge, and MB/s of one direction, in words."""
+    """Return bridge, mode, layout, whether memory is shared, cost of the bridge, and MB/s of a direction, in words."""
     return [
         (
             way.bridge,

@@ -6,25 +6,19 @@ was at. What comes out is plain data that is the same every time, for a file bes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyopbench
 from pyopbench import routes
-from pyopbench.errors import BadInput, NothingMeasured
+from pyopbench.errors import NothingMeasured
 from pyopbench.files import find
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
-from pyopbench.runs import ask_for_plan, require_cases
-from pyopbench.store import write_atomically
-
-SCHEMA = 1
-FILE = "placement.json"
-"""Its name beside the results of a run, where the report finds it."""
+from pyopbench.placements import SCHEMA
+from pyopbench.runs import ask_for_plan, no_gpu, require_cases
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""
@@ -166,16 +160,6 @@ def _why_no_device(worker: Worker, wanted: Wanted) -> str:
     return str(answer["reason"])
 
 
-def no_gpu(devices: Sequence[str]) -> BadInput:
-    """Return the error for who asks for a GPU where there is none."""
-    return BadInput(
-        "TensorFlow sees no GPU",
-        received=f"--device gpu, with {', '.join(devices) or 'no device at all'}",
-        legal="a machine with a GPU, and a TensorFlow built for it",
-        next_step="`pyopbench placement` counts copies on a simulated device; docs/gpu.md tells how to run on a GPU",
-    )
-
-
 def _take(document: dict[str, Any], one: Asked, answer: Mapping[str, Any]) -> None:
     if "failure" in answer:
         document["failures"].append(_failure(one, answer["failure"]["status"], answer["failure"]["reason"]))
@@ -186,46 +170,3 @@ def _take(document: dict[str, Any], one: Asked, answer: Mapping[str, Any]) -> No
 
 def _failure(one: Asked, status: str, reason: str) -> dict[str, Any]:
     return {"case": one.case.id, "pinned": one.pinned, "status": status, "reason": reason}
-
-
-def write(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document, whole or not at all; the same document gives the same bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, as_json(document).encode())
-
-
-def as_json(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON, a row on each line, so that two of them can be compared line by line."""
-    lists = ("rows", "failures", "holes")
-    head = json.dumps({key: value for key, value in document.items() if key not in lists}, indent=1)
-    parts = [f' "{name}": [{_lines(document[name])}]' for name in lists]
-    return ",\n".join((head.removesuffix("\n}"), *parts)) + "\n}\n"
-
-
-def _lines(rows: Sequence[Any]) -> str:
-    return "".join(f"\n  {json.dumps(row)}," for row in rows).removesuffix(",") + ("\n " if rows else "")
-
-
-def read(path: Path) -> dict[str, Any]:
-    """Read a document.
-
-    Raises:
-        BadInput: it is not one of `pyopbench placement`, or of another schema.
-    """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        routes.rows_of(document)
-    except (ValueError, KeyError, TypeError, AttributeError, BadInput) as error:
-        raise _not_one(path, f"{type(error).__name__}: {error}") from error
-    if document.get("schema") != SCHEMA:
-        raise _not_one(path, f"schema {document.get('schema')!r}")
-    return dict(document)
-
-
-def _not_one(path: Path, received: str) -> BadInput:
-    return BadInput(
-        f"{path} is not what `pyopbench placement` writes",
-        received=received,
-        legal=f"JSON of schema {SCHEMA}, as results/README.md describes it",
-        next_step=f"make it again: pyopbench placement --out {path}",
-    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pyopbench import store
+from pyopbench import copies, placements, store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 
@@ -76,6 +76,7 @@ class Run:
         noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
         certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
         limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
+        placement, copies: what `pyopbench placement` and `pyopbench copies` have written beside the samples; else None.
     """
 
     name: str
@@ -94,6 +95,8 @@ class Run:
     noise: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(NOISE_COLUMNS)))
     certificate: Mapping[str, Any] | None = None
     limits: tuple[Mapping[str, Any], ...] = ()
+    placement: Mapping[str, Any] | None = None
+    copies: Mapping[str, Any] | None = None
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -136,7 +139,23 @@ def _read_run(folder: Path) -> Run:
         certificate=content.get("certificate"),
         limits=tuple(line for line in lines if line["kind"] == "limits"),
     )
+    for name, path, read in (
+        ("placement", folder / placements.FILE, placements.read),
+        ("copies", folder / copies.FILE, copies.read),
+    ):
+        whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
+
+
+def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
+    """Return the run with a file that is kept beside it; one that cannot be read is a warning."""
+    if not path.exists():
+        return run
+    try:
+        found: dict[str, Any] = {name: read(path)}
+    except BadInput as error:
+        return replace(run, warnings=(*run.warnings, f"{error.what}: {error.received}; it is left out"))
+    return replace(run, **found)
 
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:
@@ -240,6 +259,8 @@ def _pool(runs: Sequence[Run]) -> Run:
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
         limits=tuple(limits),
+        placement=next((run.placement for run in runs if run.placement), None),
+        copies=next((run.copies for run in runs if run.copies), None),
     )
 
 

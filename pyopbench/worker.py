@@ -4,8 +4,8 @@
 samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
 machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "traffic"}` count copies
 between host and device, `{"do": "bridges"}` measures those on the host. Before each step that may hang or crash the
-marker names the case, so that the parent knows which one it was; events show that there is life. The standard output of the process
-belongs to the parent; what bodies print goes to the log.
+marker names the case, so that the parent knows which one it was; events show that there is life. The standard output
+of the process belongs to the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations

@@ -209,6 +209,8 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
         certificate=None,
         limits=(),
+        placement=None,
+        copies=None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import copies
+from pyopbench import bridging, copies
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 
@@ -83,7 +83,7 @@ def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = document(row(1, 1e-4), row(1_000_000, 1.1e-3))
-    monkeypatch.setattr(copies, "measure", lambda: known)
+    monkeypatch.setattr(bridging, "measure", lambda: known)
     done = CliRunner().invoke(app, ["copies", "--out", str(tmp_path / "copies.json")])
     assert done.exit_code == 0
     assert "array to tensor, on the host (TensorFlow 2.21.0)" in done.stdout

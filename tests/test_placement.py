@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench import launch, placement
+from pyopbench import launch, placement, placements
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.model import Case
 from pyopbench.placement import EVERYTHING, Wanted
@@ -90,10 +90,10 @@ def test_what_is_written_is_read_back_and_the_same_every_time(
     count: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     found = count("well", "raising")
-    placement.write(tmp_path / "new" / "a.json", found)
-    placement.write(tmp_path / "b.json", count("well", "raising"))
+    placements.write(tmp_path / "new" / "a.json", found)
+    placements.write(tmp_path / "b.json", count("well", "raising"))
     assert (tmp_path / "new" / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    assert placement.read(tmp_path / "b.json") == found
+    assert placements.read(tmp_path / "b.json") == found
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 1}', '{"schema": 1, "rows": [{}]}', "nothing", '"x"'])
@@ -101,13 +101,13 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / "placement.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadInput, match="is not what `pyopbench placement` writes"):
-        placement.read(path)
+        placements.read(path)
 
 
 def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    placement.write(tmp_path / "placement.json", {**count("well"), "schema": 2})
+    placements.write(tmp_path / "placement.json", {**count("well"), "schema": 2})
     with pytest.raises(BadInput, match="schema 2"):
-        placement.read(tmp_path / "placement.json")
+        placements.read(tmp_path / "placement.json")
 
 
 def test_a_remedy_is_counted_beside_what_it_mends() -> None:

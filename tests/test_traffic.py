@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench import placement
+from pyopbench import placement, placements
 from pyopbench.launch import Worker
 from pyopbench.model import SIMULATED, Case
 from pyopbench.placement import Wanted
@@ -100,7 +100,7 @@ def test_the_table_of_an_op_is_what_this_tensorflow_is_known_for() -> None:
     if not golden.exists():
         pytest.skip(f"no golden file for TensorFlow {found['tensorflow']}: pyopbench placement sinh --out {golden}")
     assert not found["failures"]
-    known = placement.read(golden)
+    known = placements.read(golden)
     assert known["rows"]
     there = {Case.from_id(row["case"]).variant for row in found["rows"]}
     assert there == set(known["variants"]) - (set() if find_spec("numba") else {"numba"})
