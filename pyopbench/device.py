@@ -113,6 +113,11 @@ def _load() -> Simulated:
     return Simulated(library)
 
 
+def is_on_device(tensor: Any) -> bool:
+    """Is a tensor's memory on the device? `.device` only says where TensorFlow would have it."""
+    return "GPU" in str(tensor.backing_device)
+
+
 def listed() -> list[str]:
     """Return the devices that TensorFlow sees, in words."""
     found = []

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pyopbench
 from pyopbench import routes
 from pyopbench.errors import NothingMeasured
-from pyopbench.files import find
+from pyopbench.files import find, require_known
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
 from pyopbench.placements import SCHEMA
@@ -64,6 +64,9 @@ def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
         BadInput: a bad name or size, axes that leave no case, or no GPU where one is asked for.
         NothingMeasured: not a single case could be counted; with the reason.
     """
+    require_known("mode to count in", wanted.axes.modes, EVERYTHING.modes)
+    require_known("direction to count", wanted.axes.directions, EVERYTHING.directions)
+    require_known("device axis, which --device is for", wanted.axes.placements, EVERYTHING.placements)
     axes = _with_remedies(wanted.axes)
     plan = _one_size_each(ask_for_plan(axes, compiles=False))
     require_cases(plan, axes)

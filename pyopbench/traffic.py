@@ -23,11 +23,11 @@ import tensorflow as tf
 from pyopbench import profiled
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.compiler import CannotCompile
-from pyopbench.device import DEVICE, HOST, Counts, listed, simulate
+from pyopbench.device import DEVICE, HOST, Counts, is_on_device, listed, simulate
 from pyopbench.errors import Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
 from pyopbench.messages import describe_error, failure_of
-from pyopbench.model import SIMULATED, Body, Case, Op, Variant
+from pyopbench.model import SIMULATED, Body, Case, Op
 from pyopbench.reference import Reference, check_gradients, check_values, reference_of
 from pyopbench.segments import forward_and_backward, wrap
 
@@ -82,25 +82,9 @@ def rows_of(case: Case, pinned: str, count: Count) -> list[dict[str, Any]]:
         Exception: whatever building the case raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
-    function = _placed(variant.build(op, case), variant, case.mode, SCOPES[pinned])
+    function = wrap(variant.build(op, case), variant, case.mode, SCOPES[pinned])
     reference = reference_of(case.op, case.size, case.dtype)
     return [_row(_Call(op, case, function, reference, route), count) for route in ROUTES]
-
-
-def _placed(body: Body, variant: Variant, mode: str, scope: str | None) -> Body:
-    """Return a body as a mode has it called, pinned."""
-    if scope is None:
-        return wrap(body, variant, mode)
-
-    def pinned(*inputs: Any) -> Any:
-        with tf.device(scope):
-            return called(*inputs)
-
-    if variant.function_options.get("jit_compile"):  # XLA compiles for the place of the call, and sees no scope inside
-        called = wrap(body, variant, mode)
-        return pinned
-    called = body
-    return wrap(pinned, variant, mode)
 
 
 @dataclass(frozen=True)
@@ -202,7 +186,7 @@ def _use(tensors: Sequence[Any], place: str) -> None:
 
 def place_of(tensor: Any) -> str:
     """Return where a tensor's memory is: `host` or `device`; `.device` says where TensorFlow would have it."""
-    return "device" if "GPU" in tensor.backing_device else "host"
+    return "device" if is_on_device(tensor) else "host"
 
 
 def open_device(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:

@@ -42,6 +42,7 @@ MEASURING = (
     "differences",
     "profiled",
     "traffic",
+    "accelerated",
     "prepare",
     "sampling",
     "overhead",
