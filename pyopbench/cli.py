@@ -21,6 +21,7 @@ from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
 from pyopbench.cli_compare import compare
+from pyopbench.cli_copies import copies
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_options import (
     AsJson,
@@ -39,6 +40,7 @@ from pyopbench.cli_options import (
     read_judging,
 )
 from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_placement import placement
 from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
@@ -322,3 +324,5 @@ app.command()(build)
 app.command()(scan)
 app.command(context_settings=CONTEXT)(record)
 app.command()(compare)
+app.command()(placement)
+app.command()(copies)

@@ -23,7 +23,7 @@ Directions = Annotated[list[str] | None, typer.Option("--direction", help="forwa
 Modes = Annotated[
     list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager, node (one more op in a graph).")
 ]
-Devices = Annotated[list[str] | None, typer.Option("--device", help="Placements: cpu.")]
+Devices = Annotated[list[str] | None, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
 AxisTexts = Annotated[
     list[str] | None,
     typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64."),

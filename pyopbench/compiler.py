@@ -68,16 +68,20 @@ class CannotCompile(Unsupported):
         return f"{self.what}{received}{remedy}"
 
 
-def library_of(source: Path) -> Path:
+def library_of(source: Path, defines: tuple[str, ...] = ()) -> Path:
     """Return the shared library of a C++ source, compiled first where it is not there yet.
+
+    Args:
+        source: the C++ source.
+        defines: names of macros to define.
 
     Raises:
         CannotCompile: there is no compiler, it refuses the source, or the cache cannot be written or trusted.
     """
     try:
-        library = cache_folder() / f"{source.stem}-{_hash_of(source)}.so"
+        library = cache_folder() / f"{source.stem}-{_hash_of(source, defines)}.so"
         if not library.exists():
-            _compile(source, library)
+            _compile(source, library, defines)
     except OSError as error:
         raise CannotCompile(
             f"{source.name} cannot be compiled: {error}",
@@ -170,11 +174,11 @@ def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, ...]:
     return tuple(flag for name, flags in INSTRUCTIONS.items() if name in named for flag in flags.split())
 
 
-def _hash_of(source: Path) -> str:
+def _hash_of(source: Path, defines: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     command, version = compiler()
     before, after = flags()
-    told = (tf.version.VERSION, tf.version.GIT_VERSION, *command, version, *before, *after)
+    told = (tf.version.VERSION, tf.version.GIT_VERSION, *command, version, *before, *after, *defines)
     for part in told:
         digest.update(part.encode() + b"\0")
     for path in (source, *sorted({*source.parent.glob("*.h"), *KERNELS.glob("*.h")})):
@@ -182,7 +186,7 @@ def _hash_of(source: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def _compile(source: Path, library: Path) -> None:
+def _compile(source: Path, library: Path, defines: tuple[str, ...]) -> None:
     command, _ = compiler()
     before, after = flags()
     _sweep(library.parent)
@@ -190,7 +194,8 @@ def _compile(source: Path, library: Path) -> None:
     os.close(handle)
     written = Path(name)
     try:
-        done = _run((*command, *before, f"-I{KERNELS}", str(source), "-o", str(written), *after))
+        given = (f"-I{KERNELS}", *(f"-D{name}" for name in defines), str(source))
+        done = _run((*command, *before, *given, "-o", str(written), *after))
         if done.returncode:
             raise CannotCompile(
                 f"{' '.join(command)} refuses {source.name} with exit code {done.returncode}: "

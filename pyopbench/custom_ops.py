@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from pyopbench import device
 from pyopbench.compiler import CannotCompile, compile_all, compiler, library_of
 from pyopbench.gradients import as_tuple, one_or_tuple
 from pyopbench.messages import describe_error
@@ -77,7 +78,7 @@ def _kind_of(op: Op) -> str:
 def _load(source: Path) -> Any:
     if source in _refused:
         raise _refused[source]
-    return _load_library(library_of(source))
+    return _load_library(library_of(source, device.KERNEL_DEFINES if device.is_simulated() else ()))
 
 
 @cache

@@ -20,7 +20,10 @@ QUOTED_EXCEPTION = re.compile(r"\w*(?:Error|Exception|StopIteration): ")
 CHANGING = (
     (re.compile(r"\{\{function_node [^}]*\}\} "), ""),
     (re.compile(r" ?\[Op:[^\]]*\]"), ""),
-    (re.compile(r"__inference_(?:__backward_)?([\w<>]+?)(?:_\d+)+(?!\w)(?:\[_XlaMustCompile[^\]]*\])?"), r"\1"),
+    (
+        re.compile(r"__(?:inference|forward)_(?:__backward_)?([\w<>]+?)(?:_\d+)+(?!\w)(?:\[_XlaMustCompile[^\]]*\])?"),
+        r"\1",
+    ),
     (re.compile(r"\b(pyfunc_|PyopbenchDefun|PyopbenchGradient)\d+"), r"\1N"),
     (re.compile(r"\b0x[0-9a-f]+"), "0x…"),
 )

@@ -28,7 +28,10 @@ MODE_SUMMARIES = {
 }
 MODES = tuple(MODE_SUMMARIES)
 DTYPES = ("float32", "float64")
-PLACEMENTS = ("cpu",)
+GPU = "gpu"
+SIMULATED = "simgpu"
+PLACEMENTS = ("cpu", GPU, SIMULATED)
+"""Where an op runs: on the CPU, on a GPU, or on a simulated device, where copies are counted and nothing is timed."""
 NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
@@ -275,7 +278,7 @@ class Variant:
     build: Callable[[Op, Case], Body]
     gradients: tuple[str, ...]
     modes: tuple[str, ...] = MODES
-    placements: tuple[str, ...] = PLACEMENTS
+    placements: tuple[str, ...] = ("cpu", GPU)
     function_options: Mapping[str, object] = field(default_factory=dict)
     by_name_only: bool = False
     speculative: bool = False

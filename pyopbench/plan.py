@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyopbench.gradients import GRADIENTS
-from pyopbench.model import FLOOR_DTYPE, FLOOR_SUFFIX, NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
+from pyopbench.model import FLOOR_DTYPE, FLOOR_SUFFIX, GPU, NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
 
 GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
@@ -39,7 +39,9 @@ def plan_instruments(
     split = [
         case
         for case in cases
-        if (case.mode, case.direction) == ("call", "forward") and variants[case.variant].kind == "callback"
+        if (case.mode, case.direction) == ("call", "forward")
+        and case.placement != GPU  # what a GPU takes apart is not measured
+        and variants[case.variant].kind == "callback"
     ]
     bridges = dict.fromkeys((case.variant, case.placement) for case in split)
     floors = [
@@ -129,6 +131,8 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
     if case.mode == "node" and case.direction == "backward":
         return "in mode node only forward and forward_backward are: inside a graph no clock parts backward from forward"
+    if case.placement == GPU and case.mode == "node":
+        return "mode node is measured on the CPU only"
     if case.placement not in variant.placements:
         return f"{variant.name} cannot be placed on {case.placement}"
     return None

@@ -3,12 +3,12 @@
 Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
 tapes, checks and warm-up happen here, in `segments`, `reference`, `differences` and `nodes`, and nowhere else. On the
 CPU eager ops and `tf.function` calls return when their work is done (`tests/test_prepare.py` holds it), so nothing has
-to be waited for.
+to be waited for; `accelerated` waits for a GPU.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import nodes
+from pyopbench import accelerated, nodes
 from pyopbench.alignment import Crossing, aligned, aligned_share
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.checks import Checked
+from pyopbench.device import is_simulated
 from pyopbench.differences import difference_error
 from pyopbench.errors import Elided, Unsupported
 from pyopbench.gradients import as_tuple
 from pyopbench.messages import describe_error
-from pyopbench.model import FLOOR_DTYPE, Case, Op, Variant
-from pyopbench.reference import Reference, check_gradients, check_unchanged, check_values, reference_of
+from pyopbench.model import FLOOR_DTYPE, GPU, Case, Op, Variant
+from pyopbench.reference import Reference, check_gradients, check_unchanged, check_values, dense, reference_of
 from pyopbench.segments import constants, forward_and_backward, timed_segments, wrap
 
 
@@ -84,11 +85,13 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     Raises:
         WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
         Elided: TensorFlow does not execute all copies of a case of mode node.
-        Unsupported: a speculative variant that does not work for this op.
+        Unsupported: a speculative variant that does not work for this op, or a process that has the simulated device.
         Exception: whatever the body raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
-    _hide_accelerators()
+    if is_simulated():
+        raise Unsupported("this process has the simulated device, beside which nothing is timed")
+    _use_device(case)
     nodes.use_grappler(enabled=case.mode != "node")
     try:
         prepared = _prepare_any(op, variant, case, finite_differences=finite_differences)
@@ -138,22 +141,40 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
     reference = reference_of(case.op, case.size, case.dtype)
     if variant.kind == "part" and variant.op is None:
         return _prepare_part(op, variant, case, reference)
-    function = wrap(variant.build(op, case), variant, case.mode)
-    tensors = constants(reference.inputs)
+    on_gpu = case.placement == GPU
+    place, enter = (accelerated.constants_on_gpu, accelerated.wrap_on_gpu) if on_gpu else (constants, wrap)
+    function = enter(variant.build(op, case), variant, case.mode)
+    tensors = place(reference.inputs)
     if case.direction == "forward":
-        call = partial(function, *tensors)
-        checked = Checked(check_values(op, call(), reference, case.dtype))
+        (call,) = _blocking((partial(function, *tensors),), case)
+        outputs = as_tuple(call())
+        _require_there(case, "output", outputs)
+        checked = Checked(check_values(op, outputs, reference, case.dtype))
         check_unchanged("input", tensors, reference.inputs)
         return Prepared(case, (call,), checked)
-    output_gradients = constants(reference.output_gradients)
-    forward, backward = segments = forward_and_backward(op, function, tensors, output_gradients)
-    values = check_values(op, forward(), reference, case.dtype)
-    checked = Checked(values, check_gradients(op, backward(), reference, case.dtype))
+    output_gradients = place(reference.output_gradients)
+    forward, backward = segments = _blocking(forward_and_backward(op, function, tensors, output_gradients), case)
+    outputs = as_tuple(forward())
+    gradients = backward()
+    _require_there(case, "output", outputs)
+    _require_there(case, "gradient", dense(gradients))
+    checked = Checked(
+        check_values(op, outputs, reference, case.dtype), check_gradients(op, gradients, reference, case.dtype)
+    )
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, reference.output_gradients)
     if finite_differences or checked.gradient is None:
         checked = replace(checked, finite_difference=difference_error(op, variant, case))
     return Prepared(case, segments, checked)
+
+
+def _blocking(segments: Sequence[Callable[[], Any]], case: Case) -> tuple[Callable[[], Any], ...]:
+    return tuple(map(accelerated.waiting, segments)) if case.placement == GPU else tuple(segments)
+
+
+def _require_there(case: Case, what: str, tensors: Sequence[Any]) -> None:
+    if case.placement == GPU:
+        accelerated.require_there(what, tensors)
 
 
 def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) -> Prepared:
@@ -170,6 +191,13 @@ def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) ->
     share = aligned_share(lambda: as_tuple(call())[0]) if on_arrays else None
     sent, returned = (sum(array.nbytes for array in arrays) for arrays in (reference.inputs, reference.outputs))
     return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
+
+
+def _use_device(case: Case) -> None:
+    if case.placement == GPU:
+        accelerated.require_gpu()
+    else:
+        _hide_accelerators()
 
 
 @lru_cache(maxsize=1)

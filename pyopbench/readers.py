@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pyopbench import store
+from pyopbench import copies, placements, store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 
@@ -79,6 +79,7 @@ class Run:
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         cannot: what results of this tool cannot support, in sentences; nothing for runs of pyopbench.
+        placement, copies: what `pyopbench placement` and `pyopbench copies` have written beside the samples; else None.
     """
 
     name: str
@@ -100,6 +101,8 @@ class Run:
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
     cannot: tuple[str, ...] = ()
+    placement: Mapping[str, Any] | None = None
+    copies: Mapping[str, Any] | None = None
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -142,7 +145,23 @@ def _read_run(folder: Path) -> Run:
         certificate=content.get("certificate"),
         limits=tuple(line for line in lines if line["kind"] == "limits"),
     )
+    for name, path, read in (
+        ("placement", folder / placements.FILE, placements.read),
+        ("copies", folder / copies.FILE, copies.read),
+    ):
+        whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
+
+
+def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
+    """Return the run with a file that is kept beside it; one that cannot be read is a warning."""
+    if not path.exists():
+        return run
+    try:
+        found: dict[str, Any] = {name: read(path)}
+    except BadInput as error:
+        return replace(run, warnings=(*run.warnings, f"{error.what}: {error.received}; it is left out"))
+    return replace(run, **found)
 
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:
@@ -246,6 +265,8 @@ def _pool(runs: Sequence[Run]) -> Run:
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
         limits=tuple(limits),
+        placement=next((run.placement for run in runs if run.placement), None),
+        copies=next((run.copies for run in runs if run.copies), None),
     )
 
 

@@ -16,7 +16,18 @@ from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.measure import Settings
-from pyopbench.model import DIRECTIONS, DTYPES, FLOOR_SUFFIX, MECHANISMS, MODES, PLACEMENTS, Axes, Case
+from pyopbench.model import (
+    DIRECTIONS,
+    DTYPES,
+    FLOOR_SUFFIX,
+    GPU,
+    MECHANISMS,
+    MODES,
+    PLACEMENTS,
+    SIMULATED,
+    Axes,
+    Case,
+)
 from pyopbench.tensorflows import python_of
 
 QUICK = Settings(
@@ -80,6 +91,20 @@ def check_axes(axes: Axes) -> None:
     require_known("mode", axes.modes, MODES)
     require_known("dtype", axes.dtypes, DTYPES)
     require_known("device", axes.placements, PLACEMENTS)
+    if SIMULATED in axes.placements:
+        raise BadInput(
+            "nothing is timed on the simulated device",
+            received=f"device={SIMULATED}",
+            legal=", ".join(name for name in PLACEMENTS if name != SIMULATED),
+            next_step="`pyopbench placement` counts copies there",
+        )
+    if len(set(axes.placements)) > 1:
+        raise BadInput(
+            "a run has one device: a process that sees a GPU would measure the CPU otherwise than one that does not",
+            received=", ".join(axes.placements),
+            legal="one of them",
+            next_step="make a run for each, and compare them by their ratios",
+        )
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     if "all" in axes.gradients and len(axes.gradients) > 1:
         raise BadInput(
@@ -105,7 +130,10 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
     check_axes(axes)
-    plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python_for(tf))
+    python = python_for(tf)
+    if GPU in axes.placements:
+        require_gpu(python)
+    plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
     if "error" in plan:
         raise BadInput(
             "an op or a variant cannot be loaded",
@@ -119,6 +147,27 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
 def python_for(tf: str | None) -> Path | None:
     """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
     return None if tf is None else python_of(tf)
+
+
+def require_gpu(python: Path | None = None) -> None:
+    """Check that the TensorFlow of an interpreter, this one if None, sees a GPU, by a worker of its own.
+
+    Raises:
+        BadInput: it does not; with the devices that it sees.
+    """
+    answer = ask_once({"do": "device", "placement": GPU}, python=python)
+    if answer["reason"]:
+        raise no_gpu(answer["devices"])
+
+
+def no_gpu(devices: Sequence[str]) -> BadInput:
+    """Return the error for who asks for a GPU where there is none."""
+    return BadInput(
+        "TensorFlow sees no GPU",
+        received=f"--device gpu, with {', '.join(devices) or 'no device at all'}",
+        legal="a machine with a GPU, and a TensorFlow built for it",
+        next_step="`pyopbench placement` counts copies on a simulated device; docs/gpu.md tells how to run on a GPU",
+    )
 
 
 def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:

@@ -24,8 +24,23 @@ def constants(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(tf.constant(array) for array in arrays)
 
 
-def wrap(built: Body, variant: Variant, mode: str) -> Body:
-    """Return a body as a mode has it called: as it is, or as a `tf.function` of its own."""
+def wrap(built: Body, variant: Variant, mode: str, scope: str | None = None) -> Body:
+    """Return a body as a mode has it called, as it is or as a `tf.function` of its own; pinned to a device scope."""
+    if scope is None:
+        return _wrap(built, variant, mode)
+
+    def pinned(*inputs: Any) -> Any:
+        with tf.device(scope):
+            return called(*inputs)
+
+    if variant.function_options.get("jit_compile"):  # XLA compiles for the place of the call, and sees no scope inside
+        called = _wrap(built, variant, mode)
+        return pinned
+    called = built
+    return _wrap(pinned, variant, mode)
+
+
+def _wrap(built: Body, variant: Variant, mode: str) -> Body:
     if mode == "eager":
         return built
     # AutoGraph reads the source of a function itself, not of a wrapper: nothing may stand between.

@@ -2,9 +2,10 @@
 
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
 samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
-machine can do at most, `{"do": "build"}` compiles kernels. Before each step that may hang or crash the marker names the
-case, so that the parent knows which one it was; events show that there is life. The standard output of the process
-belongs to the parent; what bodies print goes to the log.
+machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "traffic"}` count copies
+between host and device, `{"do": "bridges"}` measures those on the host. Before each step that may hang or crash the
+marker names the case, so that the parent knows which one it was; events show that there is life. The standard output
+of the process belongs to the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import custom_ops, environment, limits
+from pyopbench import bridges, custom_ops, environment, limits
 from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
 from pyopbench.compiler import CannotCompile, compile_all
 from pyopbench.errors import PyopbenchError
@@ -36,6 +37,7 @@ from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import Axes, Case, Op, Variant
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import prepare_all
+from pyopbench.traffic import open_device, traffic
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -128,6 +130,9 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "measure": measure,
     "overhead": overhead,
     "limits": measure_limits,
+    "bridges": bridges.measure,
+    "device": open_device,
+    "traffic": traffic,
 }
 
 

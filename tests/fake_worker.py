@@ -8,7 +8,8 @@
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
 plan stands in the file that `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for
-the machine's limits it answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says.
+the machine's limits it answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked
+for a device it has it, or else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says.
 """
 
 from __future__ import annotations
@@ -89,6 +90,10 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return answer_build(request["ops"])
     if request["do"] == "limits":
         return answer_limits(os.environ.get("FAKE_WORKER_LIMITS", "well"))
+    if request["do"] == "device":
+        return answer_device(os.environ.get("FAKE_WORKER_DEVICE", ""))
+    if request["do"] == "traffic":
+        return answer_traffic(request["case"])
     measured = answer_measure(request)
     if request["do"] == "measure":
         return measured
@@ -114,6 +119,26 @@ def answer_limits(behaviour: str) -> dict[str, Any]:
     if behaviour == "crashing":
         os.kill(os.getpid(), signal.SIGKILL)
     return LIMITS
+
+
+def answer_device(behaviour: str) -> dict[str, Any]:
+    if behaviour == "crashing":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"devices": ["CPU:0"], "reason": behaviour}
+
+
+def answer_traffic(case: str) -> dict[str, Any]:
+    """Nothing is copied, wherever anything is."""
+    variant = case.split("/")[1]
+    behave(case, variant)
+    if variant in FAILURES:
+        status, reason = FAILURES[variant]
+        return {"failure": {"case": case, "status": status, "reason": reason, "launch": None}}
+    none = {"to_device": [0, 0], "to_host": [0, 0], "on_device": [0, 0]}
+    told = {"fresh": none, "warm": none, "varies": False, "outputs_on": ["host"], "gradients_on": []}
+    routes = [(inputs, result) for inputs in ("host", "device") for result in ("host", "device")]
+    arrays = dict.fromkeys(("inputs", "outputs", "output_gradients", "input_gradients"), 40)
+    return {"rows": [{"inputs": inputs, "result": result, **told} for inputs, result in routes], "arrays": arrays}
 
 
 def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -126,6 +126,7 @@ def test_the_numbers_that_are_left_out_are_there() -> None:
         ("no PyopbenchDefun8_float64", "RuntimeError: no PyopbenchDefunN_float64"),
         ("in __inference___backward_op_669_680", "RuntimeError: in op"),
         ("in __inference_f_2x_17", "RuntimeError: in f_2x"),
+        ("in __forward_f_17[_XlaMustCompile=true,config_proto=144]", "RuntimeError: in f"),
         (
             WITH_SOURCE,
             "RuntimeError: Incompatible shapes: [2] vs. [3]",

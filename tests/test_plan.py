@@ -71,7 +71,7 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
 def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    assert set(variants) - seen == {"py_func_stateless"}
+    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host"}
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
     assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
 
@@ -155,7 +155,7 @@ def test_a_mechanism_works_in_mode_node_where_it_works_in_a_function(variants: d
 
 
 def test_says_that_it_cannot_be_placed(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", replace(ONE, placements=("gpu",))) == "native cannot be placed on gpu"
+    assert reason(variants, "native", replace(ONE, placements=("simgpu",))) == "native cannot be placed on simgpu"
 
 
 def test_says_that_there_is_nothing_to_differentiate(variants: dict[str, Variant]) -> None:

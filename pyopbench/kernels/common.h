@@ -37,8 +37,20 @@ void Share(OpKernelContext* context, int64_t total, int64_t cycles, const Work& 
 
 }  // namespace pyopbench
 
-// Registers Kernel<float> and Kernel<double> for an op whose type attribute is T.
+#ifdef PYOPBENCH_SIMULATED_DEVICE
+#define PYOPBENCH_REGISTER_ON_SIMULATED_DEVICE(name, Kernel)                                        \
+  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_GPU).TypeConstraint<float>("T"),     \
+                          Kernel<float>);                                                           \
+  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_GPU).TypeConstraint<double>("T"),    \
+                          Kernel<double>);
+#else
+#define PYOPBENCH_REGISTER_ON_SIMULATED_DEVICE(name, Kernel)
+#endif
+
+// Registers Kernel<float> and Kernel<double> for an op whose type attribute is T; on the simulated device too, whose
+// memory is the host's.
 #define PYOPBENCH_REGISTER(name, Kernel)                                                            \
+  PYOPBENCH_REGISTER_ON_SIMULATED_DEVICE(name, Kernel)                                              \
   REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("T"),     \
                           Kernel<float>);                                                           \
   REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("T"),    \

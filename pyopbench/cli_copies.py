@@ -1,0 +1,38 @@
+"""`pyopbench copies`: which bridges share memory between tensors and arrays, and what the others cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyopbench import bridging, text
+from pyopbench import copies as host
+from pyopbench.cli_options import AsJson
+from pyopbench.cli_output import err, out, print_table
+
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as copies.json in a run, for its report.")
+]
+
+
+def copies(as_json: AsJson = False, out_file: OutFile = None) -> None:
+    """Show which bridges between tensors and arrays share memory, and what the copies of the others cost."""
+    with err.status("measuring"):
+        document = bridging.measure()
+    if out_file is not None:
+        host.write(out_file, document)
+    if as_json:
+        out.print_json(json.dumps(document))
+        return
+    size = text.byte_count(host.largest_bytes(document))
+    for direction in host.DIRECTIONS:
+        title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
+        print_table(title, host.COLUMNS, host.table(document, direction))
+    out.print(f"MB/s: bytes of an array of {size}, beyond what one element takes; not told where nothing is copied.")
+    out.print(f"This machine copies such an array at {host.copy_rate(document) / 1e6:,.0f} MB/s.")
+    out.print(host.hazards(document), markup=False)
+    if out_file is not None:
+        out.print(f"written: {out_file}", soft_wrap=True, markup=False)

@@ -1,0 +1,129 @@
+"""`pyopbench placement`: what crosses between host and device, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyopbench import placement as counting
+from pyopbench import placements, routes, text
+from pyopbench.arguments import parse_duration
+from pyopbench.cli_options import AsJson, AxisTexts, Directions, Modes, Ops, Variants, read_axes
+from pyopbench.cli_output import err, out, print_table
+from pyopbench.files import require_known
+from pyopbench.model import Case
+from pyopbench.routes import Row
+
+EXIT_WRONG = 1
+ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in routes.ROUTES}
+
+Device = Annotated[str, typer.Option("--device", help="simulated, or gpu where TensorFlow sees one.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as placement.json in a run, for its report.")
+]
+
+
+def placement(
+    ops: Ops = None,
+    device: Device = "simulated",
+    variant: Variants = None,
+    direction: Directions = None,
+    mode: Modes = None,
+    axis: AxisTexts = None,
+    case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "180s",
+    as_json: AsJson = False,
+    out_file: OutFile = None,
+) -> None:
+    """Count the copies between host and device of each call: by variant, pinning, and where its data are.
+
+    Nothing is timed. On the simulated device (it needs a C++ compiler and no GPU) the counts are the same every time.
+    """
+    require_known("device", [device], counting.DEVICES)
+    axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis)
+    timeout_seconds = parse_duration(case_timeout)
+    with err.status("counting") as status:
+        document = counting.count(
+            counting.Wanted(axes, device, timeout_seconds),
+            lambda done, total: status.update(f"counting {done:,} of {total:,}"),
+        )
+    if out_file is not None:
+        placements.write(out_file, document)
+    if as_json:
+        out.file.write(placements.as_json(document))
+    else:
+        _print(document)
+        if out_file is not None:
+            out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+    wrong = any(failure["status"] == "wrong" for failure in document["failures"])
+    raise typer.Exit(EXIT_WRONG if wrong else 0)
+
+
+def _print(document: Mapping[str, Any]) -> None:
+    rows = routes.rows_of(document)
+    kind = "simulated device" if document["device"] == "simulated" else "GPU"
+    out.print(
+        f"Copies per call on a {kind}, TensorFlow {document['tensorflow']}, with new inputs in each call: "
+        "↑ to the device, ↓ to the host. h→d: inputs on the host, result used on the device. "
+        + "; ".join(f"{mark} {meaning}" for mark, meaning in routes.MARKS.items())
+        + ".\n"
+    )
+    for op in document["ops"]:
+        _print_op(op, [row for row in rows if row.case.op == op], kind)
+    _print_failures(document["failures"])
+
+
+def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
+    for setting in routes.SETTINGS:
+        there = [row for row in rows if (row.case.mode, row.case.direction) == setting]
+        if there:
+            title = f"{op}, {text.direction(setting[1])}, {routes.MODE_WORDS[setting[0]]} ({kind})"
+            print_table(title, ("variant", "pinned", *ARROWS.values()), _lines(there))
+    _print_notes(rows)
+    told = (*routes.remedy_sentences(rows, counting.REMEDIES), *routes.where_to_run(op, rows))
+    for sentence in told:
+        out.print(f"- {sentence}", markup=False)
+    out.print()
+
+
+def _lines(rows: Iterable[Row]) -> list[tuple[str, ...]]:
+    """Return a line for each variant, with pinnings that copy alike in one."""
+    cells: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for variant, pinned, line in _by_pin(rows):
+        cells.setdefault(variant, {}).setdefault(line, []).append(pinned)
+    return [(variant, _pins(pins), *line) for variant, lines in cells.items() for line, pins in lines.items()]
+
+
+def _pins(pins: Sequence[str]) -> str:
+    return "any" if len(pins) == len(routes.PINS) else ", ".join(pins)
+
+
+def _by_pin(rows: Iterable[Row]) -> list[tuple[str, str, tuple[str, ...]]]:
+    found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
+    for row in rows:
+        found.setdefault((row.case.variant, row.pinned), {})[row.inputs, row.result] = routes.copies_text(row)
+    return [(variant, pinned, tuple(line[route] for route in ARROWS)) for (variant, pinned), line in found.items()]
+
+
+def _print_notes(rows: Sequence[Row]) -> None:
+    """Print each note once, with the variants and places that it holds for."""
+    notes: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        for sentence in routes.sentences(row):
+            notes.setdefault(sentence, {}).setdefault(row.case.variant, []).append(row.pinned)
+    for sentence, variants in notes.items():
+        named = [f"{name} ({_pins(tuple(dict.fromkeys(pins)))})" for name, pins in variants.items()]
+        out.print(f"- {', '.join(named)}: {sentence}", markup=False)
+
+
+def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        case = Case.from_id(failure["case"])
+        where = f"{case.op}/{case.variant} {case.mode} {case.direction} {failure['pinned']}"
+        reasons.setdefault((failure["status"], failure["reason"]), []).append(where)
+    for (status, reason), places in reasons.items():
+        more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+        out.print(f"{status}  {places[0]}{more}: {reason}", soft_wrap=True, markup=False)

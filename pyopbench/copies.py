@@ -1,0 +1,141 @@
+"""The copies between tensors and arrays on the host: what was measured of them, as rows for people and as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyopbench import text
+from pyopbench.errors import BadInput
+from pyopbench.store import write_atomically
+
+SCHEMA = 1
+FILE = "copies.json"
+"""Its name beside the results of a run, where the report finds it."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way over one bridge at the largest size measured.
+
+    Attributes:
+        bridge, direction, mode, layout: as `bridges.Crossing` names them.
+        shared: are both ends the same memory?
+        bridge_seconds: of one element.
+        rate: bytes of the array per second beyond the bridge; None where nothing is copied, or where it costs so
+            little beside the bridge that it cannot be told.
+    """
+
+    bridge: str
+    direction: str
+    mode: str
+    layout: str
+    shared: bool
+    bridge_seconds: float
+    rate: float | None
+
+
+def ways(document: Mapping[str, Any]) -> list[Way]:
+    """Return each way once, from its smallest and its largest size."""
+    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in document["rows"]:
+        key = tuple(str(row[name]) for name in ("bridge", "direction", "mode", "layout"))
+        found.setdefault(key, []).append(row)
+    return [_way(sorted(rows, key=lambda row: int(row["size"]))) for rows in found.values()]
+
+
+def _way(rows: list[Mapping[str, Any]]) -> Way:
+    one, large = rows[0], rows[-1]
+    seconds = large["seconds"] - one["seconds"]
+    # Less than a tenth of the bridge itself is within what the bridge varies by.
+    told = seconds > one["seconds"] / 10
+    shared = all(row["shared"] for row in rows)
+    return Way(
+        large["bridge"],
+        large["direction"],
+        large["mode"],
+        large["layout"],
+        shared,
+        one["seconds"],
+        (large["bytes"] - one["bytes"]) / seconds if told and not shared else None,
+    )
+
+
+def largest_bytes(document: Mapping[str, Any]) -> int:
+    """Return the bytes of the largest array that crossed."""
+    return max(int(row["bytes"]) for row in document["rows"])
+
+
+def copy_rate(document: Mapping[str, Any]) -> float:
+    """Return at how many bytes of an array per second this machine copies one of the largest size.
+
+    A copy reads and writes each byte, and bandwidths count both, as STREAM does.
+    """
+    moved = 2 * largest_bytes(document)
+    nearest = min(document["bandwidths"], key=lambda one: abs(int(one["working_set_bytes"]) - moved))
+    return float(nearest["copy"]) / 2
+
+
+def table(document: Mapping[str, Any], direction: str) -> list[tuple[str, ...]]:
+    """Return bridge, mode, layout, whether memory is shared, cost of the bridge, and MB/s of a direction, in words."""
+    return [
+        (
+            way.bridge,
+            {"call": "graph"}.get(way.mode, way.mode),
+            way.layout,
+            "shared" if way.shared else "copied",
+            text.seconds(way.bridge_seconds),
+            text.MISSING if way.rate is None else f"{way.rate / 1e6:,.0f}",
+        )
+        for way in ways(document)
+        if way.direction == direction
+    ]
+
+
+COLUMNS = ("bridge", "mode", "array", "memory", "one element", "MB/s")
+DIRECTIONS = ("tensor to array", "array to tensor")
+
+
+def hazards(document: Mapping[str, Any]) -> str:
+    """Return in one sentence where a body that writes to its input changes the tensor of its caller."""
+    modes = {"call": "in a graph", "eager": "eagerly"}
+    hurt = [f"{one['bridge']} {modes[one['mode']]}" for one in document["hazards"] if one["overwrites"]]
+    safe = [f"{one['bridge']} {modes[one['mode']]}" for one in document["hazards"] if not one["overwrites"]]
+    told = f"A body that writes to its input changes the caller's tensor with {text.listing(hurt)}. " if hurt else ""
+    return f"{told}It does not with {text.listing(safe)}." if safe else told.strip()
+
+
+def write(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a document.
+
+    Raises:
+        BadInput: it is not one of `pyopbench copies`, or of another schema.
+    """
+    try:
+        document = dict(json.loads(path.read_text(encoding="utf-8")))
+        table(document, DIRECTIONS[0])
+        copy_rate(document)
+        hazards(document)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise _not_one(path, f"{type(error).__name__}: {error}") from error
+    if document.get("schema") != SCHEMA:
+        raise _not_one(path, f"schema {document.get('schema')!r}")
+    return document
+
+
+def _not_one(path: Path, received: str) -> BadInput:
+    return BadInput(
+        f"{path} is not what `pyopbench copies` writes",
+        received=received,
+        legal=f"JSON of schema {SCHEMA}, as results/README.md describes it",
+        next_step=f"make it again: pyopbench copies --out {path}",
+    )

@@ -1,0 +1,175 @@
+"""Counts what crosses between host and device: every variant, pinned to every place, from and to every place.
+
+The device is simulated, or real. Counting happens in a worker of its own; one that hangs or dies costs the case that it
+was at. What comes out is plain data that is the same every time, for a file beside a run's results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyopbench
+from pyopbench import routes
+from pyopbench.errors import NothingMeasured
+from pyopbench.files import find, require_known
+from pyopbench.launch import CaseLost, Worker
+from pyopbench.model import GPU, SIMULATED, Axes, Case
+from pyopbench.placements import SCHEMA
+from pyopbench.runs import ask_for_plan, no_gpu, require_cases
+
+DEVICES = {"simulated": SIMULATED, "gpu": GPU}
+"""What `--device` takes, and the placement of the cases."""
+
+SIZE = 10
+"""What an op is counted at: how often it copies does not depend on that. Only loops over elements copy with each round,
+and in their gradients with each pair of rounds: a million times where there are thirty active sites."""
+
+SOFTWARE = ("tensorflow", "numpy", "python")
+"""What counts may depend on; nothing of the machine is kept, so that two machines write the same file."""
+
+REMEDIES = {"py_function_numpy": "py_function_numpy_host"}
+"""Variants that copy more than they have to, and what to write instead, which is counted beside them."""
+
+EVERYTHING = Axes(directions=("forward", "forward_backward"), modes=("eager", "call"), sizes=(1, SIZE), parts=False)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be counted: axes, a key of `DEVICES`, and how long a case may be silent, in seconds."""
+
+    axes: Axes
+    device: str
+    timeout_seconds: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request to a worker: a case, pinned to one of `routes.PINS`."""
+
+    case: Case
+    pinned: str
+
+
+Tell: TypeAlias = Callable[[int, int], None]
+"""Is told how many requests are done, of how many."""
+
+
+def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
+    """Count and return the document that results/README.md describes.
+
+    Raises:
+        BadInput: a bad name or size, axes that leave no case, or no GPU where one is asked for.
+        NothingMeasured: not a single case could be counted; with the reason.
+    """
+    require_known("mode to count in", wanted.axes.modes, EVERYTHING.modes)
+    require_known("direction to count", wanted.axes.directions, EVERYTHING.directions)
+    require_known("device axis, which --device is for", wanted.axes.placements, EVERYTHING.placements)
+    axes = _with_remedies(wanted.axes)
+    plan = _one_size_each(ask_for_plan(axes, compiles=False))
+    require_cases(plan, axes)
+    placement = DEVICES[wanted.device]
+    cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]
+    asked = [Asked(case, pinned) for case in cases for pinned in routes.PINS]
+    document = {**_head(wanted, plan), "rows": [], "failures": []}
+    done = 0
+    while done < len(asked):
+        done += _count_until_lost(asked[done:], wanted, document, partial(_tell_from, tell, done, len(asked)))
+    if not document["rows"]:
+        raise NothingMeasured(
+            "nothing was counted",
+            received=document["failures"][0]["reason"],
+            next_step="mend that, or ask for --device gpu on a machine that has one",
+        )
+    return document
+
+
+def _tell_from(tell: Tell, begin: int, total: int, done: int) -> None:
+    tell(begin + done, total)
+
+
+def _with_remedies(axes: Axes) -> Axes:
+    """Name the variants, those that are measured by name only too, and the remedy of each that has one."""
+    names = axes.variants or tuple(find("variants"))
+    wanted = {*names, *(REMEDIES[name] for name in names if name in REMEDIES)}
+    return replace(axes, variants=tuple(sorted(wanted)))
+
+
+def _one_size_each(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the largest size of each op: an op that has one size only is planned at that, and any other at both."""
+    sizes: dict[str, int] = {}
+    for case in map(Case.from_id, plan["cases"]):
+        sizes[case.op] = max(case.size, sizes.get(case.op, 0))
+
+    def is_kept(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.size == sizes.get(case.op, case.size)
+
+    skips = [skip for skip in plan["skips"] if is_kept(skip["case"])]
+    return {**plan, "cases": [key for key in plan["cases"] if is_kept(key)], "skips": skips}
+
+
+def _head(wanted: Wanted, plan: Mapping[str, Any]) -> dict[str, Any]:
+    catalogue = plan["catalogue"]
+    cases = [Case.from_id(key) for key in plan["cases"]]
+    return {
+        "schema": SCHEMA,
+        "device": wanted.device,
+        "pyopbench": pyopbench.__version__,
+        **{name: plan["environment"][name] for name in SOFTWARE},
+        "ops": {case.op: {"size_unit": catalogue["ops"][case.op]["size_unit"], "arrays": {}} for case in cases},
+        "variants": {
+            name: {key: catalogue["variants"][name][key] for key in ("kind", "body")}
+            for name in sorted({case.variant for case in cases})
+        },
+        "holes": [{"case": skip["case"], "reason": skip["reason"]} for skip in plan["skips"]],
+    }
+
+
+def _count_until_lost(
+    asked: Sequence[Asked], wanted: Wanted, document: dict[str, Any], tell: Callable[[int], None]
+) -> int:
+    """Count by one worker until it is lost or all is done; return how many requests are done with."""
+    with Worker(wanted.timeout_seconds) as worker:
+        reason = _why_no_device(worker, wanted)
+        if reason:
+            document["failures"] += [_failure(one, "unsupported", reason) for one in asked]
+            return len(asked)
+        for place, one in enumerate(asked):
+            tell(place)
+            try:
+                answer = worker.ask({"do": "traffic", "case": one.case.id, "pinned": one.pinned})
+            except CaseLost as lost:
+                document["failures"].append(_failure(one, lost.status, lost.reason))
+                return place + 1
+            _take(document, one, answer)
+    return len(asked)
+
+
+def _why_no_device(worker: Worker, wanted: Wanted) -> str:
+    """Open the device in a worker; return why it is not there, or an empty text.
+
+    Raises:
+        BadInput: a GPU was asked for, and TensorFlow sees none.
+    """
+    try:
+        answer = worker.ask({"do": "device", "placement": DEVICES[wanted.device]})
+    except CaseLost as lost:
+        return f"the {wanted.device} device cannot be loaded: {lost.reason}"
+    if answer["reason"] and wanted.device == "gpu":
+        raise no_gpu(answer["devices"])
+    return str(answer["reason"])
+
+
+def _take(document: dict[str, Any], one: Asked, answer: Mapping[str, Any]) -> None:
+    if "failure" in answer:
+        document["failures"].append(_failure(one, answer["failure"]["status"], answer["failure"]["reason"]))
+        return
+    document["ops"][one.case.op]["arrays"] = answer["arrays"]
+    document["rows"] += [{"case": one.case.id, "pinned": one.pinned, **row} for row in answer["rows"]]
+
+
+def _failure(one: Asked, status: str, reason: str) -> dict[str, Any]:
+    return {"case": one.case.id, "pinned": one.pinned, "status": status, "reason": reason}

@@ -1,0 +1,59 @@
+"""The file of counted copies that `pyopbench placement` writes: the same counts give the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyopbench import routes
+from pyopbench.errors import BadInput
+from pyopbench.store import write_atomically
+
+SCHEMA = 1
+FILE = "placement.json"
+"""Its name beside the results of a run, where the report finds it."""
+
+
+def write(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document, whole or not at all; the same document gives the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, as_json(document).encode())
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Return a document as JSON, a row on each line, so that two of them can be compared line by line."""
+    lists = ("rows", "failures", "holes")
+    head = json.dumps({key: value for key, value in document.items() if key not in lists}, indent=1)
+    parts = [f' "{name}": [{_lines(document[name])}]' for name in lists]
+    return ",\n".join((head.removesuffix("\n}"), *parts)) + "\n}\n"
+
+
+def _lines(rows: Sequence[Any]) -> str:
+    return "".join(f"\n  {json.dumps(row)}," for row in rows).removesuffix(",") + ("\n " if rows else "")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a document.
+
+    Raises:
+        BadInput: it is not one of `pyopbench placement`, or of another schema.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        routes.rows_of(document)
+    except (ValueError, KeyError, TypeError, AttributeError, BadInput) as error:
+        raise _not_one(path, f"{type(error).__name__}: {error}") from error
+    if document.get("schema") != SCHEMA:
+        raise _not_one(path, f"schema {document.get('schema')!r}")
+    return dict(document)
+
+
+def _not_one(path: Path, received: str) -> BadInput:
+    return BadInput(
+        f"{path} is not what `pyopbench placement` writes",
+        received=received,
+        legal=f"JSON of schema {SCHEMA}, as results/README.md describes it",
+        next_step=f"make it again: pyopbench placement --out {path}",
+    )

@@ -1,0 +1,94 @@
+"""What a real GPU copies, as TensorFlow's profiler tells it: its events of memory copies, with their bytes.
+
+The counts are those of the simulated device's counters, so that both give one table. Written after the names in
+`xla/backends/profiler/gpu/cupti_collector.cc` (`MemcpyH2D`, and a stat `memcpy_details` that holds `size:BYTES`).
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.device import Counts, listed
+from pyopbench.errors import Unsupported
+
+DEVICE_PLANE = "/device:GPU:"
+DETAILS = "memcpy_details"
+COPIES = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")
+"""Names of the events, in the order of `Counts`."""
+SIZE = re.compile(r"\bsize:(\d+)")
+
+
+def require_gpu() -> None:
+    """Check that TensorFlow sees a GPU.
+
+    Raises:
+        Unsupported: it does not; with the devices that it sees.
+    """
+    if not tf.config.list_physical_devices("GPU"):
+        raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
+
+
+def count(call: Callable[[], Any]) -> tuple[Any, Counts]:
+    """Call under the profiler, wait until the GPU is done, and return the result and what was copied meanwhile.
+
+    Raises:
+        Unsupported: there is no GPU, or the profiler's events cannot be read.
+    """
+    require_gpu()
+    with tempfile.TemporaryDirectory() as folder:
+        tf.profiler.experimental.start(folder)
+        try:
+            result = call()
+            tf.test.experimental.sync_devices()
+        finally:
+            tf.profiler.experimental.stop()
+        return result, counts_of(_spaces(Path(folder)))
+
+
+def counts_of(spaces: Iterable[Any]) -> Counts:
+    """Return what was copied according to `XSpace` messages; allocations are not told.
+
+    Raises:
+        Unsupported: an event of a copy does not say how many bytes it moved.
+    """
+    found: list[int] = []
+    copies = list(_copies(spaces))
+    for name in COPIES:
+        sizes = [size for kind, size in copies if kind == name]
+        found += [len(sizes), sum(sizes)]
+    return Counts(*found)
+
+
+def _copies(spaces: Iterable[Any]) -> Iterator[tuple[str, int]]:
+    """Yield the kind and the bytes of each copy."""
+    planes = (plane for space in spaces for plane in space.planes if plane.name.startswith(DEVICE_PLANE))
+    for plane in planes:
+        for event in (event for line in plane.lines for event in line.events):
+            name = plane.event_metadata[event.metadata_id].name
+            if name in COPIES:
+                yield name, _bytes_of(plane, event, name)
+
+
+def _bytes_of(plane: Any, event: Any, name: str) -> int:
+    for stat in event.stats:
+        if plane.stat_metadata[stat.metadata_id].name == DETAILS:
+            told = stat.str_value or plane.stat_metadata[stat.ref_value].name
+            match = SIZE.search(told)
+            if match:
+                return int(match.group(1))
+    raise Unsupported(f"the profiler of TensorFlow {tf.__version__} does not say how many bytes a {name} moved")
+
+
+def _spaces(folder: Path) -> list[Any]:
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    files = sorted(folder.rglob("*.xplane.pb"))
+    if not files:
+        raise Unsupported(f"the profiler of TensorFlow {tf.__version__} has written nothing")
+    return [xplane_pb2.XSpace.FromString(file.read_bytes()) for file in files]

@@ -1,0 +1,32 @@
+"""Which bridges share memory on the host; only where `pyopbench copies` has been kept in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench import copies, text
+from pyopbench.sections import Block, Paragraph, Section, Table
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return which way over which bridge is a copy, what it costs, and where a body can overwrite its input."""
+    document = judgement.run.copies
+    if document is None:
+        return ()
+    intro = (
+        "Shared or copied is told by the addresses of both ends. MB/s are bytes of an array of "
+        f"{text.byte_count(copies.largest_bytes(document))} beyond what one element takes, from one process; this "
+        f"machine copies such an array at {copies.copy_rate(document) / 1e6:,.0f} MB/s."
+    )
+    tables = [
+        Table(copies.COLUMNS, tuple(copies.table(document, direction)), direction, headings=3)
+        for direction in copies.DIRECTIONS
+    ]
+    return (Paragraph(intro), *tables, Paragraph(copies.hazards(document), "warn"))
+
+
+SECTION = Section("copies", "Copies on the host", 39, build)

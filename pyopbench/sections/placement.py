@@ -1,0 +1,88 @@
+"""Where each op should run, and what each placement copies; only where `pyopbench placement` was kept in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import routes, text
+from pyopbench.routes import Row
+from pyopbench.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table
+
+if TYPE_CHECKING:
+    from pyopbench.decide import Judgement
+
+SIMULATED_INTRO = (
+    "Copies between host and device, counted on a simulated device: TensorFlow takes it for a GPU, and its memory is "
+    "the host's. It says what is copied and where ops run, and nothing about time."
+)
+GPU_INTRO = "Copies between host and device, as TensorFlow's profiler tells them of a GPU."
+READING = (
+    "Counts are of one call with new inputs: ↑ to the device, ↓ to the host. {marks}. A port to what copies nothing "
+    "saves these copies too where its data live on the device; no ratio of this report counts that, because they were "
+    "measured on the CPU."
+)
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return where to run each op, what each variant copies, and what a reader of the counts would miss."""
+    document = judgement.run.placement
+    if document is None:
+        return ()
+    measured = {str(op) for op in judgement.latencies["op"]}
+    rows = [row for row in routes.rows_of(document) if row.case.op in measured]
+    if not rows:
+        return (Paragraph("The copies that are kept beside this run are of other ops than it measured.", "warn"),)
+    kind = "simulated" if document["device"] == "simulated" else "GPU"
+    marks = "; ".join(f"{mark} {meaning}" for mark, meaning in routes.MARKS.items())
+    blocks: list[Block] = [
+        Paragraph(SIMULATED_INTRO if kind == "simulated" else GPU_INTRO),
+        *_other_version(document, judgement),
+        Paragraph(READING.format(marks=marks)),
+    ]
+    for op in dict.fromkeys(row.case.op for row in rows):
+        mine = [row for row in rows if row.case.op == op]
+        blocks += [Heading(op), Bullets(tuple(routes.where_to_run(op, mine))), *_tables(op, mine, kind), *_notes(mine)]
+    return blocks
+
+
+def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequence[Block]:
+    then, now = document["tensorflow"], judgement.run.environment["tensorflow"]
+    if then == now:
+        return ()
+    return (Paragraph(f"They were counted on TensorFlow {then}, and this run is of {now}: make them again.", "warn"),)
+
+
+def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
+    tables: list[Block] = []
+    for mode, direction in routes.SETTINGS:
+        there = [row for row in rows if (row.case.mode, row.case.direction) == (mode, direction)]
+        if there:
+            caption = f"{op}, {text.direction(direction)}, {routes.MODE_WORDS[mode]} ({kind})"
+            columns = ("variant", "pinned", *(f"{start} → {end}" for start, end in routes.ROUTES))
+            tables.append(Table(columns, _lines(there), caption, folded=True, headings=2))
+    return tables
+
+
+def _lines(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
+    lines: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
+    for row in rows:
+        tone = "warn" if routes.mark(row) else "muted" if row.refused else ""
+        cell = Cell(routes.copies_text(row), tone)  # type: ignore[arg-type]
+        lines.setdefault((row.case.variant, row.pinned), {})[row.inputs, row.result] = cell
+    return tuple((*names, *(cells[route] for route in routes.ROUTES)) for names, cells in lines.items())
+
+
+def _notes(rows: Sequence[Row]) -> Sequence[Block]:
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        for sentence in routes.sentences(row):
+            named = f"{row.case.variant} ({row.pinned})"
+            if named not in notes.setdefault(sentence, []):
+                notes[sentence].append(named)
+    if not notes:
+        return ()
+    return (Bullets(tuple(f"{', '.join(names)}: {sentence}" for sentence, names in notes.items())),)
+
+
+SECTION = Section("placement", "Where to run it: copies between host and device", 36, build)

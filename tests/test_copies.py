@@ -1,0 +1,93 @@
+"""Rates and sharing as they are told, of costs that are made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pyopbench import bridging, copies
+from pyopbench.cli import app
+from pyopbench.errors import BadInput
+
+
+def row(size: int, seconds: float, *, shared: bool = False, bridge: str = "b") -> dict[str, Any]:
+    way = {"bridge": bridge, "direction": "array to tensor", "mode": "call", "layout": "aligned"}
+    return {**way, "size": size, "bytes": 4 * size, "shared": shared, "seconds": seconds}
+
+
+def document(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "environment": {"tensorflow": "2.21.0"},
+        "bandwidths": [
+            {"working_set_bytes": 1_000, "copy": 1e12, "triad": 1.0},
+            {"working_set_bytes": 8_000_000, "copy": 2e10, "triad": 1.0},
+        ],
+        "hazards": [
+            {"bridge": "b", "mode": "call", "overwrites": True},
+            {"bridge": "b", "mode": "eager", "overwrites": False},
+        ],
+        "rows": list(rows),
+    }
+
+
+def test_a_rate_is_of_the_bytes_beyond_one_element() -> None:
+    """4,000,000 bytes less 4 in 1 ms more."""
+    (way,) = copies.ways(document(row(1, 1e-4), row(1_000, 2e-4), row(1_000_000, 1.1e-3)))
+    assert way.rate == pytest.approx(3_999_996 / 1e-3)
+    assert way.bridge_seconds == 1e-4
+
+
+def test_there_is_no_rate_where_nothing_is_copied_or_nothing_can_be_told() -> None:
+    shared, untold = copies.ways(
+        document(
+            *(row(size, cost, shared=True, bridge="s") for size, cost in ((1, 1e-4), (1_000_000, 3e-4))),
+            *(row(size, cost, bridge="u") for size, cost in ((1, 1e-4), (1_000_000, 1.05e-4))),
+        )
+    )
+    assert (shared.shared, shared.rate) == (True, None)
+    assert (untold.shared, untold.rate) == (False, None)
+
+
+def test_the_machine_copies_half_of_what_stream_counts() -> None:
+    """An array of 4 MB is 8 MB moved: read and written."""
+    assert copies.copy_rate(document(row(1_000_000, 1.0))) == 1e10
+
+
+def test_the_hazard_is_told_in_words() -> None:
+    told = copies.hazards(document(row(1, 1.0)))
+    assert told == (
+        "A body that writes to its input changes the caller's tensor with b in a graph. It does not with b eagerly."
+    )
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    known = document(row(1, 1e-4), row(1_000_000, 1e-3))
+    copies.write(tmp_path / "new" / "copies.json", known)
+    assert copies.read(tmp_path / "new" / "copies.json") == known
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "nothing", '{"schema": 1, "rows": []}'])
+def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "copies.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput, match="is not what `pyopbench copies` writes"):
+        copies.read(path)
+
+
+def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = document(row(1, 1e-4), row(1_000_000, 1.1e-3))
+    monkeypatch.setattr(bridging, "measure", lambda: known)
+    done = CliRunner().invoke(app, ["copies", "--out", str(tmp_path / "copies.json")])
+    assert done.exit_code == 0
+    assert "array to tensor, on the host (TensorFlow 2.21.0)" in done.stdout
+    assert "4,000" in done.stdout
+    assert "10,000 MB/s" in done.stdout
+    assert json.loads((tmp_path / "copies.json").read_text(encoding="utf-8")) == known
+    assert json.loads(CliRunner().invoke(app, ["copies", "--json"]).stdout) == known

@@ -1,0 +1,153 @@
+"""The simulated device: that it counts each copy once, where ops run, and that nothing is timed beside it.
+
+A plug-in stays for the life of a process, so every test has its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
+)
+
+BEGIN = """
+import json, numpy as np, tensorflow as tf
+from dataclasses import asdict
+from pyopbench import device
+simulated = device.simulate()
+def count(call):
+    result, counts = simulated.count(call)
+    return result, asdict(counts)
+"""
+
+
+def run(code: str, begin: str = BEGIN) -> Any:
+    """Run code in a process of its own and return what it printed last, as JSON."""
+    command = [sys.executable, "-c", begin + code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_each_copy_is_counted_once_with_its_bytes_and_arrives_whole() -> None:
+    """1,000 float32 are 4,000 bytes: one copy up, one within the device, one down."""
+    told = run("""
+array = np.arange(1000, dtype=np.float32)
+with tf.device("CPU:0"):
+    x = tf.constant(array)
+def up():
+    with tf.device("GPU:0"):
+        return tf.identity(x)
+y, first = count(up)
+_, again = count(up)
+back, down = count(lambda: y.numpy())
+print(json.dumps([first, again, down, y.backing_device[-5:], bool((back == array).all())]))
+""")
+    first, again, down, place, same = told
+    nothing = {
+        "to_device": 0,
+        "to_device_bytes": 0,
+        "to_host": 0,
+        "to_host_bytes": 0,
+        "on_device": 0,
+        "on_device_bytes": 0,
+        "allocations": 0,
+        "allocated_bytes": 0,
+    }
+    assert first == {**nothing, "to_device": 1, "to_device_bytes": 4000, "allocations": 1, "allocated_bytes": 4000}
+    assert again == nothing, "the eager tensor has kept its copy"
+    assert down == {**nothing, "to_host": 1, "to_host_bytes": 4000}
+    assert place == "GPU:0"
+    assert same
+
+
+def test_an_op_with_a_borrowed_kernel_stays_on_the_device_and_one_without_goes_to_the_host() -> None:
+    """Sinh is among those that simulated_kernels.cc lists, Betainc is not."""
+    told = run("""
+with tf.device("GPU:0"):
+    x = tf.constant(np.full(10, 0.5, np.float32))
+    sinh, stays = count(lambda: tf.sinh(x))
+    betainc, goes = count(lambda: tf.math.betainc(x, x, x))
+print(json.dumps([stays["to_host"], sinh.backing_device[-5:], goes["to_host"], betainc.backing_device[-5:],
+                  float(abs(sinh.numpy() - np.sinh(np.float32(0.5))).max())]))
+""")
+    assert told[:4] == [0, "GPU:0", 1, "CPU:0"]
+    assert told[4] < 1e-6
+
+
+def test_nothing_is_timed_in_a_process_that_has_it() -> None:
+    told = run("""
+from pyopbench.errors import Unsupported
+from pyopbench.model import Case
+from pyopbench.prepare import prepare
+try:
+    prepare(Case("sinh", "native", "none", "forward", "call", "float32", 10))
+except Unsupported as error:
+    print(json.dumps(error.what))
+""")
+    assert "beside which nothing is timed" in told
+
+
+def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all() -> None:
+    begin = """
+import json, tensorflow as tf
+from pyopbench import device
+from pyopbench.errors import Unsupported
+tf.constant(1.0)
+"""
+    told = run(
+        """
+try:
+    device.simulate()
+except Unsupported as error:
+    print(json.dumps([error.what, device.is_simulated(), len(tf.config.list_physical_devices("GPU"))]))
+""",
+        begin,
+    )
+    assert "before TensorFlow looks for devices" in told[0]
+    assert told[1:] == [False, 0]
+
+
+@pytest.mark.parametrize(
+    ("library", "reason"),
+    [
+        ("no library at all", "cannot load the simulated device: "),
+        ("a library, and no plug-in", "has loaded the simulated device and does not show it"),
+    ],
+)
+def test_a_plug_in_that_tensorflow_cannot_load_is_told(tmp_path: Path, library: str, reason: str) -> None:
+    built = tmp_path / "plug_in.so"
+    if library == "a library, and no plug-in":
+        source = tmp_path / "empty.cc"
+        source.write_text("int nothing;\n")
+        subprocess.run(["c++", "-shared", "-fPIC", str(source), "-o", str(built)], check=True)
+    else:
+        built.write_text("nothing")
+    begin = f"""
+import json
+from pathlib import Path
+from pyopbench import device
+from pyopbench.errors import Unsupported
+device.library_of = lambda source: Path({str(built)!r})
+"""
+    told = run(
+        """
+try:
+    device.simulate()
+except Unsupported as error:
+    print(json.dumps([error.what, device.is_simulated()]))
+""",
+        begin,
+    )
+    assert reason in told[0]
+    assert told[1] is False

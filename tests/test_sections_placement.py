@@ -1,0 +1,81 @@
+"""The sections on copies: absent without their files, simulated by name, silent about other ops, proof against rot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import judgements
+import stored
+import test_copies
+import test_routes
+from pyopbench import copies, placements, readers
+from pyopbench.decide import Judgement
+from pyopbench.report import render
+from pyopbench.sections.copies import SECTION as COPIES
+from pyopbench.sections.placement import SECTION as PLACEMENT
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    on_host = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
+    rows = [
+        {**test_routes.row(variant, **given), **route}
+        for variant, given in (("native", {}), ("py_func", {"to_device": [1, 8], "to_host": [1, 8]}))
+        for route in ({}, on_host, {"inputs": "host"}, {"result": "host"})
+    ]
+    rows += [test_routes.row(name, inputs="host", result="host") for name in ("native", "py_func")]
+    rows += [test_routes.row(name, **{**on_host, **way}) for name in ("native", "py_func") for way in (
+        {"result": "device"}, {"inputs": "device"}, {"inputs": "device", "result": "device"})]  # fmt: skip
+    ops = {"sinh": {"size_unit": "elements", "arrays": test_routes.ARRAYS}}
+    head = {"schema": 1, "device": "simulated", "tensorflow": "2.21.0", "ops": ops}
+    return {**head, "variants": test_routes.VARIANTS, "rows": rows, "failures": [], "holes": [], **changes}
+
+
+@pytest.fixture(scope="module")
+def judgement() -> Judgement:
+    return judgements.plain()
+
+
+def with_files(judgement: Judgement, **files: Any) -> Judgement:
+    return replace(judgement, run=SimpleNamespace(**{**vars(judgement.run), **files}))
+
+
+def test_without_files_there_are_no_sections(judgement: Judgement) -> None:
+    assert not PLACEMENT.build(judgement)
+    assert not COPIES.build(judgement)
+
+
+def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement) -> None:
+    texts = render(with_files(judgement, placement=document(), copies=test_copies.document(
+        test_copies.row(1, 1e-4), test_copies.row(1_000_000, 1.1e-3))))  # fmt: skip
+    for name in ("report.md", "report.html"):
+        assert "counted on a simulated device" in texts[name]
+        assert "with inputs and result on the device: nothing crosses with native" in texts[name]
+        assert "10,000 MB/s" in texts[name]
+    tables = [block for block in PLACEMENT.build(with_files(judgement, placement=document())) if block.kind == "table"]
+    assert tables
+    assert all(table.caption.endswith("(simulated)") for table in tables)
+
+
+def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:
+    other = PLACEMENT.build(with_files(judgement, placement=document(tensorflow="2.12.1")))
+    assert any("counted on TensorFlow 2.12.1" in getattr(block, "text", "") for block in other)
+    rows = [{**row, "case": row["case"].replace("sinh", "log")} for row in document()["rows"]]
+    ops = {"log": document()["ops"]["sinh"]}
+    (only,) = PLACEMENT.build(with_files(judgement, placement=document(rows=rows, ops=ops)))
+    assert "other ops" in only.text
+
+
+def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:
+    cases = [stored.case("native")]
+    folder = stored.write(tmp_path / "run", stored.run(cases), [])
+    placements.write(folder / placements.FILE, document())
+    (folder / copies.FILE).write_text("broken", encoding="utf-8")
+    run = readers.read_runs([folder])
+    assert run.placement == document()
+    assert run.copies is None
+    assert any("copies.json is not what `pyopbench copies` writes" in warning for warning in run.warnings)
