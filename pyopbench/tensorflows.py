@@ -135,7 +135,7 @@ def _run(command: Sequence[str], version: str) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold a lock, so that two processes do not make the same environment at once."""
-    with folder.with_suffix(".lock").open("w") as held:
+    with folder.with_name(f"{folder.name}.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
 

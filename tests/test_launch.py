@@ -51,6 +51,23 @@ def pid_of(worker: Worker) -> int:
 
 
 @pytest.mark.usefixtures("_fake")
+def test_a_worker_may_have_another_python_which_finds_pyopbench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package is where this one is, before what PYTHONPATH names already."""
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\necho "$PYTHONPATH" > {tmp_path}/found\nexec {sys.executable} "$@"\n', encoding="utf-8"
+    )
+    python.chmod(0o700)
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    with Worker(LONG, python) as worker:
+        assert worker.ask(measure("well"))["samples"]
+    package = Path(launch.__file__).parent.parent
+    assert (tmp_path / "found").read_text(encoding="utf-8").strip() == f"{package}:/elsewhere"
+
+
+@pytest.mark.usefixtures("_fake")
 def test_a_worker_answers_one_request_after_another() -> None:
     with Worker(LONG) as worker:
         assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]

@@ -19,6 +19,7 @@ from fake_worker import FAILURES, LIMITS
 from pyopbench import launch, measure, store
 from pyopbench.errors import BadInput
 from pyopbench.measure import Ended, Settings
+from pyopbench.model import Case
 from pyopbench.pace import Progress
 
 TESTS = Path(__file__).parent
@@ -83,6 +84,21 @@ def failures(folder: Path) -> list[tuple[str, str]]:
         for line in store.read_lines(folder)[0]
         for failure in line.get("failures", ())
     ]
+
+
+def test_runs_measured_together_take_turns_in_random_order(tmp_path: Path, log: Path) -> None:
+    """One launch of each before the next of any; not always in the same order; one that is done stops no other."""
+    tasks = []
+    for name, launches in (("one", 8), ("two", 8), ("short", 2)):
+        plan(tmp_path / name, f"well_{name}", sizes=(1,))
+        tasks.append(measure.Task(tmp_path / name, settings(launches=launches), never))
+    ended = measure.measure_together(tasks, ignore)
+    assert [one.launches for one in ended] == [8, 8, 2]
+    asked = [Case.from_id(request["cases"][0]).variant for request in requests_in(log, "measure")]
+    assert sorted(asked[:3]) == sorted(asked[3:6]) == ["well_one", "well_short", "well_two"]
+    pairs = [tuple(asked[place : place + 2]) for place in range(6, 18, 2)]
+    assert {frozenset(pair) for pair in pairs} == {frozenset({"well_one", "well_two"})}
+    assert len(set(pairs)) == 2, "both orders"
 
 
 def test_every_group_of_every_launch_is_measured_once(folder: Path) -> None:
@@ -466,8 +482,8 @@ def test_a_launch_of_what_is_open_is_begun_if_it_fits_into_the_budget(
     """A worker is ready after a minute, and a group takes another: 360 s a launch of all five, 180 s of two."""
 
     class SlowWorker(launch.Worker):
-        def __init__(self, timeout_seconds: float) -> None:
-            super().__init__(timeout_seconds)
+        def __init__(self, timeout_seconds: float, python: Path | None) -> None:
+            super().__init__(timeout_seconds, python)
             clock.seconds += 60.0
 
     monkeypatch.setattr(measure, "Worker", SlowWorker)

@@ -1,0 +1,57 @@
+"""`pyopbench run --tf`: launches by turns, a report for each version, one comparison with the first for each other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyopbench import runs, store, tensorflows, versions
+from test_cli import REPORT, Call, Ended, call, planned
+
+__all__ = ["call", "planned"]  # fixtures
+
+
+@pytest.fixture(autouse=True)
+def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(tensorflows, "available", tensorflows.locked)
+
+
+def run(call: Call, folder: Path, *more: str) -> Ended:
+    return call("run", "--tf", "2.21.0", "--tf", "2.21.0", "--quick", "--launches", "3", "--out", folder, *more)
+
+
+def test_versions_are_measured_by_turns_and_reported_each(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    ended = run(call, tmp_path / "run")
+    assert ended.code == 0, ended.err
+    folders = [one.folder for one in versions.read(tmp_path / "run")]
+    assert [len(store.read_lines(folder)[0]) for folder in folders] == [9, 9], "launch, limits and group, three times"
+    assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
+    assert "What to do, by version of TensorFlow" in ended.out
+    assert "2.21.0-2 (B) against 2.21.0 (A)" in ended.out
+    assert "paired" in ended.out
+    assert "paired by block" in (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
+
+
+def test_a_finished_run_is_resumed_and_reported_again(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("well")
+    monkeypatch.setattr(runs, "require_resumable", lambda folder: None)  # these variants are in no folder
+    first = run(call, tmp_path / "run")
+    for words in (["run", "--resume"], ["report"]):
+        again = call(*words, tmp_path / "run")
+        assert (again.code, again.out) == (0, first.out)
+
+
+def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) -> None:
+    ended = call("run", "--tf", "1.15.0", "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert "received: --tf 1.15.0" in ended.err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,67 @@
+"""A run on several versions is planned for each of them, and nothing is begun that cannot be."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import stored
+from pyopbench import launch, runs, store, tensorflows, version_runs, versions
+from pyopbench.errors import BadInput
+from pyopbench.model import Axes
+
+TESTS = Path(__file__).parent
+REQUEST = runs.Request(Axes(), runs.QUICK, "py_function_numpy", ("pyopbench", "run"))
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Let every version be this Python with a worker that measures nothing, and return which were asked for."""
+    told: list[str] = []
+
+    def python_of(version: str) -> Path:
+        told.append(version)
+        return Path(sys.executable)
+
+    key = stored.case("py_function_numpy")
+    plan = {"cases": [key], "skips": [], "catalogue": stored.run([key])["catalogue"], "environment": stored.ENVIRONMENT}
+    (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
+    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setattr(runs, "python_of", python_of)
+    monkeypatch.setattr(tensorflows, "available", tensorflows.locked)
+    return lambda: told
+
+
+def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    folder, begun = version_runs.begin(tmp_path / "run", REQUEST, ["2.16.2", "2.21.0", "2.21.0"])
+    assert asked() == ["2.16.2", "2.21.0", "2.21.0"]
+    found = versions.read(folder)
+    assert [one.folder for one in found] == [one.folder for one in begun]
+    assert [runs.tf_of(one.folder) for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
+
+
+def test_every_launch_measures_everything(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    folder, _ = version_runs.begin(tmp_path / "run", REQUEST, ["2.21.0"])
+    settings = runs.settings_of(versions.read(folder)[0].folder)
+    assert settings == replace(runs.QUICK, first_look=runs.QUICK.launches)
+
+
+def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    with pytest.raises(BadInput, match="no lock"):
+        version_runs.begin(tmp_path / "run", REQUEST, ["2.21.0", "1.15.0"])
+    assert not (tmp_path / "run").exists()
+    assert asked() == []
+
+
+def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    version_runs.begin(tmp_path / "several", REQUEST, ["2.21.0"])
+    store.create(tmp_path / "one", stored.run([stored.case("well")]))
+    for name in ("several", "one"):
+        with pytest.raises(BadInput, match="holds a run"):
+            version_runs.begin(tmp_path / name, REQUEST, ["2.16.2"])
