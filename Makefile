@@ -2,6 +2,7 @@
 # make lint     check style and types                                       make lock   recompile requirements/*.txt
 # make peers    measure identical code with asv, pytest-benchmark, pyperf and pyopbench (an hour)
 # make asv      measure this commit with asv on several TensorFlow versions and write its pages (a quarter of an hour)
+# make versions   verify values and gradients on every TensorFlow from 2.12 to 2.21 (an hour, 20 GB of cache)
 # make clean    remove .venv, caches and builds; results/ stays
 #
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
@@ -13,7 +14,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test lint lock peers asv clean
+.PHONY: help decide test lint versions lock lock-versions peers asv clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -47,12 +48,27 @@ COMPILE = env -u UV_DEFAULT_INDEX -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 PROJECT := pyproject.toml requirements/build.in
 
-lock: .venv/.uv
+lock: .venv/.uv lock-versions
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba -o requirements/run.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra dev --constraints requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra peers --constraints requirements/dev.txt -o requirements/peers.txt
 	$(COMPILE) $(PROJECT) --extra gpu --constraints requirements/run.txt -o requirements/gpu.txt
+
+# What a worker needs with each TensorFlow. Some tensorflow-cpu ask for a tensorflow-intel that was never published for
+# them, on Windows only.
+lock-versions: .venv/.uv
+	@echo "tensorflow-intel ; sys_platform == 'never'" > .venv/overrides.in
+	@for lock in pyopbench/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "$$version"; \
+	printf "%s\n" "tensorflow-cpu==$$version ; sys_platform == 'linux' and platform_machine != 'aarch64'" \
+	"tensorflow==$$version ; sys_platform == 'darwin' or (sys_platform == 'linux' and platform_machine == 'aarch64')" \
+	> .venv/version.in; \
+	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
+
+# Exit code 2 is a TensorFlow that has no wheels for this Python.
+versions: .venv/.run
+	@status=0; for lock in pyopbench/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
+	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; exit $$status
 
 peers: .venv/.peers
 	@$(VENV_PYTHON) benchmarks/against_peers.py
