@@ -24,7 +24,7 @@ from pyopbench import cli, cli_output, judging, launch, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
-from pyopbench.measure import Look, Settings, Tell
+from pyopbench.measure import Task, Tell
 from pyopbench.model import Case, Failure
 from test_launch import is_gone
 
@@ -235,7 +235,7 @@ def test_results_without_a_sample_are_nothing_measured(call: Call, tmp_path: Pat
 
 
 def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(request: object) -> None:
+    def interrupted(request: object, **_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs, "ask_once", interrupted)
@@ -335,13 +335,14 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = cli.measure
+    whole = cli.measure_together
 
-    def measure_and_spend(folder: Path, settings: Settings, tell: Tell, look: Look) -> MeasuringEnded:
-        whole(folder, replace(settings, launches=2), tell, look)
-        return MeasuringEnded(2, "budget")
+    def measure_and_spend(tasks: Sequence[Task], tell: Tell) -> list[MeasuringEnded]:
+        (task,) = tasks
+        whole([replace(task, settings=replace(task.settings, launches=2))], tell)
+        return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(cli, "measure", measure_and_spend)
+    monkeypatch.setattr(cli, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
     assert "the budget of 3 s was spent after 2 of at most 5 launches" in ended.err
 
@@ -655,13 +656,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = cli.measure
+    whole = cli.measure_together
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(cli, "measure", measure_and_lose)
+    monkeypatch.setattr(cli, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert "the worker process did not start" in ended.err
     assert "--resume" in ended.err

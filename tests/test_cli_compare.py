@@ -24,7 +24,6 @@ class Call:
 
     def __call__(self, *words: Path | str) -> tuple[int, str, str]:
         self.monkeypatch.setattr(sys, "argv", ["pyopbench", *map(str, words)])
-        self.monkeypatch.setattr(cli.out, "file", None)
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()

@@ -27,7 +27,10 @@ ALL_SIZES = (1, 1_000, 100_000, 1_000_000)
 
 BRIDGE_OPS = ("floor_consume", "floor_produce")
 BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
-ALL_BRIDGE_VARIANTS = ("numba", "numpy_function", "py_func", "py_func_stateless", "py_function", "py_function_numpy")
+ALL_BRIDGE_VARIANTS = (
+    *("numba", "numpy_function", "py_func", "py_func_stateless"),
+    *("py_function", "py_function_numpy", "py_function_numpy_host"),
+)
 BRIDGE_SIZES = (100_000,)
 ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)
 
