@@ -144,7 +144,7 @@ def test_every_mechanism_of_every_bridge_is_among_the_cases() -> None:
     seen = {(case.variant, case.gradient) for case in CASES}
     bridges = {name for name, variant in load_variants().items() if variant.kind == "callback"}
     mechanisms = {name for name, gradient in GRADIENTS.items() if gradient.attach is not None}
-    assert len(bridges) == 6
+    assert len(bridges) == 7
     assert {(bridge, mechanism) for bridge in bridges for mechanism in mechanisms} <= seen
     assert {("native", "autodiff"), ("autograph", "autodiff"), ("custom_op", "autodiff")} <= seen
     assert ("py_function", "tape") not in seen
