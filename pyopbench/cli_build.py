@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -18,7 +19,7 @@ EXIT_REFUSED = 1
 def build(ops: Ops = None, as_json: AsJson = False) -> None:
     """Compile the C++ kernels for this TensorFlow; those that are there already take no time.
 
-    Exit code 1 if one cannot be compiled.
+    With a TensorFlow that has CUDA, and nvcc, those for GPUs too. Exit code 1 if one cannot be compiled.
     """
     names = list(ops or ())
     require_known("op", names, find("ops"))
@@ -27,15 +28,24 @@ def build(ops: Ops = None, as_json: AsJson = False) -> None:
     if as_json:
         out.print_json(json.dumps(answer))
     else:
-        _print(answer["libraries"], answer["reasons"], answer["without"])
-    raise typer.Exit(EXIT_REFUSED if answer["reasons"] else 0)
+        _print(answer)
+    raise typer.Exit(EXIT_REFUSED if answer["reasons"] or answer["gpu"]["reasons"] else 0)
 
 
-def _print(libraries: dict[str, str], reasons: dict[str, str], without: list[str]) -> None:
-    rows = [(name, Path(path).name) for name, path in libraries.items()]
-    rows += [(name, f"refused: {reason}") for name, reason in reasons.items()]
-    rows += [(name, "has no kernel") for name in without]
-    print_table("Kernels", ("op", "library"), sorted(rows))
-    folders = {str(Path(path).parent) for path in libraries.values()}
-    for folder in sorted(folders):
+def _print(answer: dict[str, Any]) -> None:
+    on_gpu = answer["gpu"]
+    print_table("Kernels", ("op", "library"), _rows(answer))
+    if not on_gpu["reason"]:
+        print_table("CUDA kernels", ("op", "library"), _rows(on_gpu))
+    libraries = (*answer["libraries"].values(), *on_gpu["libraries"].values())
+    for folder in sorted({str(Path(path).parent) for path in libraries}):
         out.print(f"in {folder}", soft_wrap=True, markup=False)
+    if on_gpu["reason"]:
+        out.print(f"no CUDA kernels: {on_gpu['reason']}", soft_wrap=True, markup=False)
+
+
+def _rows(compiled: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [(name, Path(path).name) for name, path in compiled["libraries"].items()]
+    rows += [(name, f"refused: {reason}") for name, reason in compiled["reasons"].items()]
+    rows += [(name, "has no kernel") for name in compiled["without"]]
+    return sorted(rows)

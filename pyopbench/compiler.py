@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import platformdirs
@@ -78,10 +78,25 @@ def library_of(source: Path, defines: tuple[str, ...] = ()) -> Path:
     Raises:
         CannotCompile: there is no compiler, it refuses the source, or the cache cannot be written or trusted.
     """
+    return made_once(source, source.stem, defines, partial(_compile, source, defines))
+
+
+def made_once(source: Path, stem: str, told: Sequence[str], make: Callable[[Path], None]) -> Path:
+    """Return a library that is made of a source, made first where it is not there yet.
+
+    Args:
+        source: the C++ source.
+        stem: how the name of the library begins.
+        told: what the library depends on beside the source, TensorFlow, the C++ compiler and its flags.
+        make: writes the library to the path that it is given.
+
+    Raises:
+        CannotCompile: it cannot be made, or the cache cannot be written or trusted.
+    """
     try:
-        library = cache_folder() / f"{source.stem}-{_hash_of(source, defines)}.so"
+        library = cache_folder() / f"{stem}-{_hash_of(source, told)}.so"
         if not library.exists():
-            _compile(source, library, defines)
+            _write(library, make)
     except OSError as error:
         raise CannotCompile(
             f"{source.name} cannot be compiled: {error}",
@@ -90,16 +105,19 @@ def library_of(source: Path, defines: tuple[str, ...] = ()) -> Path:
     return library
 
 
-def compile_all(sources: Iterable[Path], tell: Callable[[Path], None]) -> dict[Path, Path | CannotCompile]:
+def compile_all(
+    sources: Iterable[Path], tell: Callable[[Path], None], make: Callable[[Path], Path] | None = None
+) -> dict[Path, Path | CannotCompile]:
     """Return the library of each source, or why there is none; as many at a time as there are cores.
 
     Args:
         sources: in any order, each once or more often.
         tell: is told each source when the compiler is done with it.
+        make: returns the library of a source; `library_of` where it is not given.
     """
     found: dict[Path, Path | CannotCompile] = {}
     with ThreadPoolExecutor(usable_cores()) as pool:
-        asked = {pool.submit(library_of, source): source for source in dict.fromkeys(sources)}
+        asked = {pool.submit(make or library_of, source): source for source in dict.fromkeys(sources)}
         for future in as_completed(asked):
             try:
                 found[asked[future]] = future.result()
@@ -174,38 +192,57 @@ def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, ...]:
     return tuple(flag for name, flags in INSTRUCTIONS.items() if name in named for flag in flags.split())
 
 
-def _hash_of(source: Path, defines: tuple[str, ...]) -> str:
+def _hash_of(source: Path, told: Sequence[str]) -> str:
     digest = hashlib.sha256()
     command, version = compiler()
     before, after = flags()
-    told = (tf.version.VERSION, tf.version.GIT_VERSION, *command, version, *before, *after, *defines)
-    for part in told:
+    for part in (tf.version.VERSION, tf.version.GIT_VERSION, *command, version, *before, *after, *told):
         digest.update(part.encode() + b"\0")
     for path in (source, *sorted({*source.parent.glob("*.h"), *KERNELS.glob("*.h")})):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:32]
 
 
-def _compile(source: Path, library: Path, defines: tuple[str, ...]) -> None:
-    command, _ = compiler()
-    before, after = flags()
+def _write(library: Path, make: Callable[[Path], None]) -> None:
     _sweep(library.parent)
     handle, name = tempfile.mkstemp(dir=library.parent, prefix=f"{library.stem}-", suffix=".part")
     os.close(handle)
     written = Path(name)
     try:
-        given = (f"-I{KERNELS}", *(f"-D{name}" for name in defines), str(source))
-        done = _run((*command, *before, *given, "-o", str(written), *after))
-        if done.returncode:
-            raise CannotCompile(
-                f"{' '.join(command)} refuses {source.name} with exit code {done.returncode}: "
-                + (first_error(done.stderr, source.name) or "it says nothing"),
-                next_step="mend the source, or take g++ 9 or later or clang++ 10 or later (CXX); "
-                "`pyopbench build` tries again",
-            )
+        make(written)
         written.replace(library)
     finally:
         written.unlink(missing_ok=True)
+
+
+def _compile(source: Path, defines: Sequence[str], written: Path) -> None:
+    command, _ = compiler()
+    before, after = flags()
+    given = (f"-I{KERNELS}", *(f"-D{name}" for name in defines), str(source))
+    arguments = (*before, *given, "-o", str(written), *after)
+    remedy = "mend the source, or take g++ 9 or later or clang++ 10 or later (CXX); `pyopbench build` tries again"
+    call(command, arguments, source, remedy)
+
+
+def call(command: Sequence[str], arguments: Sequence[str], source: Path, remedy: str) -> None:
+    """Call a compiler.
+
+    Args:
+        command: the compiler, as it is called in messages.
+        arguments: what it is given besides.
+        source: what it compiles.
+        remedy: what to do if it refuses.
+
+    Raises:
+        CannotCompile: it refuses the source, or does not end.
+    """
+    done = _run((*command, *arguments))
+    if done.returncode:
+        raise CannotCompile(
+            f"{' '.join(command)} refuses {source.name} with exit code {done.returncode}: "
+            + (first_error(done.stderr, source.name) or "it says nothing"),
+            next_step=remedy,
+        )
 
 
 def _sweep(folder: Path) -> None:

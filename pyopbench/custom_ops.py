@@ -3,19 +3,20 @@
 A source in the form of `kernels/` registers for an op `my_op` the TensorFlow op `PyopbenchMyOp`, with the inputs and
 outputs of the op, and where it has a gradient `PyopbenchMyOpGradient`: from all inputs and the gradients of the
 floating outputs to the gradients of the differentiable inputs. If that is elementwise, with one input, there may be
-`PyopbenchMyOpGradientGradient(x, dy, v)`, its gradient by `x`, which makes second order possible.
+`PyopbenchMyOpGradientGradient(x, dy, v)`, its gradient by `x`, which makes second order possible. Kernels for a GPU
+are in a library beside it, which only who wants a GPU loads (`cuda.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-from pyopbench import device
+from pyopbench import cuda, device
 from pyopbench.compiler import CannotCompile, compile_all, compiler, library_of
 from pyopbench.gradients import as_tuple, one_or_tuple
 from pyopbench.messages import describe_error
@@ -27,35 +28,54 @@ _registered: set[str] = set()
 _refused: dict[Path, CannotCompile] = {}
 """Sources that cannot be compiled here, and why: asked for once for each size and direction, and compiled once."""
 
+_refused_on_gpu: dict[Path, CannotCompile] = {}
+"""Sources whose CUDA kernels cannot be compiled here, and why."""
 
-def compile_ahead(ops: Iterable[Op], tell: Callable[[Path], None]) -> None:
+
+def compile_ahead(ops: Iterable[Op], tell: Callable[[Path], None], *, on_gpu: bool = False) -> None:
     """Compile the kernels of some ops on all cores, so that nothing has to wait for them one by one.
 
     Args:
         ops: those without a kernel are passed over.
         tell: is told each source when the compiler is done with it.
+        on_gpu: compile those for a GPU too.
     """
-    found = compile_all((op.kernel for op in ops if op.kernel is not None), tell)
-    _refused.update({source: why for source, why in found.items() if isinstance(why, CannotCompile)})
+    sources = [op.kernel for op in ops if op.kernel is not None]
+    _refused.update(_refusals(compile_all(sources, tell)))
+    if on_gpu and cuda.why_not() is None:
+        elementwise = [source for source in sources if cuda.why_not_for(source) is None]
+        _refused_on_gpu.update(_refusals(compile_all(elementwise, tell, cuda.library_of)))
 
 
-def why_not(op: Op) -> str | None:
+def _refusals(found: Mapping[Path, Path | CannotCompile]) -> dict[Path, CannotCompile]:
+    return {source: why for source, why in found.items() if isinstance(why, CannotCompile)}
+
+
+def why_not(op: Op, *, on_gpu: bool = False) -> str | None:
     """Return why an op can have no custom op here, as far as is known without compiling anything; None if it can."""
+    assert op.kernel is not None
     try:
         compiler()
     except CannotCompile as error:
         return error.sentence
-    return _refused[op.kernel].sentence if op.kernel in _refused else None
+    if op.kernel in _refused:
+        return _refused[op.kernel].sentence
+    if not on_gpu:
+        return None
+    refused = _refused_on_gpu.get(op.kernel)
+    return refused.sentence if refused else cuda.why_not_for(op.kernel) or cuda.why_not()
 
 
-def body_of(op: Op) -> Body:
-    """Return the custom op of an op, with gradients.
+def body_of(op: Op, *, on_gpu: bool = False) -> Body:
+    """Return the custom op of an op, with gradients; with kernels for a GPU where that is asked for.
 
     Raises:
         CannotCompile: there is no library for it.
     """
     assert op.kernel is not None
     library = _load(op.kernel)
+    if on_gpu:
+        _load_for_gpu(op.kernel)
     call: Callable[..., Any] | None = getattr(library, f"pyopbench_{op.name}", None)
     if call is None:
         raise CannotCompile(
@@ -79,6 +99,12 @@ def _load(source: Path) -> Any:
     if source in _refused:
         raise _refused[source]
     return _load_library(library_of(source, device.KERNEL_DEFINES if device.is_simulated() else ()))
+
+
+def _load_for_gpu(source: Path) -> None:
+    if source in _refused_on_gpu:
+        raise _refused_on_gpu[source]
+    _load_library(cuda.library_of(source))
 
 
 @cache

@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -27,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import bridges, custom_ops, environment, limits
+from pyopbench import bridges, cuda, custom_ops, environment, limits
 from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
 from pyopbench.compiler import CannotCompile, compile_all
 from pyopbench.errors import PyopbenchError
@@ -76,7 +76,8 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant], emit: Emit) -> None:
     names = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
     if any(variants[name].body == "kernel" for name in names):
-        custom_ops.compile_ahead([ops[name] for name in axes.ops or ops], partial(_tell_compiled, emit))
+        chosen = [ops[name] for name in axes.ops or ops]
+        custom_ops.compile_ahead(chosen, partial(_tell_compiled, emit), on_gpu="gpu" in axes.placements)
 
 
 def _tell_compiled(emit: Emit, source: Path) -> None:
@@ -84,14 +85,30 @@ def _tell_compiled(emit: Emit, source: Path) -> None:
 
 
 def build(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request to compile the kernels of some ops: the library of each, or why there is none."""
+    """Answer a request to compile the kernels of some ops: the library of each, or why there is none.
+
+    The same under `gpu`, for CUDA kernels, with the reason why no op has any.
+    """
     ops = {name: load_op(name) for name in request["ops"] or load_ops()}
-    found = compile_all((op.kernel for op in ops.values() if op.kernel is not None), partial(_tell_compiled, emit))
-    answers = {name: found[op.kernel] for name, op in ops.items() if op.kernel is not None}
+    tell = partial(_tell_compiled, emit)
+    kernels = {name: op.kernel for name, op in ops.items() if op.kernel is not None}
+    elementwise = {name: source for name, source in kernels.items() if cuda.why_not_for(source) is None}
+    reason = cuda.why_not()
+    on_gpu = {} if reason else compile_all(elementwise.values(), tell, cuda.library_of)
+    return {
+        **_compiled(ops, kernels, compile_all(kernels.values(), tell)),
+        "gpu": {**_compiled(ops, {} if reason else elementwise, on_gpu), "reason": reason},
+    }
+
+
+def _compiled(
+    ops: Iterable[str], sources: Mapping[str, Path], found: Mapping[Path, Path | CannotCompile]
+) -> dict[str, Any]:
+    answers = {name: found[source] for name, source in sources.items()}
     return {
         "libraries": {name: str(library) for name, library in answers.items() if isinstance(library, Path)},
         "reasons": {name: why.sentence for name, why in answers.items() if isinstance(why, CannotCompile)},
-        "without": [name for name, op in ops.items() if op.kernel is None],
+        "without": [name for name in ops if name not in sources],
     }
 
 

@@ -103,12 +103,15 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_build(ops: Sequence[str]) -> dict[str, Any]:
-    """Log is refused, determinant has no kernel, the others are compiled."""
+    """Log is refused, determinant has no kernel, the others are compiled; nvcc refuses square."""
     for op in ops:
         emit({"event": "compiled", "source": f"{op}.cc"})
     libraries = {op: f"/cache/{op}-1.so" for op in ops if op not in ("log", "determinant")}
     reasons = {"log": "g++ refuses log.cc"} if "log" in ops else {}
-    return {"libraries": libraries, "reasons": reasons, "without": [op for op in ops if op == "determinant"]}
+    on_cpu = {"libraries": libraries, "reasons": reasons, "without": [op for op in ops if op == "determinant"]}
+    none = {"libraries": {}, "reasons": {}, "without": ops, "reason": "there is no nvcc"}
+    refused = {"libraries": {}, "reasons": {"square": "nvcc refuses square.cc"}, "without": [], "reason": None}
+    return {**on_cpu, "gpu": refused if ops == ["square"] else none}
 
 
 def answer_limits(behaviour: str) -> dict[str, Any]:

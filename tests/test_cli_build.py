@@ -36,4 +36,19 @@ def test_a_refused_kernel_is_exit_code_1_with_its_reason() -> None:
 def test_the_answer_is_there_as_json() -> None:
     done = CliRunner().invoke(app, ["build", "log", "--json"])
     assert done.exit_code == 1
-    assert json.loads(done.stdout) == {"libraries": {}, "reasons": {"log": "g++ refuses log.cc"}, "without": []}
+    answer = json.loads(done.stdout)
+    assert answer.pop("gpu") == {"libraries": {}, "reasons": {}, "without": ["log"], "reason": "there is no nvcc"}
+    assert answer == {"libraries": {}, "reasons": {"log": "g++ refuses log.cc"}, "without": []}
+
+
+def test_why_there_are_no_cuda_kernels_is_one_line() -> None:
+    done = CliRunner().invoke(app, ["build", "sinh"])
+    assert done.exit_code == 0
+    assert "no CUDA kernels: there is no nvcc" in done.stdout
+
+
+def test_a_refused_cuda_kernel_is_exit_code_1_beside_the_library_for_the_cpu() -> None:
+    done = CliRunner().invoke(app, ["build", "square"])
+    assert done.exit_code == 1
+    assert "square-1.so" in done.stdout
+    assert "refused: nvcc refuses square.cc" in done.stdout

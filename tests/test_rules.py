@@ -21,6 +21,7 @@ MEASURING = (
     "messages",
     "environment",
     "compiler",
+    "cuda",
     "alignment",
     "gradients",
     "device",

@@ -4,8 +4,8 @@
 
 struct Relu {
   static constexpr int kCycles = 1;
-  template <typename T> static T Value(T x) { return x <= 0 ? T(0) : x; }
-  template <typename T> static T Gradient(T x, T dy) { return x > 0 ? dy : T(0); }
-  template <typename T> static T Bend(T, T, T) { return 0; }
+  template <typename T> PYOPBENCH_DEVICE static T Value(T x) { return x <= 0 ? T(0) : x; }
+  template <typename T> PYOPBENCH_DEVICE static T Gradient(T x, T dy) { return x > 0 ? dy : T(0); }
+  template <typename T> PYOPBENCH_DEVICE static T Bend(T, T, T) { return 0; }
 };
 PYOPBENCH_ELEMENTWISE(Relu)

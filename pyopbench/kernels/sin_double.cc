@@ -5,8 +5,8 @@
 
 struct SinDouble {
   static constexpr int kCycles = 3;
-  template <typename T> static T Value(T x) { return 2 * pyopbench::Sin(x); }
-  template <typename T> static T Gradient(T x, T dy) { return 2 * pyopbench::Cos(x) * dy; }
-  template <typename T> static T Bend(T x, T dy, T v) { return -2 * pyopbench::Sin(x) * dy * v; }
+  template <typename T> PYOPBENCH_DEVICE static T Value(T x) { return 2 * pyopbench::Sin(x); }
+  template <typename T> PYOPBENCH_DEVICE static T Gradient(T x, T dy) { return 2 * pyopbench::Cos(x) * dy; }
+  template <typename T> PYOPBENCH_DEVICE static T Bend(T x, T dy, T v) { return -2 * pyopbench::Sin(x) * dy * v; }
 };
 PYOPBENCH_ELEMENTWISE(SinDouble)

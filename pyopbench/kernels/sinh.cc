@@ -5,8 +5,8 @@
 
 struct Sinh {
   static constexpr int kCycles = 2;
-  template <typename T> static T Value(T x) { return pyopbench::Sinh(x); }
-  template <typename T> static T Gradient(T x, T dy) { return pyopbench::Cosh(x) * dy; }
-  template <typename T> static T Bend(T x, T dy, T v) { return pyopbench::Sinh(x) * dy * v; }
+  template <typename T> PYOPBENCH_DEVICE static T Value(T x) { return pyopbench::Sinh(x); }
+  template <typename T> PYOPBENCH_DEVICE static T Gradient(T x, T dy) { return pyopbench::Cosh(x) * dy; }
+  template <typename T> PYOPBENCH_DEVICE static T Bend(T x, T dy, T v) { return pyopbench::Sinh(x) * dy * v; }
 };
 PYOPBENCH_ELEMENTWISE(Sinh)

@@ -2,16 +2,18 @@
 //
 // glibc has vector versions of exp, log, sin and cos in libmvec since 2.22, right to 4 units in the last place
 // (https://sourceware.org/glibc/wiki/libmvec). Its own headers offer them only under -ffast-math, which would also
-// change what infinities and NaN do; so they are declared here. Elsewhere these are the usual functions.
+// change what infinities and NaN do; so they are declared here. Elsewhere these are the usual functions; on a GPU they are
+// CUDA's, sinh and cosh too, right to 3 units at the most
+// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#mathematical-functions-appendix).
 
 #ifndef PYOPBENCH_KERNELS_VECTOR_MATH_H_
 #define PYOPBENCH_KERNELS_VECTOR_MATH_H_
 
-#include <cmath>
-#include <cstdint>
 #include <cstring>
 
-#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include "formulas.h"
+
+#if !defined(__CUDACC__) && defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define PYOPBENCH_VECTOR(function)                                                         \
   extern "C" __attribute__((__simd__("notinbranch"))) double function(double) noexcept;    \
   extern "C" __attribute__((__simd__("notinbranch"))) float function##f(float) noexcept;
@@ -24,14 +26,23 @@ PYOPBENCH_VECTOR(cos)
 
 namespace pyopbench {
 
-inline float Exp(float x) { return ::expf(x); }
-inline double Exp(double x) { return ::exp(x); }
-inline float Log(float x) { return ::logf(x); }
-inline double Log(double x) { return ::log(x); }
-inline float Sin(float x) { return ::sinf(x); }
-inline double Sin(double x) { return ::sin(x); }
-inline float Cos(float x) { return ::cosf(x); }
-inline double Cos(double x) { return ::cos(x); }
+PYOPBENCH_DEVICE inline float Exp(float x) { return ::expf(x); }
+PYOPBENCH_DEVICE inline double Exp(double x) { return ::exp(x); }
+PYOPBENCH_DEVICE inline float Log(float x) { return ::logf(x); }
+PYOPBENCH_DEVICE inline double Log(double x) { return ::log(x); }
+PYOPBENCH_DEVICE inline float Sin(float x) { return ::sinf(x); }
+PYOPBENCH_DEVICE inline double Sin(double x) { return ::sin(x); }
+PYOPBENCH_DEVICE inline float Cos(float x) { return ::cosf(x); }
+PYOPBENCH_DEVICE inline double Cos(double x) { return ::cos(x); }
+
+#ifdef __CUDACC__
+
+PYOPBENCH_DEVICE inline float Sinh(float x) { return ::sinhf(x); }
+PYOPBENCH_DEVICE inline double Sinh(double x) { return ::sinh(x); }
+PYOPBENCH_DEVICE inline float Cosh(float x) { return ::coshf(x); }
+PYOPBENCH_DEVICE inline double Cosh(double x) { return ::cosh(x); }
+
+#else
 
 // How a type is made up, and numbers for SinhCosh: ln 2 in two parts, of which the first has so few bits that its product
 // with a whole number is exact (Cody and Waite, Software Manual for the Elementary Functions, 1980); a number that is so
@@ -105,6 +116,8 @@ template <typename T>
 inline T Cosh(T x) {
   return SinhCosh<T>(x).cosh;
 }
+
+#endif  // __CUDACC__
 
 }  // namespace pyopbench
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pyopbench import custom_ops
-from pyopbench.model import Body, Case, Op, Variant
+from pyopbench.model import GPU, Body, Case, Op, Variant
 
 
 def _build(op: Op, case: Case) -> Body:
-    return custom_ops.body_of(op)
+    return custom_ops.body_of(op, on_gpu=case.placement == GPU)
 
 
 def _why_not(op: Op, case: Case) -> str | None:
-    return custom_ops.why_not(op)
+    return custom_ops.why_not(op, on_gpu=case.placement == GPU)
 
 
 VARIANT = Variant(
@@ -22,7 +22,7 @@ VARIANT = Variant(
     effort=6,
     build=_build,
     gradients=("autodiff",),
-    placements=("cpu",),
+    placements=("cpu", GPU),
     function_options={"autograph": False},
     unsupported=_why_not,
 )
