@@ -216,7 +216,7 @@ class TestThroughAsv:
             "html_dir": "html",
         }
         (tmp_path / "asv.conf.json").write_text(json.dumps(configuration), encoding="utf-8")
-        variables = environment(HOME=str(tmp_path), **{selection.VARIABLE: selection.ALL})
+        variables = environment(HOME=str(tmp_path), ASV_PYTHONPATH=str(ROOT), **{selection.VARIABLE: selection.ALL})
         asv(tmp_path, variables, "machine", "--yes", "--machine", "here")
         chosen = r"\.(ForwardLatency|CopiesPerCall).*\('relu', '(native|autograph)', 1\)"
         commit = head.stdout.strip()
