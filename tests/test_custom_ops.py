@@ -207,6 +207,19 @@ def test_no_sites_are_no_windows() -> None:
     assert (corners.shape, q.shape) == ((0, 2), (0, 12))
 
 
+@pytest.mark.parametrize("sites", [0, 1])
+def test_no_channels_are_rows_of_nothing(sites: int) -> None:
+    inputs = (np.zeros((sites, 2), np.int64), np.zeros((sites, 0)), np.array([5, 5, 0], np.int64), np.zeros(0))
+    corners, q = call("sparse_conv_q", *inputs)
+    assert (corners.shape, q.shape) == ((sites, 2), (sites, 0))
+
+
+def test_an_image_of_negative_extent_has_no_windows() -> None:
+    least = np.iinfo(np.int64).min
+    corners, _ = call("sparse_conv_q", SITES, VALUES, np.array([least, least, 3], np.int64), GROUND)
+    assert corners.shape == (0, 2)
+
+
 def test_sites_off_the_image_are_seen_by_no_window() -> None:
     corners, q = call("sparse_conv_q", np.array([[-5, 0], [0, 99]], np.int64), VALUES, EXTENT, GROUND)
     assert (corners.shape, q.shape) == ((0, 2), (0, 12))

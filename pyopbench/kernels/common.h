@@ -30,6 +30,7 @@ constexpr int64_t kLeastShared = 500'000;
 // one unit costs; from it the pool decides into how many parts to cut.
 template <typename Work>
 void Share(OpKernelContext* context, int64_t total, int64_t cycles, const Work& work) {
+  cycles = std::max<int64_t>(cycles, 1);  // rows of no numbers cost nothing
   if (total <= kLeastShared / cycles) return work(int64_t{0}, total);
   auto* workers = context->device()->tensorflow_cpu_worker_threads()->workers;
   workers->ParallelFor(total, cycles, [&work](int64_t begin, int64_t end) { work(begin, end); });

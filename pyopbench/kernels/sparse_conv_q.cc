@@ -141,7 +141,8 @@ std::unique_ptr<Scan> ScanSites(OpKernelContext* context) {
   if (!right.ok()) return context->SetStatus(right), nullptr;
   const auto sites = context->input(0).matrix<int64_t>();
   const auto extent = context->input(2).vec<int64_t>();
-  const int64_t count = sites.dimension(0), height = extent(0), width = extent(1);
+  const int64_t count = sites.dimension(0);
+  const int64_t height = std::max<int64_t>(extent(0), 0), width = std::max<int64_t>(extent(1), 0);
   std::unique_ptr<Scan> scan(new Scan(count));
   const bool few = height > 0 && width > 0 && height <= Tabulated::kPixelsPerSite * count / width;
   const tensorflow::Status done = few ? Visit(sites, height, width, Tabulated(height, width), scan.get())
