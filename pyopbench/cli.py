@@ -267,6 +267,13 @@ def report(
 ) -> None:
     """Write the decision report of stored results."""
     if len(results) == 1 and versions.is_here(results[0]):
+        if as_json or out_dir:
+            raise BadInput(
+                "a run on several versions has a report for each, in its own folder",
+                received=f"{results[0]} with {'--json' if as_json else '--out'}",
+                legal="--json and --out with the folder of one version",
+                next_step=f"pyopbench report {_parts(results[0])[0]}, or without these options",
+            )
         usual = runs.baseline_of(_parts(results[0])[0])
         raise typer.Exit(report_versions(results[0], read_judging(baseline or usual, mix, min_effect)))
     if not runs.are_own(results):

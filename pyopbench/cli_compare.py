@@ -108,4 +108,4 @@ def print_contrast(found: Contrast, said: str) -> None:
     if found.alone:
         print_table("Without a number on the other side", ("cases", "only in", "why"), contrast_texts.alone(found))
     out.print(contrast_texts.summary(found))
-    out.print(said)
+    out.print(escape(said), soft_wrap=True)

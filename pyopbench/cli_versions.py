@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from pyopbench import judging, runs, versions
 from pyopbench.cli_compare import print_contrast
 from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.errors import NothingMeasured
+from pyopbench.store import write_atomically
 from pyopbench.versions import Version
 
 if TYPE_CHECKING:
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
 
 def report_versions(folder: Path, options: judging.Judging) -> int:
     """Write a report for each version and a comparison with the first for each other one; return the exit code."""
-    found = versions.read(folder)
-    for version in found:
-        runs.require_measured(version.folder)
+    found = _measured(versions.read(folder))
     judgements = []
     for version in found:
         with err.status(f"judging {version.label}"):
@@ -39,6 +39,24 @@ def report_versions(folder: Path, options: judging.Judging) -> int:
     return int(any(failure.status == "wrong" for one in judgements for failure in one.run.failures))
 
 
+def _measured(found: Sequence[Version]) -> list[Version]:
+    """Return the versions that have a sample, and warn of the others; if none has, nothing was measured."""
+    gone = {version: error for version in found if (error := _why_nothing(version.folder)) is not None}
+    if len(gone) == len(found):
+        raise gone[found[0]]
+    for version, error in gone.items():
+        err.print(f"[yellow]warning:[/] {version.label}: {escape(str(error))}", soft_wrap=True)
+    return [version for version in found if version not in gone]
+
+
+def _why_nothing(folder: Path) -> NothingMeasured | None:
+    try:
+        runs.require_measured(folder)
+    except NothingMeasured as error:
+        return error
+    return None
+
+
 def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) -> None:
     settings = dict.fromkeys(
         (one.op, one.use, one.mode, one.dtype) for judgement in judgements for one in judgement.decisions
@@ -46,8 +64,14 @@ def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) ->
     answers = [
         {(one.op, one.use, one.mode, one.dtype): one.answer for one in judgement.decisions} for judgement in judgements
     ]
-    rows = [(*setting[:2], *(told.get(setting, "not measured") for told in answers)) for setting in settings]
-    print_table("What to do, by version of TensorFlow", ("op", "use", *(one.label for one in found)), rows)
+    # Mode and dtype are shown where there are several.
+    shown = [place for place in range(4) if place < 2 or len({setting[place] for setting in settings}) > 1]
+    names = [("op", "use", "mode", "dtype")[place] for place in shown]
+    rows = [
+        (*(setting[place] for place in shown), *(told.get(setting, "not measured") for told in answers))
+        for setting in settings
+    ]
+    print_table("What to do, by version of TensorFlow", (*names, *(one.label for one in found)), rows)
 
 
 def _compare(folder: Path, first: Version, other: Version, options: judging.Judging) -> None:
@@ -60,7 +84,7 @@ def _compare(folder: Path, first: Version, other: Version, options: judging.Judg
     except NothingMeasured as error:
         err.print(f"[yellow]warning:[/] {escape(str(error))}", soft_wrap=True)
         return
-    again = f"pyopbench compare {folder} {first.label} {other.label} --axis tf"
+    again = shlex.join(["pyopbench", "compare", str(folder), first.label, other.label, "--axis", "tf"])
     path = folder / f"compare-{first.label}-{other.label}.md"
-    path.write_text(contrast_texts.markdown(told, f"Again: `{again}`"), encoding="utf-8")
+    write_atomically(path, contrast_texts.markdown(told, f"Again: `{again}`").encode())
     print_contrast(told, f"The whole table: {path}\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import text
-from pyopbench.errors import BadInput
+from pyopbench.documents import Kind
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
@@ -120,22 +120,13 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         BadInput: it is not one of `pyopbench copies`, or of another schema.
     """
-    try:
-        document = dict(json.loads(path.read_text(encoding="utf-8")))
-        table(document, DIRECTIONS[0])
-        copy_rate(document)
-        hazards(document)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise _not_one(path, f"{type(error).__name__}: {error}") from error
-    if document.get("schema") != SCHEMA:
-        raise _not_one(path, f"schema {document.get('schema')!r}")
-    return document
+    return _KIND.load(path)
 
 
-def _not_one(path: Path, received: str) -> BadInput:
-    return BadInput(
-        f"{path} is not what `pyopbench copies` writes",
-        received=received,
-        legal=f"JSON of schema {SCHEMA}, as results/README.md describes it",
-        next_step=f"make it again: pyopbench copies --out {path}",
-    )
+def _check(document: Mapping[str, Any]) -> None:
+    table(document, DIRECTIONS[0])
+    copy_rate(document)
+    hazards(document)
+
+
+_KIND = Kind("pyopbench copies", SCHEMA, _check)

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
 from pyopbench.marker import BYTES, VARIABLE, Marker
+from pyopbench.tensorflows import folder_with_only
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -78,7 +79,7 @@ class Worker:
             self.close()
             raise WorkerLost(
                 f"the worker process did not start: {lost.reason}",
-                next_step="see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
+                next_step=_remedy(python),
             ) from lost
         except BaseException:  # Ctrl-C while TensorFlow is being imported
             self.close()
@@ -178,9 +179,18 @@ class Worker:
         return f": {telling[-1][:200]}" if telling else ""
 
 
+def _remedy(python: Path | None) -> str:
+    if python is None:
+        return "see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'"
+    return f"see that `{python} -c 'import tensorflow'` works; delete {python.parent.parent} to have it made again"
+
+
 def _elsewhere(python: Path) -> tuple[Sequence[str], dict[str, str]]:
-    """Return the command of a worker with another interpreter, and what lets that find pyopbench."""
-    places = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    """Return the command of a worker with another interpreter, and what lets that find pyopbench and nothing else.
+
+    Where pyopbench is installed, the folder that it is in holds this Python's TensorFlow too, which would come first.
+    """
+    places = [str(folder_with_only(PACKAGE)), *filter(None, [os.environ.get("PYTHONPATH")])]
     return (str(python), *COMMAND[1:]), {"PYTHONPATH": os.pathsep.join(places)}
 
 

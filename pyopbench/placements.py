@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import routes
-from pyopbench.errors import BadInput
+from pyopbench.documents import Kind
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
@@ -40,20 +40,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         BadInput: it is not one of `pyopbench placement`, or of another schema.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        routes.rows_of(document)
-    except (ValueError, KeyError, TypeError, AttributeError, BadInput) as error:
-        raise _not_one(path, f"{type(error).__name__}: {error}") from error
-    if document.get("schema") != SCHEMA:
-        raise _not_one(path, f"schema {document.get('schema')!r}")
-    return dict(document)
+    return _KIND.load(path)
 
 
-def _not_one(path: Path, received: str) -> BadInput:
-    return BadInput(
-        f"{path} is not what `pyopbench placement` writes",
-        received=received,
-        legal=f"JSON of schema {SCHEMA}, as results/README.md describes it",
-        next_step=f"make it again: pyopbench placement --out {path}",
-    )
+_KIND = Kind("pyopbench placement", SCHEMA, routes.rows_of)

@@ -141,6 +141,14 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
             legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
             next_step=f"mend the file, or take its folder out of {PATH_VARIABLE}",
         )
+    found = plan["environment"].get("tensorflow")
+    if tf is not None and found != tf:
+        raise BadInput(
+            "the worker has another TensorFlow than the one that was asked for",
+            received=f"{found}, for --tf {tf}",
+            legal=f"TensorFlow {tf} from {python}",
+            next_step="take folders that hold a TensorFlow out of PYTHONPATH",
+        )
     return plan
 
 
@@ -197,17 +205,33 @@ def begin(folder: Path | None, request: Request) -> Begun:
     Raises:
         BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
     """
-    check_request(request)
-    created = datetime.now(timezone.utc)
     folder = folder or new_folder()
-    store.require_new(folder)
+    return begin_all([(folder, request)])[0]
+
+
+def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[Begun]:
+    """Plan several runs, and make their folders when all are planned: one that cannot be leaves nothing of the others.
+
+    Raises:
+        BadInput: as `begin`.
+    """
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for folder, request in asked:
+        check_request(request)
+        store.require_new(folder)
+    contents = [{"run": folder.resolve().name, "created": created, **_planned(request)} for folder, request in asked]
+    for (folder, _), content in zip(asked, contents, strict=True):
+        store.create(folder, content)
+    return [
+        Begun(folder, len(content["cases"]), len(content["skips"]))
+        for (folder, _), content in zip(asked, contents, strict=True)
+    ]
+
+
+def _planned(request: Request) -> dict[str, Any]:
     plan = ask_for_plan(request.axes, tf=request.tf)
     require_cases(plan, request.axes)
-    store.create(
-        folder,
-        {"run": folder.resolve().name, "created": created.isoformat(timespec="seconds"), **_content(request, plan)},
-    )
-    return Begun(folder, len(plan["cases"]), len(plan["skips"]))
+    return _content(request, plan)
 
 
 def new_folder() -> Path:

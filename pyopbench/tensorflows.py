@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -74,10 +75,10 @@ def python_of(version: str) -> Path:
     """
     require_available([version])
     folder = folder_of(version)
-    if not (folder / READY).exists():
+    if not _is_whole(folder):
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(folder):
-            if not (folder / READY).exists():  # somebody else may just have made it
+            if not _is_whole(folder):  # somebody else may just have made it
                 _make(folder, LOCKS / f"{version}.txt")
     return folder / "bin" / "python"
 
@@ -86,8 +87,28 @@ def folder_of(version: str) -> Path:
     """Return the folder of a version's environment, whether it is there or not."""
     digest = hashlib.sha256((LOCKS / f"{version}.txt").read_bytes()).hexdigest()[:12]
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    cache = Path(platformdirs.user_cache_dir("pyopbench", appauthor=False))
-    return cache / "environments" / f"tensorflow-{version}-{python}-{digest}"
+    return _environments() / f"tensorflow-{version}-{python}-{digest}"
+
+
+def folder_with_only(package: Path) -> Path:
+    """Return a folder in the cache that holds a link to a package and nothing else, for PYTHONPATH."""
+    digest = hashlib.sha256(str(package.resolve()).encode()).hexdigest()[:12]
+    folder = _environments() / f"{package.name}-{digest}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(folder):
+        link = folder / package.name
+        if not link.is_symlink():
+            link.symlink_to(package.resolve(), target_is_directory=True)
+    return folder
+
+
+def _environments() -> Path:
+    return Path(platformdirs.user_cache_dir("pyopbench", appauthor=False)) / "environments"
+
+
+def _is_whole(folder: Path) -> bool:
+    # Without the Python that it was made with, the link to it leads nowhere.
+    return (folder / READY).exists() and (folder / "bin" / "python").exists()
 
 
 def _make(folder: Path, lock: Path) -> None:
@@ -124,11 +145,12 @@ def _run(command: Sequence[str], version: str) -> None:
         if not done.returncode:
             return
         told = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:])
+        told = told or f"uv ended with exit code {done.returncode} and said nothing"
     raise BadInput(
         f"the environment for TensorFlow {version} cannot be made",
         received=told,
         legal="a package index that can be reached, and about 2 GB of disk in the cache folder (XDG_CACHE_HOME)",
-        next_step=f"try by hand: {' '.join(command)}",
+        next_step=f"try by hand: {shlex.join(command)}",
     )
 
 

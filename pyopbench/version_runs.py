@@ -28,7 +28,6 @@ def begin(folder: Path | None, request: runs.Request, asked: Sequence[str]) -> t
         BadInput: a version cannot be had, or as `runs.begin`.
     """
     require_available(asked)
-    runs.check_request(request)
     folder = folder or runs.new_folder()
     store.require_new(folder)
     if versions.is_here(folder):
@@ -40,6 +39,6 @@ def begin(folder: Path | None, request: runs.Request, asked: Sequence[str]) -> t
         )
     settings = replace(request.settings, first_look=request.settings.launches)
     named = versions.named(folder, asked)
-    begun = [runs.begin(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named]
+    begun = runs.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
     versions.write(folder, named)
     return folder, begun

@@ -7,15 +7,18 @@ block, in which versions are compared in pairs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyopbench import store
 from pyopbench.schema import TEXT, WHOLE, Shape, corrupt, departure
 
 FILE = "versions.json"
 SCHEMA = 1
+NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)*")
 SHAPE: Shape = {"schema": WHOLE, "versions": [{"label": TEXT, "tf": TEXT}]}
 
 
@@ -65,12 +68,23 @@ def read(folder: Path) -> list[Version]:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise corrupt(str(path), f"no JSON: {error}") from error
-    problem = departure(content, SHAPE)
-    if problem is None and content["schema"] != SCHEMA:
-        problem = f"schema is {content['schema']}, and this pyopbench reads {SCHEMA}"
-    found = [] if problem else named(folder, [version["tf"] for version in content["versions"]])
-    if problem is None and [one.label for one in found] != [version["label"] for version in content["versions"]]:
-        problem = f"labels that do not belong to the versions, which are {', '.join(one.label for one in found)[:80]}"
-    if problem is not None:
+    problem = departure(content, SHAPE) or _departure(content)
+    if problem:
         raise corrupt(str(path), problem)
-    return found
+    return named(folder, [version["tf"] for version in content["versions"]])
+
+
+def _departure(content: Any) -> str | None:
+    """Say what is wrong with a file of the right shape, or return None."""
+    asked = [version["tf"] for version in content["versions"]]
+    if content["schema"] != SCHEMA:
+        return f"schema is {content['schema']}, and this pyopbench reads {SCHEMA}"
+    if not asked:
+        return "it names no version"
+    strange = [tf for tf in asked if not NUMBERS.fullmatch(tf)]
+    if strange:
+        return f"{strange[0][:40]!r} is no version"
+    labels = [one.label for one in named(Path(), asked)]
+    if labels != [version["label"] for version in content["versions"]]:
+        return f"labels that do not belong to the versions, which are {', '.join(labels)[:80]}"
+    return None

@@ -34,7 +34,7 @@ from pyopbench.errors import PyopbenchError
 from pyopbench.group import Emit, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
-from pyopbench.model import Axes, Case, Op, Variant
+from pyopbench.model import GPU, Axes, Case, Op, Variant
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import prepare_all
 from pyopbench.traffic import open_device, traffic
@@ -77,7 +77,7 @@ def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant],
     names = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
     if any(variants[name].body == "kernel" for name in names):
         chosen = [ops[name] for name in axes.ops or ops]
-        custom_ops.compile_ahead(chosen, partial(_tell_compiled, emit), on_gpu="gpu" in axes.placements)
+        custom_ops.compile_ahead(chosen, partial(_tell_compiled, emit), on_gpu=GPU in axes.placements)
 
 
 def _tell_compiled(emit: Emit, source: Path) -> None:

@@ -55,3 +55,28 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
     assert ended.code == 2
     assert "received: --tf 1.15.0" in ended.err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    first, second = versions.read(tmp_path / "run")
+    (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    ended = call("report", tmp_path / "run")
+    assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
+    assert "warning: 2.21.0-2: nothing was measured" in ended.err
+    (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    assert call("report", tmp_path / "run").code == 3
+
+
+@pytest.mark.parametrize("option", [("--json",), ("--out", "elsewhere")])
+def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
+    call: Call, planned: Callable[..., None], tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    ended = call("report", tmp_path / "run", *option)
+    assert ended.code == 2
+    assert f"pyopbench report {versions.read(tmp_path / 'run')[0].folder}" in ended.err.replace("\n", "")

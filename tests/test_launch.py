@@ -54,7 +54,7 @@ def pid_of(worker: Worker) -> int:
 def test_a_worker_may_have_another_python_which_finds_pyopbench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package is where this one is, before what PYTHONPATH names already."""
+    """Nothing that is installed beside the package comes with it; what PYTHONPATH names already comes after it."""
     python = tmp_path / "python"
     python.write_text(
         f'#!/bin/sh\necho "$PYTHONPATH" > {tmp_path}/found\nexec {sys.executable} "$@"\n', encoding="utf-8"
@@ -63,8 +63,21 @@ def test_a_worker_may_have_another_python_which_finds_pyopbench(
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     with Worker(LONG, python) as worker:
         assert worker.ask(measure("well"))["samples"]
-    package = Path(launch.__file__).parent.parent
-    assert (tmp_path / "found").read_text(encoding="utf-8").strip() == f"{package}:/elsewhere"
+    first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
+    assert second == "/elsewhere"
+    assert [path.resolve() for path in Path(first).iterdir()] == [Path(launch.__file__).parent]
+
+
+@pytest.mark.usefixtures("_fake")
+def test_another_python_without_its_modules_is_named_with_what_to_do(tmp_path: Path) -> None:
+    python = tmp_path / "environment" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    python.chmod(0o700)
+    with pytest.raises(WorkerLost) as lost:
+        Worker(LONG, python)
+    assert f"`{python} -c 'import tensorflow'`" in str(lost.value)
+    assert f"delete {tmp_path / 'environment'} " in str(lost.value)
 
 
 @pytest.mark.usefixtures("_fake")

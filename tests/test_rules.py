@@ -60,6 +60,7 @@ JUDGING = (
     "schema",
     "certificate",
     "store",
+    "documents",
     "routes",
     "placements",
     "copies",

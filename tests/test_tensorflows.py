@@ -13,7 +13,7 @@ import pytest
 
 from pyopbench import tensorflows
 from pyopbench.errors import BadInput
-from pyopbench.tensorflows import LOCKS, available, folder_of, locked, python_of, require_available
+from pyopbench.tensorflows import LOCKS, available, folder_of, folder_with_only, locked, python_of, require_available
 
 VERSION = locked()[-1]
 UV = """#!{python}
@@ -116,6 +116,23 @@ def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", os.devnull)
     with pytest.raises(BadInput, match="pip install uv"):
         python_of(VERSION)
+
+
+def test_an_environment_whose_python_is_gone_is_made_again(uv: Callable[..., Path]) -> None:
+    log = uv()
+    python_of(VERSION).unlink()
+    assert python_of(VERSION).exists()
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 4
+
+
+def test_a_package_is_found_without_what_lies_beside_it(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "thing"
+    package.mkdir(parents=True)
+    (tmp_path / "site" / "other").mkdir()
+    folders = {folder_with_only(package), folder_with_only(package)}
+    (folder,) = folders
+    (link,) = folder.iterdir()
+    assert (link.name, link.resolve()) == ("thing", package.resolve())
 
 
 def test_another_lock_is_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

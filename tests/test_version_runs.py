@@ -15,6 +15,8 @@ from pyopbench import launch, runs, store, tensorflows, version_runs, versions
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
 
+ANOTHER = "2.12.1"
+"""The version whose environment has another one, as a folder on PYTHONPATH can bring."""
 TESTS = Path(__file__).parent
 REQUEST = runs.Request(Axes(), runs.QUICK, "py_function_numpy", ("pyopbench", "run"))
 
@@ -23,14 +25,16 @@ REQUEST = runs.Request(Axes(), runs.QUICK, "py_function_numpy", ("pyopbench", "r
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Let every version be this Python with a worker that measures nothing, and return which were asked for."""
     told: list[str] = []
+    key = stored.case("py_function_numpy")
+    plan = {"cases": [key], "skips": [], "catalogue": stored.run([key])["catalogue"]}
 
     def python_of(version: str) -> Path:
         told.append(version)
+        found = {"tensorflow": "2.21.0"} if version == ANOTHER else {"tensorflow": version}
+        content = {**plan, "environment": {**stored.ENVIRONMENT, **found}}
+        (tmp_path / "plan").write_text(json.dumps(content), encoding="utf-8")
         return Path(sys.executable)
 
-    key = stored.case("py_function_numpy")
-    plan = {"cases": [key], "skips": [], "catalogue": stored.run([key])["catalogue"], "environment": stored.ENVIRONMENT}
-    (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr(runs, "python_of", python_of)
@@ -65,3 +69,13 @@ def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path, asked: Callable
     for name in ("several", "one"):
         with pytest.raises(BadInput, match="holds a run"):
             version_runs.begin(tmp_path / name, REQUEST, ["2.16.2"])
+
+
+def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
+    tmp_path: Path, asked: Callable[[], list[str]]
+) -> None:
+    with pytest.raises(BadInput) as error:
+        version_runs.begin(tmp_path / "run", REQUEST, ["2.21.0", ANOTHER])
+    assert f"2.21.0, for --tf {ANOTHER}" in str(error.value)
+    assert asked() == ["2.21.0", ANOTHER]
+    assert not (tmp_path / "run").exists()
