@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from pyopbench import text
 from pyopbench.errors import BadInput
 from pyopbench.latencies import label_of
@@ -29,6 +27,8 @@ APART: Mapping[str, tuple[str, ...]] = {
     "variant": ("machine", "commit", "environment"),
 }
 """What tells the runs of one side from each other, by axis: parts of the environment, beside the axis itself."""
+OWN_APART = ("tensorflow",)
+"""The same for pyopbench, which has several runs in one folder only where they are of several versions."""
 
 
 def read_sides(words: Sequence[str], axis: str) -> Sides:
@@ -74,7 +74,7 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
                 legal="one commit on each side",
                 next_step=f"pyopbench compare {path} {commits[0]} {commits[1]} --axis commit, or name single files",
             )
-    apart = APART["run"] if max(map(len, found)) > 1 else ()
+    apart = _apart("run", found)
     first, second = (side_of(str(path), runs, _plain, apart) for path, runs in zip(paths, found, strict=True))
     return Sides(axis, first, second, "")
 
@@ -97,8 +97,8 @@ def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> 
     parts = _by_tf(runs) if axis == "tf" else _by_commit(runs)
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
-    several = max(len(parts[label]) for label in chosen) > 1
-    first, second = (side_of(_short(label), parts[label], _plain, APART[axis] if several else ()) for label in chosen)
+    apart = _apart(axis, [parts[label] for label in chosen])
+    first, second = (side_of(_short(label), parts[label], _plain, apart) for label in chosen)
     return Sides(axis, first, second, "block" if axis == "tf" and _are_in_blocks(runs) else "")
 
 
@@ -119,26 +119,24 @@ def _by_commit(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _by_tf(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Return the runs of each TensorFlow; a run of several is cut into one for each."""
+    """Return the runs of each TensorFlow that is told."""
     parts: dict[str, list[Run]] = {}
     for run in runs:
-        for version, frame in run.frame.groupby("tf", observed=True):
-            parts.setdefault(str(version), []).append(_only(run, str(version), frame))
+        if run.environment.get("tensorflow"):
+            parts.setdefault(str(run.environment["tensorflow"]), []).append(run)
     return parts
 
 
-def _only(run: Run, version: str, frame: pd.DataFrame) -> Run:
-    """Return the part of a run that is of one TensorFlow, with what its launches say of their environment."""
-    launches = tuple(line for line in run.launches if line["environment"].get("tensorflow", version) == version)
-    told = {
-        key: line["environment"][key] for line in launches for key in ("numpy", "cpu") if key in line["environment"]
-    }
-    environment = {**run.environment, **told, "tensorflow": version}
-    return replace(run, frame=frame, launches=launches, environment=environment, others=run.others.iloc[:0])
-
-
 def _are_in_blocks(runs: Sequence[Run]) -> bool:
-    return len(runs) == 1 and "block" in runs[0].frame.columns and bool(runs[0].frame["block"].notna().all())
+    return all("block" in run.frame.columns for run in runs)
+
+
+def _apart(axis: str, sides: Iterable[Sequence[Run]]) -> tuple[str, ...]:
+    """Return what tells the runs of a side from each other; nothing where no side has several."""
+    several = [runs for runs in sides if len(runs) > 1]
+    if not several:
+        return ()
+    return OWN_APART if several[0][0].tool == "pyopbench" else APART[axis]
 
 
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
@@ -171,7 +169,7 @@ def _variants(runs: Sequence[Run], labels: Sequence[str], path: str) -> Sides:
     """Return two variants of the same runs; `variant+gradient` names one with another gradient than its usual one."""
     known = sorted({label for run in runs for label in _labels(run).values()})
     chosen = _choose("variant", labels, known, path)
-    apart = APART["variant"] if len(runs) > 1 else ()
+    apart = _apart("variant", [runs])
     first, second = (
         side_of(label, [_of_variant(run, label) for run in runs], _without_variant, apart) for label in chosen
     )
