@@ -109,7 +109,7 @@ def parse_share(what: str, text: str) -> float:
             f"not a share for {what}",
             received=repr(text),
             legal="above 0% and below 100%",
-            next_step=f"for example {what} 3%, which is 0.03",
+            next_step="for example 3%, which is 0.03",
         )
     return share
 
@@ -132,7 +132,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
             legal="slower, slower:PERCENT or never",
             next_step="for example --fail-on slower:5%",
         )
-    slowdown = parse_share("--fail-on slower", share) if colon else minimum_effect
+    slowdown = parse_share("--fail-on slower:", share) if colon else minimum_effect
     if slowdown < minimum_effect:
         raise BadInput(
             "a slowdown below the smallest difference that counts",
