@@ -15,7 +15,6 @@ from pyopbench import certificate, store
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
-from pyopbench.measure import Settings
 from pyopbench.model import (
     DIRECTIONS,
     DTYPES,
@@ -28,6 +27,7 @@ from pyopbench.model import (
     Axes,
     Case,
 )
+from pyopbench.settings import Settings
 from pyopbench.tensorflows import python_of
 
 QUICK = Settings(

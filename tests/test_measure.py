@@ -16,11 +16,13 @@ import pytest
 
 import stored
 from fake_worker import FAILURES, LIMITS
+from pyopbench import clock as clock_module
 from pyopbench import launch, measure, store
 from pyopbench.errors import BadInput
-from pyopbench.measure import Ended, Settings
+from pyopbench.measure import Ended
 from pyopbench.model import Case
 from pyopbench.pace import Progress
+from pyopbench.settings import Settings
 
 TESTS = Path(__file__).parent
 SIZES = (1, 2, 3, 4, 5)
@@ -343,6 +345,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(measure, "time", clock)
+    monkeypatch.setattr(clock_module, "time", clock)
     return clock
 
 
