@@ -11,7 +11,7 @@ from pyopbench.model import FLOOR_OPS, FLOOR_SUFFIX, Case, Failure
 def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: bool) -> list[Failure]:
     """Return a failure for every case of a group that is timed in one pass with the one that was lost.
 
-    A worker that is lost before it has come to any case is blamed on the group only if that happens twice.
+    A worker that is lost before it has come to any case, or is ended from outside, is blamed on nobody the first time.
 
     Args:
         lost: how the worker was lost.
@@ -19,8 +19,10 @@ def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: b
         launch: the launch in which it happened.
         retried: whether the group has lost a worker before.
     """
+    if not retried and (lost.case is None or lost.from_outside):
+        return []
     if lost.case is None:
-        return [Failure(case, lost.status, lost.reason, launch) for case in cases] if retried else []
+        return [Failure(case, lost.status, lost.reason, launch) for case in cases]
     culprit = Case.from_id(lost.case)
     runners = [(case, Case.from_id(case)) for case in cases]
     return [

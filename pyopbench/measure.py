@@ -256,7 +256,8 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool
         answer = worker.ask(_request(work.settings, launch, cases))
     except CaseLost as lost:
         failures = failures_of(lost, cases, launch, retried=group in work.retried)
-        failures += floor_of(lost, work.unfailed(), launch, {failure.case for failure in failures})
+        if failures:
+            failures += floor_of(lost, work.unfailed(), launch, {failure.case for failure in failures})
         work.retried.add(group)
         kind = "lost"
         content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}

@@ -29,6 +29,12 @@ def test_a_group_is_blamed_for_a_loss_before_any_case_the_second_time() -> None:
     assert [one.case for one in failures_of(lost(None), KEYS, 0, retried=True)] == KEYS
 
 
+def test_a_case_is_blamed_for_a_worker_that_somebody_ended_the_second_time() -> None:
+    killed = CaseLost(KEYS[0], "crashed", "it was ended", from_outside=True)
+    assert failures_of(killed, KEYS, 0, retried=False) == []
+    assert [one.case for one in failures_of(killed, KEYS, 0, retried=True)] == KEYS[:2]
+
+
 def test_the_floor_of_a_variant_goes_with_it() -> None:
     floor = [stored.case("crashing_floor"), stored.case("crashing", op="floor_produce", size=10)]
     others = [stored.case("well_floor"), stored.case("crashing"), stored.case("well", op="floor_produce", size=10)]
