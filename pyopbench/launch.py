@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pyopbench import memory
 from pyopbench.errors import WorkerLost
@@ -43,19 +43,20 @@ READ_SECONDS = 5.0
 """How long what an ended worker has said may take to read: longer only if a process that it left holds the pipe."""
 
 
+Status: TypeAlias = Literal["timeout", "crashed", "raised"]
+
+
 class CaseLost(WorkerLost):
     """The worker hung or died in the middle of a request.
 
     Attributes:
         case: id of the case it was at, or None if it had not come to one.
-        status: `timeout` or `crashed`.
+        status: `timeout`, `crashed`, or `raised` where it answered that the case took all the memory.
         reason: in words.
         from_outside: it was ended by a signal that its bodies hardly send themselves.
     """
 
-    def __init__(
-        self, case: str | None, status: Literal["timeout", "crashed"], reason: str, *, from_outside: bool = False
-    ) -> None:
+    def __init__(self, case: str | None, status: Status, reason: str, *, from_outside: bool = False) -> None:
         super().__init__(reason)
         self.case = case
         self.status = status
@@ -145,8 +146,11 @@ class Worker:
             raise self._ended(None) from error
         while True:
             event = self._next(self.timeout_seconds, case)
-            if event.pop("event") == "done":
+            kind = event.pop("event")
+            if kind == "done":
                 return event
+            if kind == "full":
+                raise CaseLost(event["case"], "raised", event["reason"])
             case = event.get("case", case)  # an event without one only shows that there is life
 
     def close(self) -> None:

@@ -23,6 +23,14 @@ LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
 on, and the time of those that have gone belongs to those that are left."""
 
+BUSY_CORES = 0.5
+MANY_LEFT = 64
+"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
+after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
+
+After = Literal["healthy", "spoilt", "lost"]
+"""A worker after a group: to be asked on; to be given up; gone, and the group is to be tried again."""
+
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
 
@@ -208,7 +216,7 @@ def _measure_launch(work: _Work, launch: int, clock: Clock) -> None:
     place = 0
     while place < len(todo):
         began = time.monotonic()
-        with Worker(work.settings.case_timeout_seconds, work.python) as worker:
+        with Worker(work.settings.case_timeout_seconds, work.python, work.settings.memory_limit_bytes) as worker:
             _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
             healthy = _measure_limits(work, worker, launch)
@@ -217,9 +225,10 @@ def _measure_launch(work: _Work, launch: int, clock: Clock) -> None:
                 began = time.monotonic()
                 clock.tell(work.place(launch, todo[place:]))
                 cases = work.count([todo[place]])
-                healthy = _measure_group(work, worker, launch, todo[place])
+                after = _measure_group(work, worker, launch, todo[place])
                 clock.pace.add_group(time.monotonic() - began, cases)
-                place += healthy
+                healthy = after == "healthy"
+                place += after != "lost"
 
 
 def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
@@ -247,11 +256,11 @@ def _measure_limits(work: _Work, worker: Worker, launch: int) -> bool:
     return healthy
 
 
-def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool:
-    """Measure one group and store it; return False if the worker was lost and the group is to be tried again."""
+def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> After:
+    """Measure one group and store it, or what failed."""
     cases = [case for case in work.groups[group] if case not in work.failed]
     if not cases:
-        return True
+        return "healthy"
     try:
         answer = worker.ask(_request(work.settings, launch, cases))
     except CaseLost as lost:
@@ -266,7 +275,12 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
     store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
     work.failed.update(failure["case"] for failure in content["failures"])
-    return kind == "group"
+    return "lost" if kind == "lost" else "spoilt" if _is_spoilt(content) else "healthy"
+
+
+def _is_spoilt(content: Mapping[str, Any]) -> bool:
+    left = content.get("left_behind", {})
+    return bool(left) and (left["cores"] >= BUSY_CORES or left["threads"] + left["processes"] >= MANY_LEFT)
 
 
 def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:

@@ -281,7 +281,7 @@ def settings_of(folder: Path) -> Settings:
     """Return how the run in a folder is measured, to continue it."""
     # A run from before there were looks measured everything in each of its launches.
     settings = store.read_run(folder)["settings"]
-    stored = {"first_look": settings["launches"], **settings}
+    stored = {"first_look": settings["launches"], "memory_limit_bytes": None, **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
 
 

@@ -31,7 +31,7 @@ from pyopbench import bridges, cuda, custom_ops, environment, limits
 from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
 from pyopbench.compiler import CannotCompile, compile_all
 from pyopbench.errors import PyopbenchError
-from pyopbench.group import Emit, measure, overhead
+from pyopbench.group import Emit, OutOfMemory, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import Axes, Case, Op, Variant
@@ -167,6 +167,7 @@ class Line:
         """Send an event; of those that say what is being timed, only one now and then, as a sign of life."""
         if os.getpid() != self.process:  # a body has forked, and both sides have returned from it
             os.kill(os.getpid(), signal.SIGKILL)
+        before = self.marker.get() if event["event"] == "at" else None
         if "case" in event:
             self.marker.set(event["case"])
             now = time.monotonic()
@@ -174,8 +175,13 @@ class Line:
                 return
             self.told = now
             self._log_case(event["case"])
-        self.answers.write(json.dumps(event) + "\n")
-        self.answers.flush()
+        try:
+            self.answers.write(json.dumps(event) + "\n")
+            self.answers.flush()
+        except OSError:  # what broke the line is the case before, not the one that was just to be begun
+            if before is not None:
+                self.marker.set(before)
+            raise
 
     def _log_case(self, case: str) -> None:
         """Write down that what the log says from here on belongs to a case."""
@@ -199,7 +205,14 @@ def serve(requests: IO[str], line: Line) -> None:
     versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
     for request in map(json.loads, requests):
-        emit({"event": "done", **HANDLERS[request["do"]](request, emit)})
+        emit(_answer(request, emit))
+
+
+def _answer(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    try:
+        return {"event": "done", **HANDLERS[request["do"]](request, emit)}
+    except OutOfMemory as error:
+        return {"event": "full", "case": error.case, "reason": error.reason}
 
 
 def main() -> None:

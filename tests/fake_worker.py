@@ -61,6 +61,14 @@ def hang() -> None:
     sys.exit()
 
 
+def leave_a_process(path: Path) -> None:
+    """Fork a process that stays, and write its id to a file."""
+    process = os.fork()
+    if process == 0:
+        signal.pause()
+    path.write_text(str(process), encoding="utf-8")
+
+
 def behave(case: str, variant: str) -> None:
     """Name the case and do what its variant says, unless that is to answer."""
     if variant == "silent":
@@ -77,9 +85,8 @@ def behave(case: str, variant: str) -> None:
     if variant == "noisy":
         sys.stdout.write("printed by a library\n")
         sys.stdout.flush()
-    if variant == "forking" and os.fork() == 0:
-        Path(os.environ["FAKE_WORKER_LEFT"]).write_text(str(os.getpid()), encoding="utf-8")
-        signal.pause()
+    if variant == "forking":
+        leave_a_process(Path(os.environ["FAKE_WORKER_LEFT"]))
     if variant in ("exiting", "forking"):
         sys.stderr.write("first words\nE0000 00:00:1795201820.852615   29463 some.cc:1] last words\n")
         sys.stderr.write("I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n\n")
@@ -130,7 +137,7 @@ def answer_limits(behaviour: str) -> dict[str, Any]:
     if behaviour == "hanging":
         hang()
     if behaviour == "crashing":
-        os.kill(os.getpid(), signal.SIGSEGV)
+        os.kill(os.getpid(), signal.SIGKILL)
     return LIMITS
 
 
