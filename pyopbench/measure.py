@@ -267,7 +267,8 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> Afte
         failures = failures_of(lost, cases, launch, retried=group in work.retried)
         if failures:
             failures += floor_of(lost, work.unfailed(), launch, {failure.case for failure in failures})
-        work.retried.add(group)
+        else:
+            work.retried.add(group)
         kind = "lost"
         content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
     else:

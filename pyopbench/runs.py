@@ -115,7 +115,12 @@ def check_axes(axes: Axes) -> None:
         )
     for size in axes.sizes:
         if size < 1:
-            raise BadInput("a size has to be at least 1", received=size, legal="whole numbers from 1")
+            raise BadInput(
+                "a size has to be at least 1",
+                received=size,
+                legal="whole numbers from 1",
+                next_step="for example --axis size=1e3,1e6",
+            )
 
 
 def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) -> dict[str, Any]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pyopbench.errors import BadInput, CannotStore
 from pyopbench.schema import check_line, check_run, corrupt
+
+LOCK_ATTEMPTS = 10
+LOCK_SECONDS = 0.05
+"""Between attempts; half a second in all is longer than any start of a process takes to let go of a lock."""
 
 SCHEMA = 1
 RUN_FILE = "run.json"
@@ -93,16 +98,28 @@ def locked(folder: Path) -> Iterator[None]:
         BadInput: another process has it.
     """
     with (folder / RUN_FILE).open("rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not _take(stream):
             raise BadInput(
                 "another process is measuring into this folder",
                 received=folder,
                 legal="a run that nobody is measuring",
                 next_step="wait for that process or end it, or choose another --out",
-            ) from error
+            )
         yield
+
+
+def _take(stream: IO[bytes]) -> bool:
+    """Lock a file; return False if another process keeps it.
+
+    One that is killed while it starts a worker leaves the lock with the process that is to become it, for a moment.
+    """
+    for attempt in range(LOCK_ATTEMPTS):
+        with suppress(BlockingIOError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if attempt < LOCK_ATTEMPTS - 1:
+            time.sleep(LOCK_SECONDS)
+    return False
 
 
 def append(folder: Path, line: Mapping[str, Any]) -> None:
