@@ -42,7 +42,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         BadInput: a path or a label is none, the tools differ, or there is nothing to tell the sides apart by.
     """
     if axis not in AXES:
-        raise BadInput("unknown axis", received=repr(axis), legal=", ".join(AXES))
+        raise BadInput("unknown axis", received=repr(axis), legal=", ".join(AXES), next_step="for example --axis tf")
     paths = [Path(word) for word in words]
     if len(paths) == 2 and axis != "variant" and all(path.exists() for path in paths):
         return _two_results(paths, axis)
@@ -62,7 +62,12 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
 
 def _two_results(paths: Sequence[Path], axis: str) -> Sides:
     if paths[0].resolve() == paths[1].resolve():
-        raise BadInput("both sides are the same results", received=paths[0], legal="two different results")
+        raise BadInput(
+            "both sides are the same results",
+            received=paths[0],
+            legal="two different results",
+            next_step="name the folder of the other run",
+        )
     found = [read_source(path) for path in paths]
     _require_one_tool([run for runs in found for run in runs])
     for path, runs in zip(paths, found, strict=True):
@@ -149,7 +154,12 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
         raise BadInput(f"--axis {axis} takes two labels", received=told, legal=SYNTAX, next_step=example)
     chosen = [_full(axis, label, known, path) for label in named]
     if chosen[0] == chosen[1]:
-        raise BadInput("both sides are the same", received=chosen[0], legal="two different labels")
+        raise BadInput(
+            "both sides are the same",
+            received=chosen[0],
+            legal="two different labels",
+            next_step=f"name two of {text.listing(known)}",
+        )
     return chosen
 
 
@@ -161,6 +171,7 @@ def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
             f"no such {axis}" if not found else f"several of this {axis}",
             received=f"{label!r} in {path}",
             legal=text.listing([_short(one) for one in known], "or") or f"nothing: no {axis} is told in {path}",
+            next_step="give the whole of one of these",
         )
     return found[0]
 

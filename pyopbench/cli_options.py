@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pyopbench import judging, runs
-from pyopbench.arguments import apply_axes, split_some
+from pyopbench import judging, memory, runs
+from pyopbench.arguments import apply_axes, parse_bytes, split_some
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
 
@@ -35,6 +35,10 @@ TensorFlows = Annotated[
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
 MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(metavar="BYTES", help="Most memory of a worker, e.g. 8G; what wants more fails. Linux only."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 
@@ -61,6 +65,15 @@ def read_axes(
     axes = apply_axes(replace(default, **chosen), axis or ())
     runs.check_axes(axes)
     return axes
+
+
+def read_memory_limit(limit: str | None) -> int | None:
+    """Return how much memory a worker may take, in bytes; None where nothing is said."""
+    if limit is None:
+        return None
+    limit_bytes = parse_bytes(limit)
+    memory.require_limitable(limit_bytes)
+    return limit_bytes
 
 
 def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> judging.Judging:

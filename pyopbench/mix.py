@@ -17,6 +17,7 @@ from pyopbench.errors import BadInput
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 HEADER = ["size", "weight"]
+REMEDY = "mend the file: a line for each size below the header size,weight, for example 1000,5"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,19 +120,34 @@ def read_mix(path: Path) -> dict[int, float]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the mix {path}: {error}", next_step="give a CSV file in UTF-8") from error
+        raise BadInput(
+            f"cannot read the mix {path}",
+            received=error,
+            legal="a CSV file in UTF-8",
+            next_step=REMEDY,
+        ) from error
     rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
     if not rows or [cell.strip() for cell in rows[0][1]] != HEADER:
         where = f"{path}, line {rows[0][0] if rows else 1}"
         received = ",".join(rows[0][1]) if rows else "an empty file"
-        raise BadInput(f"{where}: not the header of a mix", received=received, legal=",".join(HEADER))
+        raise BadInput(f"{where}: not the header of a mix", received=received, legal=",".join(HEADER), next_step=REMEDY)
     if len(rows) == 1:
-        raise BadInput(f"{path}, line {rows[0][0]}: the mix ends after its header", legal="at least one size")
+        raise BadInput(
+            f"{path}, line {rows[0][0]}: the mix ends after its header",
+            received="no size",
+            legal="at least one size",
+            next_step=REMEDY,
+        )
     mix: dict[int, float] = {}
     for number, row in rows[1:]:
         size, weight = _read_row(row, f"{path}, line {number}")
         if size in mix:
-            raise BadInput(f"{path}, line {number}: the size is there twice", received=size, legal="each size once")
+            raise BadInput(
+                f"{path}, line {number}: the size is there twice",
+                received=size,
+                legal="each size once",
+                next_step=REMEDY,
+            )
         mix[size] = weight
     return mix
 
@@ -142,7 +158,9 @@ def _read_row(row: Sequence[str], where: str) -> tuple[int, float]:
         size, weight = row
         pair = int(size), float(weight)
     except ValueError as error:
-        raise BadInput(f"{where}: not a size and a weight", received=",".join(row), legal=legal) from error
+        raise BadInput(
+            f"{where}: not a size and a weight", received=",".join(row), legal=legal, next_step=REMEDY
+        ) from error
     if pair[0] <= 0 or not (math.isfinite(pair[1]) and pair[1] > 0):
-        raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal)
+        raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal, next_step=REMEDY)
     return pair

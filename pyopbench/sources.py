@@ -101,8 +101,9 @@ def _none_of_these(path: Path) -> BadInput:
     else:
         what = f"{path}: JSON of something else"
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
-    named = f"name one file: {text.listing([str(file) for file in files], 'or')}" if files else ""
-    return BadInput("not results", received=what, legal=LEGAL, next_step=named)
+    named = text.listing([str(file) for file in files], "or")
+    next_step = f"name one file: {named}" if named else "`pyopbench run` makes results; name the folder that it printed"
+    return BadInput("not results", received=what, legal=LEGAL, next_step=next_step)
 
 
 def _several(paths: Sequence[Path]) -> BadInput:

@@ -14,9 +14,10 @@ import certificates
 import pyopbench
 import stored
 from pyopbench import certificate, launch, runs, store
+from pyopbench.clock import LEAST_LAUNCHES
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.measure import LEAST_LAUNCHES, Settings
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
+from pyopbench.settings import Settings
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
