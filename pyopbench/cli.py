@@ -23,6 +23,7 @@ from pyopbench.cli_certify import certify
 from pyopbench.cli_compare import compare
 from pyopbench.cli_copies import copies
 from pyopbench.cli_list import list_, verify
+from pyopbench.cli_new import new
 from pyopbench.cli_options import (
     AsJson,
     AxisTexts,
@@ -30,6 +31,7 @@ from pyopbench.cli_options import (
     Devices,
     Directions,
     Gradients,
+    Inputs,
     MinimumEffect,
     MixFile,
     Modes,
@@ -45,9 +47,11 @@ from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
+from pyopbench.files import bring_own
 from pyopbench.measure import Ended, Task, measure_together
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.pace import Progress as Step
+from pyopbench.targets import is_target
 
 EXIT_WRONG = 1
 EXIT_INTERRUPTED = 130
@@ -93,6 +97,7 @@ def _end_with(error: PyopbenchError) -> None:
 def run(
     context: typer.Context,
     ops: Ops = None,
+    inputs: Inputs = None,
     quick: Annotated[bool, typer.Option("--quick", help="Three sizes, few launches: an answer in minutes.")] = False,
     variant: Variants = None,
     gradient: Gradients = None,
@@ -120,7 +125,7 @@ def run(
     """Measure ops in every variant, store the samples and write the decision report."""
     options = read_judging(baseline, mix, min_effect)
     if resume is None:
-        axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis)
+        axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
         settings = runs.QUICK if quick else runs.FULL
         changes: dict[str, Any] = {
             "seed": seed,
@@ -135,7 +140,8 @@ def run(
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
         folder = _begin(out_dir, request, tf)
     else:
-        _refuse_with_resume(context)
+        _refuse_with_resume(context, ("ops", "inputs") if ops and all(map(is_target, ops)) else ())
+        bring_own(ops or (), inputs or ())
         folder = resume
         for part in _parts(folder):
             runs.require_resumable(part)
@@ -169,12 +175,14 @@ def _parts(folder: Path) -> list[Path]:
     return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
 
 
-def _refuse_with_resume(context: typer.Context) -> None:
+def _refuse_with_resume(context: typer.Context, own: tuple[str, ...]) -> None:
     options = {parameter.name: parameter for parameter in context.command.params}
     given = [
         options[name].opts[0] if options[name].param_type_name == "option" else " ".join(context.params[name])
         for name in options
-        if name not in WITH_RESUME and (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+        if name not in (*WITH_RESUME, *own)
+        and (source := context.get_parameter_source(name))
+        and source.name == "COMMANDLINE"
     ]
     if given:
         raise BadInput(
@@ -195,12 +203,12 @@ def _measure(folder: Path, options: judging.Judging) -> Ended | None:
     except KeyboardInterrupt:
         name = escape(str(folder))
         err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
-        err.print(f"  continue: pyopbench run --resume {name}", soft_wrap=True)
+        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
         err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except WorkerLost as lost:  # what was measured before is worth its report
         err.print(f"[bold red]error:[/] {escape(str(lost))}", soft_wrap=True)
-        err.print(f"  continue: pyopbench run --resume {escape(str(folder))}", soft_wrap=True)
+        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
@@ -333,3 +341,4 @@ app.command(context_settings=CONTEXT)(record)
 app.command()(compare)
 app.command()(placement)
 app.command()(copies)
+app.add_typer(new, name="new")

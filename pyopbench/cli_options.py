@@ -11,9 +11,24 @@ import typer
 from pyopbench import judging, runs
 from pyopbench.arguments import apply_axes, split_some
 from pyopbench.errors import BadInput
+from pyopbench.files import bring_own
 from pyopbench.model import Axes
 
-Ops = Annotated[list[str] | None, typer.Argument(metavar="OP", help="Ops to cover; all if none is named.")]
+Ops = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="OP",
+        help="Ops to cover, all if none is named; your own as my_op.py, my_module.py:function or a.b:function.",
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="EXPRESSION",
+        help="Example of an argument of a function, in order: Python over np and rng, or a .npy file.",
+    ),
+]
 Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
 Gradients = Annotated[
     list[str] | None,
@@ -47,10 +62,11 @@ def read_axes(
     mode: list[str] | None,
     device: list[str] | None,
     axis: list[str] | None,
+    inputs: list[str] | None = None,
 ) -> Axes:
-    """Return `default` with what is given on the command line in place of it, checked."""
+    """Return `default` with what is given on the command line in place of it, checked; own ops are brought in."""
     given = {
-        "ops": ops,
+        "ops": bring_own(ops or (), inputs or ()),
         "variants": variant,
         "gradients": gradient,
         "directions": direction,

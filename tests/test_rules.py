@@ -16,9 +16,13 @@ PACKAGE = ROOT / "pyopbench"
 
 # The path that data takes. A module imports only what stands before it in its own half, or is common to both.
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "files", "marker")
+COMMON = ("__init__", "errors", "model", "text", "targets", "files", "marker")
 MEASURING = (
     "messages",
+    "arrays",
+    "rebinding",
+    "explaining",
+    "smoothness",
     "environment",
     "compiler",
     "cuda",
@@ -28,6 +32,8 @@ MEASURING = (
     "custom_ops",
     "compiled",
     "callbacks",
+    "own",
+    "own_files",
     "ops",
     "variants",
     "floor",
@@ -40,6 +46,7 @@ MEASURING = (
     "nodes",
     "segments",
     "reference",
+    "slanted",
     "differences",
     "profiled",
     "traffic",
@@ -124,7 +131,9 @@ JUDGING = (
     "placement",
     "bridging",
     "arguments",
+    "starting",
     "cli_output",
+    "cli_new",
     "cli_options",
     "cli_list",
     "cli_certify",
