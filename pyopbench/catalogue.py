@@ -54,7 +54,9 @@ def load_floor() -> dict[str, Op]:
 
 def load_parts() -> dict[str, Variant]:
     """Return every part by name: bodies alone in alphabetical order, then the floors of the variants that have one."""
-    floors = [name for name, variant in load_variants().items() if variant.kind == "callback" or name == NATIVE]
+    # What njit makes of a body has no body of its own that could be measured alone.
+    bridges = {name: one for name, one in load_variants().items() if not one.automatic}
+    floors = [name for name, variant in bridges.items() if variant.kind == "callback" or name == NATIVE]
     return {name: load_variant(name) for name in (*find("parts"), *(name + FLOOR_SUFFIX for name in floors))}
 
 
@@ -127,6 +129,7 @@ def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
         "dtypes": list(op.dtypes),
         "outputs": list(op.outputs),
         "differentiable": bool(op.differentiable),
+        **({"own": True, "tried": sorted(op.tried)} if op.own else {}),
         "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
         "flops": _counted(op.flops, sizes),
     }
@@ -144,4 +147,5 @@ def _describe_variant(variant: Variant) -> dict[str, Any]:
         "effort": variant.effort,
         "gradients": list(variant.gradients),
         "modes": list(variant.modes),
+        "automatic": variant.automatic,
     }

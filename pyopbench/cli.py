@@ -28,6 +28,7 @@ from pyopbench.cli_options import (
     AsJson,
     AxisTexts,
     Baseline,
+    CallsPerStep,
     Devices,
     Directions,
     Gradients,
@@ -36,6 +37,7 @@ from pyopbench.cli_options import (
     MixFile,
     Modes,
     Ops,
+    StepMilliseconds,
     TensorFlows,
     Variants,
     read_axes,
@@ -67,7 +69,7 @@ app = typer.Typer(
 )
 
 
-WITH_RESUME = ("resume", "mix", "min_effect")
+WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms")
 """What a run that is continued can be given: nothing that changes the plan."""
 
 
@@ -108,6 +110,8 @@ def run(
     baseline: Baseline = BASELINE,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
     launches: Annotated[
         int | None, typer.Option(min=2, help="Most worker processes: one number per case each.")
     ] = None,
@@ -123,7 +127,7 @@ def run(
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
-    options = read_judging(baseline, mix, min_effect)
+    options = read_judging(baseline, mix, min_effect, calls_per_step, step_ms)
     if resume is None:
         axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
         settings = runs.QUICK if quick else runs.FULL
@@ -267,6 +271,8 @@ def report(
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
@@ -283,7 +289,9 @@ def report(
                 next_step=f"pyopbench report {_parts(results[0])[0]}, or without these options",
             )
         usual = runs.baseline_of(_parts(results[0])[0])
-        raise typer.Exit(report_versions(results[0], read_judging(baseline or usual, mix, min_effect)))
+        raise typer.Exit(
+            report_versions(results[0], read_judging(baseline or usual, mix, min_effect, calls_per_step, step_ms))
+        )
     if not runs.are_own(results):
         from pyopbench.sources import read_cases
 
@@ -294,7 +302,7 @@ def report(
         usual, folder = runs.baseline_of(results[0]), results[0]
         for path in results:
             runs.require_measured(path)
-    options = read_judging(baseline or usual, mix, min_effect)
+    options = read_judging(baseline or usual, mix, min_effect, calls_per_step, step_ms)
     raise typer.Exit(_report(results, out_dir or folder, options, as_json=as_json))
 
 

@@ -55,6 +55,7 @@ def plan_instruments(
         if (case.mode, case.direction) == ("call", "forward")
         and case.placement != GPU  # what a GPU takes apart is not measured
         and variants[case.variant].kind == "callback"
+        and not variants[case.variant].automatic
     ]
     bridges = dict.fromkeys((case.variant, case.placement) for case in split)
     floors = [
