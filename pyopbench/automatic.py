@@ -1,6 +1,4 @@
-"""What was tried of an own op without anybody having written it: which of it works, how fast it is, and why the rest
-does not.
-"""
+"""What was tried of an own op that nobody wrote for it: what works, how fast it is, and why the rest does not."""
 
 from __future__ import annotations
 

@@ -18,6 +18,11 @@ from pyopbench.rebinding import BODY
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
 
+MODULE_PLACE = re.compile(r" from '[^']*'(?=>)")
+
+ABOVE = re.compile(r"^(\.\.?/)+")
+"""How Numba begins a path that is relative to another folder."""
+
 NOT_IN_TNP = re.compile(r"module '(?:tensorflow|keras)[\w.]*numpy[\w.]*' has no attribute '(\w+)'")
 """What Python says of a name that TensorFlow's NumPy has not got; AutoGraph quotes it in an error of its own."""
 
@@ -32,19 +37,24 @@ ADVICE = re.compile(
 
 def explain(error: BaseException, op: Op) -> str:
     """Return what went wrong in one line, with the place in the user's file where there is one."""
-    place = place_in(error, _files_of(op))
-    if place is None or not op.own:
+    if not op.own:
         return describe_error(error)
-    file, line = place
-    return shorten_reason(_said(error, file, line), f", {Path(file).name} line {line}")
+    place = place_in(error, _files_of(op))
+    where = "" if place is None else f", {Path(place[0]).name} line {place[1]}"
+    return shorten_reason(_said(error, place), where)
 
 
-def _said(error: BaseException, file: str, line: int) -> str:
-    lacking = _lacking(error, file, line)
+def _said(error: BaseException, place: tuple[str, int] | None) -> str:
+    lacking = place and _lacking(error, *place)
     if lacking:
         return f"`{lacking}` has no tnp counterpart"
+    # Where a module lies differs from machine to machine.
     of_numba = NUMBA_SAYS.findall(str(error))
-    return f"Numba: {tidy(of_numba[-1].strip())}" if of_numba else ADVICE.sub("", describe_error(error))
+    return (
+        f"Numba: {MODULE_PLACE.sub('', tidy(of_numba[-1].strip()))}"
+        if of_numba
+        else ADVICE.sub("", describe_error(error))
+    )
 
 
 def _lacking(error: BaseException, file: str, line: int) -> str | None:
@@ -77,7 +87,7 @@ def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | No
     frames = [(frame.filename, frame.lineno or 1) for frame in traceback.extract_tb(error.__traceback__)]
     quoted = [(file, int(line)) for file, line in PLACE.findall(str(error))]
     by_tail = {tail: file for file in own for tail in _tails(file)}
-    quoted = [(by_tail.get(file.lstrip("./"), file), line) for file, line in quoted]
+    quoted = [(by_tail.get(ABOVE.sub("", file), file), line) for file, line in quoted]
     for places in (quoted, frames):
         found = [place for place in places if place[0] in own]
         if found:

@@ -246,7 +246,9 @@ def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Seq
         if not set(own.differentiable) <= set(floating):
             raise _wrong("differentiable names inputs that are not floating", own.differentiable, f"some of {floating}")
         return own.differentiable
-    if not any(dtype_of(array) in DTYPES for array in outputs) or not is_smooth(body, example, floating):
+    if not floating or not any(dtype_of(array) in DTYPES for array in outputs):
+        return ()
+    if not is_smooth(body, example, floating):
         return ()
     if own.numpy is None and own.tensor_gradient is None and own.py_function is not None:
         return _on_tape(own.py_function, example, floating)
