@@ -1,4 +1,4 @@
-"""Which detection belongs to which object: SciPy's optimal assignment. It has no gradient, and TensorFlow has no such op.
+"""Which detection belongs to which object: SciPy's optimal assignment, which has no gradient.
 
     pyopbench run examples/assignment.py --quick
 

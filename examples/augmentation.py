@@ -1,5 +1,4 @@
-"""Change the brightness of a batch of images and blank a square of each, as a NumPy callback does it in an input
-pipeline; with a port to TensorFlow ops to compare.
+"""Change the brightness of images and blank a square of each; with a port to TensorFlow ops to compare.
 
     pyopbench run examples/augmentation.py --quick --calls-per-step 1 --step-ms 40
 
@@ -18,7 +17,7 @@ HOLE = 16
 def augment(images, gains, corners):
     """Return `(n, 64, 64, 3) uint8` images, brighter or darker by `gains`, a square from `corners` on blank."""
     found = np.empty_like(images)
-    for place, (image, gain, (top, left)) in enumerate(zip(images, gains, corners)):
+    for place, (image, gain, (top, left)) in enumerate(zip(images, gains, corners, strict=True)):
         found[place] = np.clip(image * gain, 0, 255).astype(np.uint8)
         found[place, top : top + HOLE, left : left + HOLE] = 0
     return found
