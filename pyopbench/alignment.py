@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from pyopbench.arrays import as_given
 
 ALIGNMENT_BYTES = 64
 """`EIGEN_MAX_ALIGN_BYTES` of TensorFlow's builds, which `PyFuncOp` asks for (tensorflow/python/lib/core/py_func.cc)."""
@@ -45,6 +47,12 @@ def aligned(array: Any) -> Any:
 def unaligned(array: Any) -> Any:
     """Return a copy of an array, of the same shape and dtype, that begins 16 bytes past a multiple of 64."""
     return _copy_at(array, USUAL_OFFSET_BYTES)
+
+
+def aligned_as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies as a callback in a graph gets them: the tensors' own memory, which is aligned; text as objects."""
+    copies = as_given(arrays)
+    return tuple(copy if isinstance(copy, bytes) or copy.dtype.kind == "O" else aligned(copy) for copy in copies)
 
 
 def aligned_share(call: Callable[[], Any]) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyopbench.gradients import GRADIENTS, as_tuple, one_or_tuple
 from pyopbench.model import NO_GRADIENT, Body, Bridged, Case, GradientBody, Op
 
@@ -38,6 +40,19 @@ def build_callback(op: Op, case: Case, bridge: Bridge, body: Body, gradient_body
         raise ValueError(f"{op.name} has no gradient for {case.variant}")
     backward = _bridged_gradient(op, bridge, gradient_body)
     return attach(Bridged(forward, backward, op.tensor_gradient, op.differentiable, op.floating_outputs))
+
+
+def why_no_tape(op: Op, case: Case) -> str | None:
+    """Return why the gradient of `py_function`'s own tape, where it is asked for, would fail; None if it would not."""
+    # The gradient of EagerPyFunc takes None for a gradient of 0.0, which it cannot turn into whole numbers:
+    # `EagerFunc._convert` and `_EagerPyFuncGrad` in tensorflow/python/ops/script_ops.py.
+    if case.gradient != "tape":
+        return None
+    inputs = op.make_inputs(op.sizes[0], case.dtype, np.random.default_rng(0))
+    whole = [np.asarray(array).dtype.kind != "f" for array in inputs]
+    if any(whole) or len(op.floating_outputs) < len(op.outputs):
+        return "py_function's own gradient fails in TensorFlow where an input or output is not floating"
+    return None
 
 
 def _bridged_gradient(op: Op, bridge: Bridge, gradient_body: GradientBody) -> GradientBody:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from pyopbench.arrays import as_array
 from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE, find
 from pyopbench.gradients import GRADIENTS
 from pyopbench.model import FLOOR_SUFFIX, NATIVE, Op, Variant
+from pyopbench.own_files import load_own
 from pyopbench.parts._floors import floor_of
+from pyopbench.targets import brought
 
 
 def load_op(name: str) -> Op:
-    """Return the op of `ops/<name>.py` or `floor/<name>.py`."""
+    """Return the op of `ops/<name>.py` or `floor/<name>.py`, or the own op of that name."""
+    if name in brought():
+        return load_own(name)
     op: Op = _load_last("floor" if name in find("floor") else "ops", name, "OP")
     return op
 
@@ -49,7 +54,9 @@ def load_floor() -> dict[str, Op]:
 
 def load_parts() -> dict[str, Variant]:
     """Return every part by name: bodies alone in alphabetical order, then the floors of the variants that have one."""
-    floors = [name for name, variant in load_variants().items() if variant.kind == "callback" or name == NATIVE]
+    # What njit makes of a body has no body of its own that could be measured alone.
+    bridges = {name: one for name, one in load_variants().items() if not one.automatic}
+    floors = [name for name, variant in bridges.items() if variant.kind == "callback" or name == NATIVE]
     return {name: load_variant(name) for name in (*find("parts"), *(name + FLOOR_SUFFIX for name in floors))}
 
 
@@ -89,7 +96,7 @@ def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarra
     """Return the op's inputs for a size and dtype: the same arrays for the same arguments, in every process."""
     # The name goes into the seed letter by letter, because hash() differs from process to process.
     rng = np.random.default_rng([seed, size, *op.name.encode()])
-    return tuple(np.asarray(array) for array in op.make_inputs(size, dtype, rng))
+    return tuple(as_array(array) for array in op.make_inputs(size, dtype, rng))
 
 
 def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
@@ -122,9 +129,14 @@ def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
         "dtypes": list(op.dtypes),
         "outputs": list(op.outputs),
         "differentiable": bool(op.differentiable),
-        "bytes_moved": {dtype: {str(size): int(op.bytes_moved(size, dtype)) for size in sizes} for dtype in op.dtypes},
-        "flops": {str(size): int(op.flops(size)) for size in sizes},
+        **({"own": True, "tried": sorted(op.tried)} if op.own else {}),
+        "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
+        "flops": _counted(op.flops, sizes),
     }
+
+
+def _counted(count: Callable[..., int] | None, sizes: tuple[int, ...], *dtype: str) -> dict[str, int]:
+    return {} if count is None else {str(size): int(count(size, *dtype)) for size in sizes}
 
 
 def _describe_variant(variant: Variant) -> dict[str, Any]:
@@ -135,4 +147,5 @@ def _describe_variant(variant: Variant) -> dict[str, Any]:
         "effort": variant.effort,
         "gradients": list(variant.gradients),
         "modes": list(variant.modes),
+        "automatic": variant.automatic,
     }

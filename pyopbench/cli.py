@@ -24,18 +24,22 @@ from pyopbench.cli_compare import compare
 from pyopbench.cli_copies import copies
 from pyopbench.cli_errors import Debug, run_command
 from pyopbench.cli_list import list_, verify
+from pyopbench.cli_new import new
 from pyopbench.cli_options import (
     AsJson,
     AxisTexts,
     Baseline,
+    CallsPerStep,
     Devices,
     Directions,
     Gradients,
+    Inputs,
     MemoryLimit,
     MinimumEffect,
     MixFile,
     Modes,
     Ops,
+    StepMilliseconds,
     TensorFlows,
     Variants,
     read_axes,
@@ -48,9 +52,11 @@ from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput, WorkerLost
+from pyopbench.files import bring_own
 from pyopbench.measure import Ended, Task, measure_together
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.pace import Progress as Step
+from pyopbench.targets import is_target
 
 EXIT_WRONG = 1
 EXIT_INTERRUPTED = 130
@@ -66,7 +72,7 @@ app = typer.Typer(
 )
 
 
-WITH_RESUME = ("resume", "mix", "min_effect")
+WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms")
 """What a run that is continued can be given: nothing that changes the plan."""
 
 
@@ -84,6 +90,7 @@ def _whole(debug: Debug = False) -> None:
 def run(
     context: typer.Context,
     ops: Ops = None,
+    inputs: Inputs = None,
     quick: Annotated[bool, typer.Option("--quick", help="Three sizes, few launches: an answer in minutes.")] = False,
     variant: Variants = None,
     gradient: Gradients = None,
@@ -94,6 +101,8 @@ def run(
     baseline: Baseline = BASELINE,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
     launches: Annotated[
         int | None, typer.Option(min=2, help="Most worker processes: one number per case each.")
     ] = None,
@@ -110,9 +119,9 @@ def run(
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
-    options = read_judging(baseline, mix, min_effect)
+    options = read_judging(baseline, mix, min_effect, calls_per_step, step_ms)
     if resume is None:
-        axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis)
+        axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
         settings = runs.QUICK if quick else runs.FULL
         changes: dict[str, Any] = {
             "seed": seed,
@@ -128,7 +137,8 @@ def run(
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
         folder = _begin(out_dir, request, tf)
     else:
-        _refuse_with_resume(context)
+        _refuse_with_resume(context, ("ops", "inputs") if ops and all(map(is_target, ops)) else ())
+        bring_own(ops or (), inputs or ())
         folder = resume
         for part in _parts(folder):
             runs.require_resumable(part)
@@ -162,12 +172,14 @@ def _parts(folder: Path) -> list[Path]:
     return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
 
 
-def _refuse_with_resume(context: typer.Context) -> None:
+def _refuse_with_resume(context: typer.Context, own: tuple[str, ...]) -> None:
     options = {parameter.name: parameter for parameter in context.command.params}
     given = [
         options[name].opts[0] if options[name].param_type_name == "option" else " ".join(context.params[name])
         for name in options
-        if name not in WITH_RESUME and (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+        if name not in (*WITH_RESUME, *own)
+        and (source := context.get_parameter_source(name))
+        and source.name == "COMMANDLINE"
     ]
     if given:
         raise BadInput(
@@ -188,12 +200,12 @@ def _measure(folder: Path, options: judging.Judging) -> Ended | None:
     except KeyboardInterrupt:
         name = escape(str(folder))
         err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
-        err.print(f"  continue: pyopbench run --resume {name}", soft_wrap=True)
+        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
         err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except WorkerLost as lost:  # what was measured before is worth its report
         err.print(f"[bold red]error:[/] {escape(str(lost))}", soft_wrap=True)
-        err.print(f"  continue: pyopbench run --resume {escape(str(folder))}", soft_wrap=True)
+        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
@@ -252,6 +264,8 @@ def report(
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
     min_effect: MinimumEffect = MINIMUM_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
@@ -268,7 +282,9 @@ def report(
                 next_step=f"pyopbench report {_parts(results[0])[0]}, or without these options",
             )
         usual = runs.baseline_of(_parts(results[0])[0])
-        raise typer.Exit(report_versions(results[0], read_judging(baseline or usual, mix, min_effect)))
+        raise typer.Exit(
+            report_versions(results[0], read_judging(baseline or usual, mix, min_effect, calls_per_step, step_ms))
+        )
     if not runs.are_own(results):
         from pyopbench.sources import read_cases
 
@@ -279,7 +295,7 @@ def report(
         usual, folder = runs.baseline_of(results[0]), results[0]
         for path in results:
             runs.require_measured(path)
-    options = read_judging(baseline or usual, mix, min_effect)
+    options = read_judging(baseline or usual, mix, min_effect, calls_per_step, step_ms)
     raise typer.Exit(_report(results, out_dir or folder, options, as_json=as_json))
 
 
@@ -326,3 +342,4 @@ app.command(context_settings=CONTEXT)(record)
 app.command()(compare)
 app.command()(placement)
 app.command()(copies)
+app.add_typer(new, name="new")

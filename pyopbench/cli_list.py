@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from pyopbench import runs
 from pyopbench.arguments import parse_duration
-from pyopbench.cli_options import AsJson, AxisTexts, Directions, Gradients, Modes, Ops, Variants, read_axes
+from pyopbench.cli_options import AsJson, AxisTexts, Directions, Gradients, Inputs, Modes, Ops, Variants, read_axes
 from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.model import MODE_SUMMARIES, Axes
 from pyopbench.verify import EVERYTHING, Finding, verify_cases
@@ -21,6 +21,7 @@ EXIT_WRONG = 1
 
 def list_(
     ops: Ops = None,
+    inputs: Inputs = None,
     quick: Annotated[bool, typer.Option("--quick", help="As `run --quick` would measure.")] = False,
     variant: Variants = None,
     gradient: Gradients = None,
@@ -31,7 +32,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Show ops, variants and cases, and why a case cannot be."""
-    axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis)
+    axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs)
     with err.status("asking TensorFlow"):
         plan = runs.ask_for_plan(axes, compiles=False)
     if as_json:
@@ -71,6 +72,7 @@ def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
 
 def verify(
     ops: Ops = None,
+    inputs: Inputs = None,
     variant: Variants = None,
     gradient: Gradients = None,
     mode: Modes = None,
@@ -82,7 +84,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check values against NumPy, and gradients against the reference gradient and finite differences."""
-    axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis)
+    axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs)
     timeout_seconds = parse_duration(case_timeout)
     with err.status("verifying") as status:
         findings = verify_cases(

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyopbench import judging, memory, runs
 from pyopbench.arguments import apply_axes, parse_bytes, split_some
 from pyopbench.errors import BadInput
+from pyopbench.files import bring_own
 from pyopbench.model import Axes
 
-Ops = Annotated[list[str] | None, typer.Argument(metavar="OP", help="Ops to cover; all if none is named.")]
+if TYPE_CHECKING:
+    from pyopbench.worth import Step
+
+Ops = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="OP",
+        help="Ops to cover, all if none is named; your own as my_op.py, my_module.py:function or a.b:function.",
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="EXPRESSION",
+        help="Example of an argument of a function, in order: Python over np and rng, or a .npy file.",
+    ),
+]
 Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
 Gradients = Annotated[
     list[str] | None,
@@ -33,7 +52,16 @@ TensorFlows = Annotated[
     typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own, by turns; repeated."),
 ]
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
-MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
+MixFile = Annotated[
+    Path | None,
+    typer.Option("--mix", help="CSV with size,weight or shape,dtype,weight: how often each size is called."),
+]
+CallsPerStep = Annotated[
+    float | None, typer.Option("--calls-per-step", help="Calls of the op in a step of your program; with --step-ms.")
+]
+StepMilliseconds = Annotated[
+    float | None, typer.Option("--step-ms", help="Milliseconds of such a step: tells what a port is worth.")
+]
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
 MemoryLimit = Annotated[
     str | None,
@@ -51,10 +79,11 @@ def read_axes(
     mode: list[str] | None,
     device: list[str] | None,
     axis: list[str] | None,
+    inputs: list[str] | None = None,
 ) -> Axes:
-    """Return `default` with what is given on the command line in place of it, checked."""
+    """Return `default` with what is given on the command line in place of it, checked; own ops are brought in."""
     given = {
-        "ops": ops,
+        "ops": bring_own(ops or (), inputs or ()),
         "variants": variant,
         "gradients": gradient,
         "directions": direction,
@@ -76,7 +105,13 @@ def read_memory_limit(limit: str | None) -> int | None:
     return limit_bytes
 
 
-def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> judging.Judging:
+def read_judging(
+    baseline: str,
+    mix: Path | None,
+    minimum_effect: float,
+    calls_per_step: float | None = None,
+    step_ms: float | None = None,
+) -> judging.Judging:
     """Return how to judge, with the mix read from its file."""
     if not 0 < minimum_effect < 1:
         raise BadInput(
@@ -85,8 +120,24 @@ def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> judg
             legal="a share above 0 and below 1",
             next_step="for example --min-effect 0.03 for 3%",
         )
-    if mix is None:
-        return judging.Judging(baseline, minimum_effect)
     from pyopbench.mix import read_mix
 
-    return judging.Judging(baseline, minimum_effect, read_mix(mix))
+    calls = None if mix is None else read_mix(mix)
+    return judging.Judging(baseline, minimum_effect, calls, _read_step(calls_per_step, step_ms))
+
+
+def _read_step(calls: float | None, milliseconds: float | None) -> Step | None:
+    if calls is None and milliseconds is None:
+        return None
+    given = f"--calls-per-step {calls:g}" if calls is not None else "no --calls-per-step"
+    given += f" and --step-ms {milliseconds:g}" if milliseconds is not None else " and no --step-ms"
+    if calls is None or milliseconds is None or not (0 < calls < math.inf and 0 < milliseconds < math.inf):
+        raise BadInput(
+            "not a step",
+            received=given,
+            legal="both of them, above 0",
+            next_step="for example --calls-per-step 1 --step-ms 120",
+        )
+    from pyopbench.worth import Step
+
+    return Step(calls, milliseconds / 1000)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,13 @@ from pyopbench.disturbance import Disturbance, disturbance_of
 from pyopbench.errors import BadInput
 from pyopbench.flips import flips
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
-from pyopbench.mix import Mix, calls_mix, even_mix
+from pyopbench.mix import Calls, Mix, calls_in, calls_mix, even_mix
 from pyopbench.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.reasons import reason_of
 from pyopbench.spending import Looks
 from pyopbench.split import Split, splits_of
 from pyopbench.verdicts import verdicts_of
+from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
     from pyopbench.readers import Run
@@ -49,12 +51,13 @@ class Judgement:
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
         limits: what the machine can do at most; None if it was not measured.
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
+        step: of the user's program; None if it was not told.
     """
 
     run: Run
     baseline: str
     minimum_effect: float
-    mix: Mapping[int, float] | None
+    mix: Calls | None
     latencies: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     decisions: tuple[Decision, ...]
@@ -64,13 +67,27 @@ class Judgement:
     splits: tuple[Split, ...] = ()
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
+    step: Step | None = None
+
+    @cached_property
+    def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
+        """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
+        return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
+
+    @cached_property
+    def worths(self) -> tuple[Worth, ...]:
+        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step."""
+        if self.step is None:
+            return ()
+        return tuple(worth_of(comparison, *made, self.step) for comparison, made in self.choices if made is not None)
 
 
 def judge(
     run: Run,
     baseline: str = BASELINE,
     minimum_effect: float = MINIMUM_EFFECT,
-    mix: Mapping[int, float] | None = None,
+    mix: Calls | None = None,
+    step: Step | None = None,
 ) -> Judgement:
     """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
 
@@ -80,6 +97,7 @@ def judge(
         minimum_effect: a relative difference that is worth acting on (0.03 is 3%), at least 0 and below 1.
         mix: size -> how often it is called, as from `mix.read_mix`; None spreads today's time evenly over the log of
             the size.
+        step: of the user's program, for what a port is worth there.
 
     Raises:
         BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
@@ -115,6 +133,7 @@ def judge(
         splits_of(run),
         limits,
         bounds_of(latencies, run.catalogue["ops"], limits),
+        step,
     )
 
 
@@ -148,18 +167,25 @@ class Rulebook:
 
     over_mix: Rules
     at_size: Rules
-    calls: Mapping[int, float] | None
+    calls: Calls | None
 
 
-def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Mapping[int, float] | None) -> Rulebook:
+def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
     """Return `rules` over the mix and at one size, with the spreads that are usual there among all comparisons.
 
     Raises:
         BadInput: the mix fits no op at all.
     """
-    measured = [one for one in comparisons if one.seconds]
-    reachable = [one for one in measured if not _unreachable(one, calls or {})]
-    if measured and not reachable and not any(_was_asked_for(one, calls or {}) for one in measured):
+    measured = [one for one in comparisons if one.seconds and not _is_not_called(one, calls)]
+    if calls is not None and not measured and any(one.seconds for one in comparisons):
+        raise BadInput(
+            "the mix has calls in no dtype that was measured",
+            received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
+            legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
+            next_step="correct the dtypes of the mix, or measure in these as well",
+        )
+    reachable = [one for one in measured if not _unreachable(one, calls)]
+    if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
         _mix(measured[0], calls)  # fits nothing, and says so
     over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
     at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
@@ -170,9 +196,11 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
     """Decide in one setting, over the mix and at every measured size."""
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
+    if _is_not_called(comparison, rulebook.calls):
+        return _undecided(comparison, f"the mix that was given has no calls in {comparison.setting.dtype}")
     made = choose_over_mix(comparison, rulebook)
     if made is None:
-        missing = comparison.missing(comparison.baseline, _unreachable(comparison, rulebook.calls or {}))
+        missing = comparison.missing(comparison.baseline, _unreachable(comparison, rulebook.calls))
         undecided = _undecided(comparison, f"{missing}, which the mix asks for")
         return replace(undecided, ranges=_ranges(comparison, rulebook.at_size))
     choice, mix = made
@@ -193,7 +221,8 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
 
 def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
     """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
-    if not comparison.seconds or _unreachable(comparison, rulebook.calls or {}):
+    calls = rulebook.calls
+    if not comparison.seconds or _is_not_called(comparison, calls) or _unreachable(comparison, calls):
         return None
     mix = _mix(comparison, rulebook.calls)
     return choose(comparison.candidates, mix, rulebook.over_mix), mix
@@ -218,19 +247,27 @@ def _undecided(comparison: Comparison, reason: str) -> Decision:
     )
 
 
-def _mix(comparison: Comparison, calls: Mapping[int, float] | None) -> Mix:
+def _mix(comparison: Comparison, calls: Calls | None) -> Mix:
     if calls is None:
         return even_mix(tuple(comparison.seconds))
-    return calls_mix(calls, comparison.seconds, f"{comparison.baseline} for {comparison.setting.op}")
+    called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
+    return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
 
 
-def _unreachable(comparison: Comparison, calls: Iterable[int]) -> list[int]:
+def _is_not_called(comparison: Comparison, calls: Calls | None) -> bool:
+    """Has a mix dtypes, and not that of the setting?"""
+    return calls is not None and not calls_in(calls, comparison.setting.dtype)
+
+
+def _unreachable(comparison: Comparison, calls: Calls | None) -> list[int]:
     """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
-    return [size for size in sorted(calls) if not min(comparison.seconds) <= size <= max(comparison.seconds)]
+    low, high = min(comparison.seconds), max(comparison.seconds)
+    return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
 
 
-def _was_asked_for(comparison: Comparison, sizes: Iterable[int]) -> bool:
-    return all(comparison.planned[0] <= size <= comparison.planned[-1] for size in sizes)
+def _was_asked_for(comparison: Comparison, calls: Calls | None) -> bool:
+    low, high = comparison.planned[0], comparison.planned[-1]
+    return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
 
 
 def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:

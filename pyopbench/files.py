@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pyopbench.errors import BadInput
+from pyopbench.targets import Target, bring, brought, is_target, read_target
 
 PACKAGE = Path(__file__).parent
 PATH_VARIABLE = "PYOPBENCH_PATH"
@@ -55,7 +56,38 @@ def find(kind: str) -> dict[str, Path]:
                     next_step=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
                 )
             found[path.stem] = path
+    if kind == "ops":
+        found.update((target.name, Path(target.place)) for target in brought().values())
     return dict(sorted((name, path) for name, path in found.items() if name not in reserved))
+
+
+def bring_own(texts: Iterable[str], inputs: Sequence[str]) -> list[str]:
+    """Return the names of ops, and have own ops among them found by theirs from here on.
+
+    Args:
+        texts: names, or what names an own op, as typed.
+        inputs: examples of the arguments of a function, which then has to be the only own op.
+
+    Raises:
+        BadInput: an own op cannot be what is measured, or inputs are given for none.
+    """
+    bring([])
+    targets: list[Target] = []
+    names = []
+    for text in texts:
+        if is_target(text):
+            taken = [*find("ops"), *find("floor"), *(target.name for target in targets)]
+            targets.append(read_target(text, inputs, taken))
+        names.append(targets[-1].name if is_target(text) else text)
+    if inputs and len(targets) != 1:
+        raise BadInput(
+            "--input is for one function",
+            received=f"--input with {', '.join(target.text for target in targets) or 'no function'}",
+            legal="my_module.py:function --input EXPRESSION",
+            next_step="name one function, and give one --input for each of its arguments",
+        )
+    bring(targets)
+    return names
 
 
 def python_files(folder: Path) -> list[Path]:

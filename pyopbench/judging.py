@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.mix import Calls
     from pyopbench.stopping import Look
+    from pyopbench.worth import Step
 
 
 @dataclass(frozen=True)
 class Judging:
-    """How to judge: the baseline, the smallest difference that counts, and how often each size is called."""
+    """How to judge: the baseline, the smallest difference that counts, how often each size is called, and a step."""
 
     baseline: str
     minimum_effect: float
-    mix: Mapping[int, float] | None = None
+    mix: Calls | None = None
+    step: Step | None = None
 
 
 def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
@@ -56,4 +59,4 @@ def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
     from pyopbench import decide
     from pyopbench.sources import read_one
 
-    return decide.judge(read_one(folders), judging.baseline, judging.minimum_effect, judging.mix)
+    return decide.judge(read_one(folders), judging.baseline, judging.minimum_effect, judging.mix, judging.step)

@@ -96,9 +96,9 @@ class Worker:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
         self._watcher.start()
-        self._come_up(limit_bytes)
+        self._come_up(limit_bytes, python)
 
-    def _come_up(self, limit_bytes: int | None) -> None:
+    def _come_up(self, limit_bytes: int | None, python: Path | None) -> None:
         within = "" if limit_bytes is None else f" within the memory limit of {limit_bytes:,} bytes"
         try:
             self.environment: Mapping[str, Any] = self._next(START_TIMEOUT_SECONDS, None)["environment"]

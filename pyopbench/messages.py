@@ -34,11 +34,20 @@ def describe_error(error: BaseException) -> str:
     """Return type and message of an error in one line that fits a table, without what differs from run to run."""
     if isinstance(error, PyopbenchError):
         return error.what
-    message = str(error)
+    return shorten_reason(_telling_line(type(error).__name__, tidy(str(error))))
+
+
+def tidy(message: str) -> str:
+    """Return a message without what is numbered or placed anew in every process."""
     for pattern, replacement in CHANGING:
         message = pattern.sub(replacement, message)
-    text = _telling_line(type(error).__name__, message)
-    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+    return message
+
+
+def shorten_reason(text: str, end: str = "") -> str:
+    """Return a text, cut where it and what has to follow it do not fit a table."""
+    longest = LONGEST_REASON - len(end)
+    return (text if len(text) <= longest else text[: longest - 1] + "…") + end
 
 
 def _telling_line(name: str, message: str) -> str:

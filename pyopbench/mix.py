@@ -16,8 +16,12 @@ from pyopbench.errors import BadInput
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
+"""How often a size is called, or a size in a dtype."""
+
 HEADER = ["size", "weight"]
-REMEDY = "mend the file: a line for each size below the header size,weight, for example 1000,5"
+REMEDY = "mend the file: a line for each size below the header, for example size,weight and 1000,5"
+HEADERS = (HEADER, ["shape", "weight"], ["size", "dtype", "weight"], ["shape", "dtype", "weight"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +108,25 @@ def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: st
     return Mix(tuple(sizes), shares / shares.sum(), tuple(measured), weights)
 
 
-def read_mix(path: Path) -> dict[int, float]:
-    """Read a mix from a CSV file with the header `size,weight`: how often each size is called.
+def calls_in(calls: Calls, dtype: str) -> dict[int, float]:
+    """Return how often each size is called in a dtype; without dtypes in the mix, in any."""
+    pairs = [(key if isinstance(key, tuple) else (dtype, key), weight) for key, weight in calls.items()]
+    return {size: weight for (name, size), weight in pairs if name == dtype}
+
+
+def read_mix(path: Path) -> Calls:
+    """Read a mix from a CSV file: how often each size, or each shape, is called, in any dtype or in each.
+
+    A shape is written `480x640x3` and counts its elements; several inputs are joined as in `100x4 + 100`.
 
     Args:
         path: the file; a line per size, blank lines are skipped.
 
     Returns:
-        size -> weight, in the order of the file.
+        size -> weight, in the order of the file; with a column of dtypes (dtype, size) -> weight.
 
     Raises:
-        BadInput: the file cannot be read, has another header, no line, or a line that is not a new positive whole size
+        BadInput: the file cannot be read, has another header, no line, or a line that is not a new size or shape
             and a positive finite weight; names the file and the line.
     """
     try:
@@ -127,10 +139,16 @@ def read_mix(path: Path) -> dict[int, float]:
             next_step=REMEDY,
         ) from error
     rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not rows or [cell.strip() for cell in rows[0][1]] != HEADER:
+    header = [cell.strip() for cell in rows[0][1]] if rows else []
+    if header not in HEADERS:
         where = f"{path}, line {rows[0][0] if rows else 1}"
         received = ",".join(rows[0][1]) if rows else "an empty file"
-        raise BadInput(f"{where}: not the header of a mix", received=received, legal=",".join(HEADER), next_step=REMEDY)
+        raise BadInput(
+            f"{where}: not the header of a mix",
+            received=received,
+            legal=" or ".join(map(",".join, HEADERS)),
+            next_step=REMEDY,
+        )
     if len(rows) == 1:
         raise BadInput(
             f"{path}, line {rows[0][0]}: the mix ends after its header",
@@ -138,29 +156,36 @@ def read_mix(path: Path) -> dict[int, float]:
             legal="at least one size",
             next_step=REMEDY,
         )
-    mix: dict[int, float] = {}
+    mix: dict[tuple[str, int], float] = {}
     for number, row in rows[1:]:
-        size, weight = _read_row(row, f"{path}, line {number}")
-        if size in mix:
+        key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
+        if key in mix:
             raise BadInput(
                 f"{path}, line {number}: the size is there twice",
-                received=size,
+                received=key[1],
                 legal="each size once",
                 next_step=REMEDY,
             )
-        mix[size] = weight
-    return mix
+        mix[key] = weight
+    return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
 
 
-def _read_row(row: Sequence[str], where: str) -> tuple[int, float]:
-    legal = "size,weight: a positive whole number and a positive finite number"
+def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple[tuple[str, int], float]:
+    legal = f"{','.join(cells)}: a positive whole number or a shape such as 480x640x3, and a positive finite number"
     try:
-        size, weight = row
-        pair = int(size), float(weight)
-    except ValueError as error:
+        if len(cells) != len(row):
+            raise ValueError(f"{len(row)} cells")
+        size = int(cells["size"]) if "size" in cells else _elements(cells["shape"])
+        weight = float(cells["weight"])
+    except (KeyError, ValueError) as error:
         raise BadInput(
             f"{where}: not a size and a weight", received=",".join(row), legal=legal, next_step=REMEDY
         ) from error
-    if pair[0] <= 0 or not (math.isfinite(pair[1]) and pair[1] > 0):
+    if size <= 0 or not (math.isfinite(weight) and weight > 0):
         raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal, next_step=REMEDY)
-    return pair
+    return (cells.get("dtype", "").strip(), size), weight
+
+
+def _elements(shapes: str) -> int:
+    """Return the elements of all shapes together."""
+    return sum(math.prod(int(extent) for extent in shape.split("x")) for shape in shapes.split("+"))

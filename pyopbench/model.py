@@ -91,8 +91,13 @@ class Op:
             where Numba is there.
         largest: for a body that is slow by nature (a loop over elements), the largest size it is given.
         tolerance: for each dtype the largest error, relative to the largest magnitude of the reference.
-        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass.
-        flops: `size -> count` of arithmetic operations of a forward pass; a transcendental counts as one.
+        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass; None where nobody counted.
+        flops: `size -> count` of arithmetic operations of a forward pass, a transcendental as one; None likewise.
+        callback: the body of today's `tf.py_function` as it stands, on eager tensors, where that is what there is
+            instead of a NumPy body; `numpy` then is it between two conversions, for the reference alone.
+        own: True for an op that a user brings: what costs nothing is tried from the body that there is.
+        tried: names of bodies that nobody wrote for this op: where they fail that is no error.
+        fixed_sizes: True if it exists only at `sizes`.
     """
 
     name: str
@@ -102,8 +107,8 @@ class Op:
     numpy: Body
     sizes: tuple[int, ...]
     quick_sizes: tuple[int, ...]
-    bytes_moved: Callable[[int, str], int]
-    flops: Callable[[int], int]
+    bytes_moved: Callable[[int, str], int] | None
+    flops: Callable[[int], int] | None
     size_unit: str = "elements"
     dtypes: tuple[str, ...] = DTYPES
     outputs: tuple[str, ...] = (CASE_DTYPE,)
@@ -116,6 +121,17 @@ class Op:
     numba: Callable[[], tuple[Body, GradientBody | None]] | None = None
     largest: Mapping[str, int] = field(default_factory=dict)
     tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
+
+    callback: Body | None = None
+    own: bool = False
+    tried: frozenset[str] = frozenset()
+    fixed_sizes: bool = False
+
+    @property
+    def has_gradient(self) -> bool:
+        """Does anything say what the gradient is? If not, the callback of today has none."""
+        brings = (self.numpy_gradient, self.tensor_gradient, self.callback)
+        return bool(self.differentiable) and (not self.own or any(one is not None for one in brings))
 
     def output_dtypes(self, dtype: str) -> tuple[str, ...]:
         """Return the dtype of each output for a case of `dtype`."""
@@ -262,6 +278,8 @@ class Variant:
         placements: placements that it can run on.
         function_options: keyword arguments of the `tf.function` that wraps it.
         by_name_only: True leaves it out of runs that do not name it.
+        automatic: True for what is made out of the body that a user has today; it is measured for own ops, and for
+            others by name only.
         speculative: True for a port that is tried without anybody having written it for the op (XLA of the TF body,
             NumPy rebound): where it fails or differs it is `unsupported` with that reason, not an error.
         op: for a part that is no body of the case's op, the op that it is measured with instead, at its smallest size.
@@ -281,6 +299,7 @@ class Variant:
     placements: tuple[str, ...] = ("cpu", GPU)
     function_options: Mapping[str, object] = field(default_factory=dict)
     by_name_only: bool = False
+    automatic: bool = False
     speculative: bool = False
     op: Op | None = None
     stretch: float = 0.0

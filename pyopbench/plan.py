@@ -7,7 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyopbench.gradients import GRADIENTS
-from pyopbench.model import FLOOR_DTYPE, FLOOR_SUFFIX, GPU, NATIVE, NO_GRADIENT, Axes, Case, Failure, Op, Variant
+from pyopbench.model import (
+    BASELINE,
+    DTYPES,
+    FLOOR_DTYPE,
+    FLOOR_SUFFIX,
+    GPU,
+    NATIVE,
+    NO_GRADIENT,
+    Axes,
+    Case,
+    Failure,
+    Op,
+    Variant,
+)
 
 GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
@@ -42,6 +55,7 @@ def plan_instruments(
         if (case.mode, case.direction) == ("call", "forward")
         and case.placement != GPU  # what a GPU takes apart is not measured
         and variants[case.variant].kind == "callback"
+        and not variants[case.variant].automatic
     ]
     bridges = dict.fromkeys((case.variant, case.placement) for case in split)
     floors = [
@@ -91,13 +105,25 @@ def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
 
 def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Iterator[Case]:
     chosen_ops = axes.ops or tuple(ops)
-    chosen_variants = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
-    for op_name, mode, dtype, placement in itertools.product(chosen_ops, axes.modes, axes.dtypes, axes.placements):
-        op = ops[op_name]
-        for size, direction, name in itertools.product(sizes_of(op, axes), axes.directions, chosen_variants):
-            case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
+    for op, mode, placement in itertools.product((ops[name] for name in chosen_ops), axes.modes, axes.placements):
+        axes_of_op = (_dtypes(op, axes), sizes_of(op, axes), axes.directions, _variants(op, axes, variants))
+        for dtype, size, direction, name in itertools.product(*axes_of_op):
+            case = Case(op.name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
             for gradient in _gradients(axes, op, variants[name], case):
                 yield replace(case, gradient=gradient)
+
+
+def _dtypes(op: Op, axes: Axes) -> tuple[str, ...]:
+    """Return the dtypes to cover: an own op has that of its inputs, unless another one is asked for."""
+    usual = op.own and axes.dtypes in (Axes.dtypes, DTYPES)
+    return op.dtypes if usual else axes.dtypes
+
+
+def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str, ...]:
+    if axes.variants:
+        return axes.variants
+    usual = (name for name, one in variants.items() if not one.by_name_only or (op.own and one.automatic))
+    return tuple(usual)
 
 
 def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, ...]:
@@ -125,6 +151,8 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if getattr(op, variant.body) is None:
         return f"{op.name} has no {variant.body} body, which {variant.name} needs"
+    if op.callback is not None and variant.body == "numpy" and variant.name != BASELINE:
+        return f"{op.name} has a py_function body and no NumPy body, which {variant.name} needs"
     if case.dtype not in op.dtypes:
         return f"{op.name} is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
     if case.mode not in variant.modes:
@@ -144,6 +172,8 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
     gradient = GRADIENTS[case.gradient]
     if not op.differentiable:
         return f"{op.name} has no gradient"
+    if not op.has_gradient:
+        return f"{op.name} brings no gradient, so that its callback has none to compare with; ports' own are checked"
     if case.gradient not in variant.gradients:
         return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
     works = "call" if case.mode == "node" else case.mode  # a graph of copies is a tf.function as well
@@ -168,6 +198,7 @@ def _why_not_this_size(op: Op, variant: Variant, case: Case) -> str | None:
     largest = op.largest.get(variant.body)
     if largest is not None and case.size > largest:
         return f"the {variant.body} body of {op.name} is given at most {largest:,} {op.size_unit}: it is slow by nature"
-    if len(op.sizes) == 1 and case.size not in op.sizes:
-        return f"{op.name} has one size only: {op.sizes[0]}"
+    if (len(op.sizes) == 1 or op.fixed_sizes) and case.size not in op.sizes:
+        only = "one size only" if len(op.sizes) == 1 else "these sizes only"
+        return f"{op.name} has {only}: {', '.join(map(str, op.sizes))}"
     return None

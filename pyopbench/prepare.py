@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from pyopbench import accelerated, nodes
-from pyopbench.alignment import Crossing, aligned, aligned_share
+from pyopbench.alignment import Crossing, aligned_as_given, aligned_share
+from pyopbench.arrays import as_array, byte_count
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.checks import Checked
 from pyopbench.device import is_simulated
 from pyopbench.differences import difference_error
 from pyopbench.errors import Elided, Unsupported
+from pyopbench.explaining import explain
 from pyopbench.gradients import as_tuple
-from pyopbench.messages import describe_error
 from pyopbench.model import FLOOR_DTYPE, GPU, Case, Op, Variant
 from pyopbench.reference import Reference, check_gradients, check_unchanged, check_values, dense, reference_of
 from pyopbench.segments import constants, forward_and_backward, timed_segments, wrap
@@ -98,9 +98,9 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     except Elided:
         raise
     except Exception as error:
-        if not variant.speculative:
+        if not (variant.speculative or variant.body in op.tried):
             raise
-        raise Unsupported(f"{variant.name} does not work for {op.name}: {describe_error(error)}") from error
+        raise Unsupported(f"{variant.name} does not work for {op.name}: {explain(error, op)}") from error
     return tuple(replace(one, stretch=variant.stretch) for one in prepared)
 
 
@@ -151,6 +151,8 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
         _require_there(case, "output", outputs)
         checked = Checked(check_values(op, outputs, reference, case.dtype))
         check_unchanged("input", tensors, reference.inputs)
+        if _has_only_differences(op, variant):
+            checked = replace(checked, finite_difference=difference_error(op, variant, _as_gradient(case)))
         return Prepared(case, (call,), checked)
     output_gradients = place(reference.output_gradients)
     forward, backward = segments = _blocking(forward_and_backward(op, function, tensors, output_gradients), case)
@@ -168,6 +170,15 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
     return Prepared(case, segments, checked)
 
 
+def _has_only_differences(op: Op, variant: Variant) -> bool:
+    """Is the gradient of a port timed nowhere, for want of one to compare with, and has to be right all the same?"""
+    return op.own and variant.kind == "port" and bool(op.differentiable) and not op.has_gradient
+
+
+def _as_gradient(case: Case) -> Case:
+    return replace(case, direction="backward", gradient="autodiff")
+
+
 def _blocking(segments: Sequence[Callable[[], Any]], case: Case) -> tuple[Callable[[], Any], ...]:
     return tuple(map(accelerated.waiting, segments)) if case.placement == GPU else tuple(segments)
 
@@ -180,16 +191,16 @@ def _require_there(case: Case, what: str, tensors: Sequence[Any]) -> None:
 def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) -> Prepared:
     on_arrays = variant.body in ("numpy", "numba")
     # In a graph a callback is given the tensors' own memory, which is aligned.
-    given = tuple(map(aligned, reference.inputs)) if on_arrays else constants(reference.inputs)
+    given = aligned_as_given(reference.inputs) if on_arrays else constants(reference.inputs)
     call = partial(variant.build(op, case), *given)
     outputs = as_tuple(call())
     if on_arrays:  # made tensors as a bridge does
         dtypes = op.output_dtypes(case.dtype)
-        outputs = constants([np.asarray(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
+        outputs = constants([as_array(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
     checked = Checked(check_values(op, outputs, reference, case.dtype))
-    check_unchanged("input", constants(given), reference.inputs)
+    check_unchanged("input", constants(tuple(map(as_array, given))), reference.inputs)
     share = aligned_share(lambda: as_tuple(call())[0]) if on_arrays else None
-    sent, returned = (sum(array.nbytes for array in arrays) for arrays in (reference.inputs, reference.outputs))
+    sent, returned = (sum(map(byte_count, arrays)) for arrays in (reference.inputs, reference.outputs))
     return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.arrays import as_array, as_given, is_same
 from pyopbench.catalogue import load_op, make_inputs
 from pyopbench.checks import require_equal
 from pyopbench.errors import WrongResult
@@ -33,8 +34,8 @@ def reference_of(op_name: str, size: int, dtype: str) -> Reference:
     op = load_op(op_name)
     inputs = make_inputs(op, size, dtype)
     outputs = tuple(
-        np.asarray(output, output_dtype)
-        for output, output_dtype in zip(as_tuple(op.numpy(*_copies(inputs))), op.output_dtypes(dtype), strict=True)
+        as_array(output, output_dtype)
+        for output, output_dtype in zip(as_tuple(op.numpy(*as_given(inputs))), op.output_dtypes(dtype), strict=True)
     )
     rng = np.random.default_rng([1, size, *op.name.encode()])
     # Away from 1, so that a gradient that ignores what flows into it is found out.
@@ -43,14 +44,9 @@ def reference_of(op_name: str, size: int, dtype: str) -> Reference:
     )
     gradients = None
     if op.numpy_gradient is not None and op.differentiable:
-        found = op.numpy_gradient(_copies(inputs), _copies(outputs), _copies(output_gradients))
+        found = op.numpy_gradient(as_given(inputs), as_given(outputs), as_given(output_gradients))
         gradients = tuple(np.asarray(gradient) for gradient in found)
     return Reference(inputs, outputs, output_gradients, gradients)
-
-
-def _copies(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    # For a body that writes to what it is given.
-    return tuple(np.array(array) for array in arrays)
 
 
 def check_values(op: Op, outputs: Any, reference: Reference, dtype: str) -> float:
@@ -97,5 +93,5 @@ def check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) ->
         WrongResult: the bytes of a tensor are not those of its array any more.
     """
     for i, (tensor, array) in enumerate(zip(tensors, arrays, strict=True)):
-        if tensor.numpy().tobytes() != array.tobytes():
+        if not is_same(tensor, array):
             raise WrongResult(f"{what} {i} is changed by the body: in a graph it writes to the tensor itself")

@@ -7,12 +7,14 @@ programs. Its keys:
     run, created    name of the run and when it was made (ISO 8601)
     baseline        variant that stands for the callback of today
     minimum_effect  relative difference that is worth acting on
-    mix             size -> how often it is called; null if none was given
+    mix             size, or dtype/size -> how often it is called; null if none was given
     decisions       fields of `answers.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
     verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
     bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
+    step            fields of `worth.Step`: calls and seconds of a step of the user's program; null if none was given
+    worths          fields of `worth.Worth`: the op's share of that step and what each candidate saves
     failures        fields of `model.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
     cannot          what results of another tool cannot support, in sentences; empty for a run of pyopbench
@@ -40,9 +42,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench import text
+from pyopbench.automatic import attempts_of
 from pyopbench.markdown import escape, fence
 from pyopbench.model import Case
-from pyopbench.sections import Block, Section, discover
+from pyopbench.sections import Block, Section, automatic, discover, worth
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
 from pyopbench.sections.holes import grouped
@@ -98,12 +101,14 @@ def decisions_json(judgement: Judgement) -> str:
         "created": run.created,
         "baseline": judgement.baseline,
         "minimum_effect": judgement.minimum_effect,
-        "mix": judgement.mix,
+        "mix": judgement.mix and {_mix_key(key): weight for key, weight in judgement.mix.items()},
         "decisions": [{**dataclasses.asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
         "verdicts": [dataclasses.asdict(verdict) for verdict in judgement.verdicts],
         "splits": [dataclasses.asdict(split) for split in judgement.splits],
         "limits": judgement.limits and dataclasses.asdict(judgement.limits),
         "bounds": [{**dataclasses.asdict(bound), "share": bound.share} for bound in judgement.bounds],
+        "step": judgement.step and dataclasses.asdict(judgement.step),
+        "worths": [dataclasses.asdict(worth) for worth in judgement.worths],
         "failures": [dataclasses.asdict(failure) for failure in run.failures],
         "tool": run.tool,
         "cannot": run.cannot,
@@ -111,6 +116,10 @@ def decisions_json(judgement: Judgement) -> str:
         "noise": _noise(judgement.disturbance),
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _mix_key(key: int | tuple[str, int]) -> str:
+    return f"{key[0]}/{key[1]}" if isinstance(key, tuple) else str(key)
 
 
 def _noise(disturbance: Disturbance) -> dict[str, Any]:
@@ -135,7 +144,25 @@ def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
     for (status, _), found in grouped(judgement, measured).items():
         cases.setdefault(status, set()).update(set(found) - measured)
     holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
-    return (decisions, *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()))
+    tried = (_automatic_table(judgement),) if attempts_of(judgement) else ()
+    worths = (_worth_table(judgement),) if judgement.worths else ()
+    return (
+        decisions,
+        *tried,
+        *worths,
+        *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()),
+    )
+
+
+def _automatic_table(judgement: Judgement) -> TerminalTable:
+    rows = tuple(tuple(str(cell) for cell in automatic.row(attempt)) for attempt in attempts_of(judgement))
+    return TerminalTable("Ports that cost nothing, tried by themselves", automatic.COLUMNS, rows)
+
+
+def _worth_table(judgement: Judgement) -> TerminalTable:
+    found = worth.table(judgement, places_of(judgement))
+    rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
+    return TerminalTable("What a port is worth (lower end)", found.columns, rows)
 
 
 def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ from pyopbench.model import (
     Case,
 )
 from pyopbench.settings import Settings
+from pyopbench.targets import brought
 from pyopbench.tensorflows import python_of
 
 QUICK = Settings(
@@ -139,6 +141,8 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
     if GPU in axes.placements:
         require_gpu(python)
     plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
+    if isinstance(plan.get("error"), dict):
+        raise BadInput(**plan["error"])
     if "error" in plan:
         raise BadInput(
             "an op or a variant cannot be loaded",
@@ -277,6 +281,7 @@ def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
         "catalogue": plan["catalogue"],
         "cases": plan["cases"],
         "skips": plan["skips"],
+        "own": {name: {"words": one.words, "fingerprint": one.fingerprint} for name, one in brought().items()},
     }
 
 
@@ -288,6 +293,7 @@ def require_resumable(folder: Path) -> None:
             another commit, so that what is measured now could not be compared with what was.
     """
     run = store.read_run(folder)
+    _require_same_own(folder, run.get("own", {}))
     cases = [Case.from_id(key) for key in run["cases"]]
     known = find("variants")
     require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
@@ -304,6 +310,25 @@ def require_resumable(folder: Path) -> None:
             legal="the same commit",
             next_step="check that commit out to continue, or start a new run",
         )
+
+
+def _require_same_own(folder: Path, then: Mapping[str, Any]) -> None:
+    now = brought()
+    again = shlex.join([word for one in then.values() for word in one["words"]])
+    for name, one in then.items():
+        if name not in now or now[name].fingerprint != one["fingerprint"]:
+            raise BadInput(
+                "the run has an own op that is another one now" if name in now else "the run has an own op",
+                received=f"{name}, from {one['words'][0]}",
+                legal="its own ops named again as when it was begun, unchanged: nothing that a folder holds is run",
+                next_step=f"pyopbench run {again} --resume {folder}" if name not in now else "start a new run",
+            )
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that continues a run of this process."""
+    words = (word for target in brought().values() for word in target.words)
+    return shlex.join(["pyopbench", "run", *words, "--resume", str(folder)])
 
 
 def settings_of(folder: Path) -> Settings:

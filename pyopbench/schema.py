@@ -177,6 +177,7 @@ def check_run(run: Any, place: str) -> None:
         _require_case(key, place)
     for skip in run["skips"]:
         _check_failure(skip, place)
+    _require(run.get("own", {}), {ANY: {"words": TEXTS, "fingerprint": TEXT}}, f"{place}: own")
     _require(run["settings"].get("pairs", {}), {ANY: TEXT}, f"{place}: pairs")
     if type(run["settings"].get("tf", "")) is not str:
         raise corrupt(place, f"settings.tf is no version of TensorFlow: {str(run['settings']['tf'])[:80]}")

@@ -30,7 +30,7 @@ import tensorflow as tf
 from pyopbench import bridges, cuda, custom_ops, environment, limits
 from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
 from pyopbench.compiler import CannotCompile, compile_all
-from pyopbench.errors import PyopbenchError
+from pyopbench.errors import BadInput, PyopbenchError
 from pyopbench.group import Emit, OutOfMemory, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
@@ -55,6 +55,9 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     axes = Axes(**given)
     try:
         ops, variants = load_ops(), load_variants()
+    except BadInput as error:
+        said = {"what": error.what, "received": error.received, "legal": error.legal, "next_step": error.next_step}
+        return {"error": {name: None if value is None else str(value) for name, value in said.items()}}
     except PyopbenchError as error:
         return {"error": f"{error.what}: {error.received}"}
     except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything

@@ -1,6 +1,16 @@
 """The NumPy body by itself, on arrays: what a callback over it spends inside Python."""
 
-from pyopbench.model import Variant
+from __future__ import annotations
+
+from pyopbench.errors import Unsupported
+from pyopbench.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    if op.callback is not None:
+        raise Unsupported(f"{op.name} has a py_function body, which works on tensors: it is nothing without TensorFlow")
+    return op.numpy
+
 
 VARIANT = Variant(
     name="numpy_alone",
@@ -8,7 +18,7 @@ VARIANT = Variant(
     body="numpy",
     kind="part",
     effort=0,
-    build=lambda op, case: op.numpy,
+    build=_build,
     gradients=(),
     modes=("call",),
 )

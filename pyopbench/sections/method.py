@@ -14,6 +14,7 @@ from pyopbench.spending import Looks
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.mix import Calls
 
 OWN_TOOL = "pyopbench"
 FLOOR_OP = "identity"
@@ -47,11 +48,20 @@ def _measured(judgement: Judgement) -> Paragraph:
     )
 
 
+def _sorted(mix: Calls) -> list[tuple[int | tuple[str, int], float]]:
+    pairs: list[tuple[int | tuple[str, int], float]] = list(mix.items())
+    return sorted(pairs, key=lambda pair: pair[0] if isinstance(pair[0], tuple) else ("", pair[0]))
+
+
+def _called(key: int | tuple[str, int]) -> str:
+    return f"{text.size(key[1])} in {key[0]}" if isinstance(key, tuple) else text.size(key)
+
+
 def _judged(judgement: Judgement) -> Paragraph:
     effect = text.percent(judgement.minimum_effect)
     mix = "today's time is spread evenly over the logarithm of the size"
     if judgement.mix is not None:
-        calls = [f"{text.number(weight)} of {text.size(size)}" for size, weight in sorted(judgement.mix.items())]
+        calls = [f"{text.number(weight)} of {_called(key)}" for key, weight in _sorted(judgement.mix)]
         mix = f"calls come in the mix that was given ({', '.join(calls)})"
     looks = Looks.of(judgement.run.settings)
     against = "what each is paired with" if judgement.run.settings.get("pairs") else judgement.baseline

@@ -17,6 +17,8 @@ def _build(op: Op, case: Case) -> Body:
 
 
 def _why_not(op: Op, case: Case) -> str | None:
+    if case.direction != "forward" and op.numpy_gradient is None:
+        return f"{op.name} has no numpy_gradient, which its Numba body goes with"
     return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import tensorflow as tf
 
-from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback, why_no_tape
 from pyopbench.model import Body, Case, Op, Variant
 
 
@@ -14,16 +13,10 @@ def _build(op: Op, case: Case) -> Body:
     return build_callback(op, case, tf.py_function, op.tensor, op.tensor_gradient)
 
 
-def _unsupported(op: Op, case: Case) -> str | None:
-    # The gradient of EagerPyFunc takes None for a gradient of 0.0, which it cannot turn into whole numbers:
-    # `EagerFunc._convert` and `_EagerPyFuncGrad` in tensorflow/python/ops/script_ops.py.
-    if case.gradient != "tape":
-        return None
-    inputs = op.make_inputs(op.sizes[0], case.dtype, np.random.default_rng(0))
-    whole = [np.asarray(array).dtype.kind != "f" for array in inputs]
-    if any(whole) or len(op.floating_outputs) < len(op.outputs):
-        return "py_function's own gradient fails in TensorFlow where an input or output is not floating"
-    return None
+def _why_not(op: Op, case: Case) -> str | None:
+    if op.callback is not None and op.tensor is op.callback:
+        return f"the py_function body of {op.name} is the callback of today itself"
+    return why_no_tape(op, case)
 
 
 VARIANT = Variant(
@@ -35,5 +28,5 @@ VARIANT = Variant(
     build=_build,
     gradients=("tape", *CALLBACK_GRADIENTS),
     function_options={"autograph": False},
-    unsupported=_unsupported,
+    unsupported=_why_not,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback, why_no_tape
 from pyopbench.model import Body, Case, Op, Variant
 
 
@@ -18,8 +18,20 @@ def _bridge(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any
     return tf.py_function(body, inputs, dtypes)
 
 
+def _as_it_stands(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:
+    return tf.py_function(function, inputs, dtypes)
+
+
 def _build(op: Op, case: Case) -> Body:
+    if op.callback is not None:  # it calls .numpy() itself, where it wants arrays
+        return build_callback(op, case, _as_it_stands, op.callback, op.tensor_gradient)
     return build_callback(op, case, _bridge, op.numpy, op.numpy_gradient)
+
+
+def _why_not(op: Op, case: Case) -> str | None:
+    if case.gradient == "tape" and op.callback is None:
+        return "the tape ends where the body takes .numpy() of its tensors"
+    return why_no_tape(op, case)
 
 
 VARIANT = Variant(
@@ -29,6 +41,7 @@ VARIANT = Variant(
     kind="callback",
     effort=1,
     build=_build,
-    gradients=CALLBACK_GRADIENTS,
+    gradients=(*CALLBACK_GRADIENTS, "tape"),
+    unsupported=_why_not,
     function_options={"autograph": False},
 )

@@ -1,0 +1,14 @@
+"""Pillow's equalisation of an image, which takes no array: what stands between is what a callback has around it too."""
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from pyopbench.own import OwnOp
+
+
+def equalize(image):
+    """Return a `(height, width, 3) uint8` image with an even histogram in each channel."""
+    return np.asarray(ImageOps.equalize(Image.fromarray(image)))
+
+
+OP = OwnOp(inputs=(np.random.default_rng(0).integers(0, 200, (480, 640, 3), dtype=np.uint8),), numpy=equalize)

@@ -1,0 +1,44 @@
+"""Arrays as they cross between tensors and bodies. Text is the odd one out: TensorFlow has bytes of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+STRING = "string"
+"""What TensorFlow calls its dtype of text; NumPy gets it as an array of `bytes` objects."""
+
+
+def as_array(value: Any, dtype: str | None = None) -> Any:
+    """Return a value as an array of a TensorFlow dtype, or as what it is; text becomes objects of `bytes`, in UTF-8."""
+    if dtype not in (None, STRING):
+        return np.asarray(value, dtype)
+    array = np.asarray(value)
+    if dtype == STRING or array.dtype.kind in "US":
+        encoded = [item.encode() if isinstance(item, str) else bytes(item) for item in array.ravel()]
+        array = np.empty(array.shape, object)
+        array[...] = np.array([*encoded, None], object)[:-1].reshape(array.shape)
+    return array
+
+
+def dtype_of(array: Any) -> str:
+    """Return TensorFlow's name of an array's dtype."""
+    return STRING if array.dtype.kind == "O" else str(array.dtype.name)
+
+
+def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies in the form in which a callback gets them: a single text comes as `bytes`, not as an array."""
+    return tuple(array.item() if array.dtype.kind == "O" and array.ndim == 0 else np.array(array) for array in arrays)
+
+
+def byte_count(array: Any) -> int:
+    """Return how many bytes an array holds, of text those of the text."""
+    return sum(map(len, array.ravel())) if array.dtype.kind == "O" else int(array.nbytes)
+
+
+def is_same(tensor: Any, array: Any) -> bool:
+    """Does a tensor hold exactly what an array does, bit by bit (so that NaN is NaN)?"""
+    found = np.asarray(tensor.numpy(), array.dtype)
+    return bool(np.array_equal(found, array)) if array.dtype.kind == "O" else found.tobytes() == array.tobytes()

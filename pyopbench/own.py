@@ -1,0 +1,306 @@
+"""A team's own op: what its file ends with, and what pyopbench makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.arrays import as_array, as_given, dtype_of
+from pyopbench.errors import BadInput
+from pyopbench.gradients import as_tuple
+from pyopbench.model import DTYPES, Body, GradientBody, Op
+from pyopbench.rebinding import BODY
+from pyopbench.smoothness import is_smooth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOLERANCE = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}
+"""Largest error relative to the largest magnitude of the reference; wider than a rounding or two, because bodies that
+were not written for it add up in another order than their ports."""
+
+DEFAULT_QUICK = 3
+"""Sizes of a quick run: the smallest, the middle one and the largest."""
+
+
+@dataclass(frozen=True)
+class OwnOp:
+    """An op of your own, in every body that you have. Only inputs and one body are needed.
+
+    Every body takes the inputs as positional arguments and returns one array or a tuple of arrays, of any dtype and of
+    shapes that may depend on the data; text comes and goes as `bytes`.
+
+    Attributes:
+        inputs: one example, a tuple of arrays; a list of such examples; or, with `sizes`, `(size, rng) -> tuple`.
+        numpy: the body of today's callback, on NumPy arrays.
+        py_function: the body of today's `tf.py_function`, on eager tensors; in place of `numpy`.
+        tensor: the op in TensorFlow ops.
+        python: the op with Python control flow on tensors, for AutoGraph.
+        numpy_gradient: `(inputs, outputs, output_gradients) -> gradients` in NumPy: one for each differentiable input,
+            from one for each floating output.
+        tensor_gradient: the same in TensorFlow ops.
+        numba: the body compiled by Numba (or to be compiled, if it is a plain function).
+        kernel: a C++ file, beside the file of the op.
+        differentiable: positions of the inputs that have a gradient; by default the floating ones, if an output is
+            floating and does not jump where the inputs are moved a little; empty for an op that has none.
+        sizes: ascending, with `inputs` that is a function; otherwise a size is the elements of an example.
+        size_unit: what a size counts, in the plural.
+        tolerance: largest error of a variant, relative to the largest magnitude of the reference.
+        summary: one line for people.
+        source: where the op comes from.
+    """
+
+    inputs: Any
+    numpy: Body | None = None
+    py_function: Body | None = None
+    tensor: Body | None = None
+    python: Body | None = None
+    numpy_gradient: GradientBody | None = None
+    tensor_gradient: GradientBody | None = None
+    numba: Body | None = None
+    kernel: str | Path | None = None
+    differentiable: tuple[int, ...] | None = None
+    sizes: tuple[int, ...] = ()
+    size_unit: str = "elements"
+    tolerance: float | None = None
+    summary: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator."""
+
+    by_size: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Return the example of a size."""
+        return self.by_size[size]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Inputs from the user's `(size, rng) -> tuple`, as `Op.make_inputs` gives them."""
+
+    draw: Callable[[int, np.random.Generator], Any]
+
+    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Return inputs of a size."""
+        return as_tuple(self.draw(size, rng))
+
+
+def complete(own: OwnOp, name: str, folder: Path) -> Op:
+    """Return the op that pyopbench measures: what can be seen is looked up by running the body once, at its least size.
+
+    Args:
+        own: what the user has.
+        name: of the op.
+        folder: where its kernel is.
+
+    Raises:
+        BadInput: inputs or bodies are missing, or of the wrong kind.
+        Exception: whatever the inputs or the body raise.
+    """
+    _check(own)
+    make_inputs, sizes = _inputs_of(own)
+    body = _on_arrays(own.py_function) if own.numpy is None else own.numpy
+    example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
+    returned = body(*as_given(example))
+    outputs = _outputs_of(returned)
+    if not _is_plain(returned):
+        body = _with_arrays(body)
+    dtypes = [dtype_of(array) for array in (*example, *outputs)]
+    differentiable = _differentiable(own, body, example, outputs)
+    kernel = None if own.kernel is None else _kernel_of(own.kernel, folder)
+    callback = own.py_function if own.numpy is None else None
+    today = own.py_function if own.numpy is None else own.numpy
+    return Op(
+        name=name,
+        summary=own.summary or _first_line(today),
+        source=own.source,
+        make_inputs=make_inputs,
+        numpy=body,
+        sizes=sizes,
+        quick_sizes=_quick(sizes),
+        bytes_moved=None,
+        flops=None,
+        size_unit=own.size_unit,
+        dtypes=(_dtype_of_case(example),),
+        outputs=tuple(dtype_of(array) for array in outputs),
+        differentiable=differentiable,
+        numpy_gradient=own.numpy_gradient,
+        tensor=own.tensor or callback,
+        tensor_gradient=own.tensor_gradient,
+        python=own.python or own.tensor or callback,
+        kernel=kernel,
+        numba=None if own.numba is None else _numba_of(own),
+        tolerance={_dtype_of_case(example): _tolerance(own, dtypes)},
+        callback=callback,
+        own=True,
+        tried=frozenset(one for one in ("tensor", "python") if getattr(own, one) is None),
+        fixed_sizes=isinstance(make_inputs, Examples),
+    )
+
+
+def _check(own: OwnOp) -> None:
+    bodies = ("numpy", "py_function", "tensor", "python", "numpy_gradient", "tensor_gradient", "numba")
+    for field_name in bodies:
+        value = getattr(own, field_name)
+        if value is not None and not callable(value):
+            raise _wrong(f"{field_name} is no function", repr(value)[:80], "a function")
+    if own.numpy is None and own.py_function is None:
+        raise _wrong("the op has no body of today's callback", "neither numpy nor py_function", "one of them")
+    sized = callable(own.inputs)
+    if sized != bool(own.sizes):
+        raise _wrong(
+            "inputs and sizes do not fit each other",
+            f"inputs={'a function' if sized else 'examples'}, sizes={own.sizes}",
+            "a function (size, rng) with sizes, or examples without",
+        )
+    if any(type(size) is not int or size < 1 for size in own.sizes) or sorted({*own.sizes}) != list(own.sizes):
+        raise _wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
+
+
+def _inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...]]:
+    if callable(own.inputs):
+        return Drawn(own.inputs), tuple(own.sizes)
+    examples = own.inputs if isinstance(own.inputs, list) else [own.inputs]
+    if not examples or not all(isinstance(one, tuple) and one for one in examples):
+        raise _wrong(
+            "inputs are no tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"
+        )
+    arrays = [tuple(as_array(array) for array in example) for example in examples]
+    by_size = {max(1, sum(array.size for array in example)): example for example in arrays}
+    if len(by_size) < len(arrays):
+        raise _wrong(
+            "two examples hold as many elements",
+            [sum(array.size for array in example) for example in arrays],
+            "examples that differ in size, by which they are told apart",
+        )
+    sizes = tuple(sorted(by_size))
+    return Examples(by_size), sizes
+
+
+def _wrong(what: str, received: object, legal: str) -> BadInput:
+    return BadInput(what, received=received, legal=legal, next_step="`pyopbench new op` writes a file that shows how")
+
+
+def _outputs_of(returned: Any) -> tuple[Any, ...]:
+    outputs = tuple(as_array(one) for one in _as_outputs(returned))
+    odd = [one for one in outputs if one.dtype.kind not in "biufcO" or (one.dtype.kind == "O" and not _is_text(one))]
+    if odd or not outputs:
+        raise _wrong(
+            "the body does not return arrays",
+            f"{type(returned).__name__} {repr(returned)[:80]}",
+            "an array, a number or a tuple of them, of a dtype that tensors have",
+        )
+    return outputs
+
+
+def _is_text(array: Any) -> bool:
+    return all(isinstance(item, bytes) for item in array.ravel())
+
+
+def _as_outputs(returned: Any) -> tuple[Any, ...]:
+    """Return what are the outputs: of a tuple each item, of a list too if its items are arrays, else the whole."""
+    several = isinstance(returned, tuple) or (
+        isinstance(returned, list) and any(isinstance(one, np.ndarray) for one in returned)
+    )
+    return tuple(returned) if several else (returned,)
+
+
+def _is_plain(returned: Any) -> bool:
+    """Can TensorFlow take it as it is? Lists of numbers or text it would take for as many outputs."""
+    return all(isinstance(one, (np.ndarray, np.generic, int, float, bool, bytes)) for one in _as_outputs(returned))
+
+
+def _with_arrays(body: Body) -> Body:
+    def on_arrays(*inputs: Any) -> Any:
+        outputs = tuple(as_array(one) for one in _as_outputs(body(*inputs)))
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    setattr(on_arrays, BODY, body)
+    return on_arrays
+
+
+def _on_arrays(function: Body | None) -> Body:
+    assert function is not None
+
+    def on_arrays(*inputs: Any) -> Any:
+        outputs = as_tuple(function(*(tf.constant(one) for one in inputs)))
+        arrays = tuple(np.asarray(one) for one in outputs)
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    setattr(on_arrays, BODY, function)
+    return on_arrays
+
+
+def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any]) -> tuple[int, ...]:
+    floating = tuple(place for place, array in enumerate(example) if dtype_of(array) in DTYPES)
+    if own.differentiable is not None:
+        if not set(own.differentiable) <= set(floating):
+            raise _wrong("differentiable names inputs that are not floating", own.differentiable, f"some of {floating}")
+        return own.differentiable
+    if not floating or not any(dtype_of(array) in DTYPES for array in outputs):
+        return ()
+    if not is_smooth(body, example, floating):
+        return ()
+    if own.numpy is None and own.tensor_gradient is None and own.py_function is not None:
+        return _on_tape(own.py_function, example, floating)
+    return floating
+
+
+def _on_tape(function: Body, example: Sequence[Any], floating: Sequence[int]) -> tuple[int, ...]:
+    """Return the inputs that the tape of `py_function` finds a way to: where a body takes `.numpy()`, it ends."""
+    tensors = [tf.constant(array) for array in example]
+    with tf.GradientTape() as tape:
+        tape.watch([tensors[place] for place in floating])
+        outputs = as_tuple(function(*tensors))
+    # A gradient of what is no tensor does not exist either.
+    on_tape = [one for one in outputs if tf.is_tensor(one) and one.dtype.is_floating]
+    found = tape.gradient(on_tape, [tensors[place] for place in floating]) if on_tape else [None] * len(floating)
+    return tuple(place for place, gradient in zip(floating, found, strict=True) if gradient is not None)
+
+
+def _dtype_of_case(example: Sequence[Any]) -> str:
+    """Return the dtype that stands for the op in ids: of the first floating input, or of the first."""
+    names = [dtype_of(array) for array in example]
+    return next((name for name in names if name in DTYPES), names[0])
+
+
+def _tolerance(own: OwnOp, dtypes: Sequence[str]) -> float:
+    usual = max((TOLERANCE[name] for name in dtypes if name in TOLERANCE), default=0.0)
+    return usual if own.tolerance is None else own.tolerance
+
+
+def _quick(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    places = {0, len(sizes) // 2, len(sizes) - 1}
+    return sizes if len(sizes) <= DEFAULT_QUICK else tuple(sizes[place] for place in sorted(places))
+
+
+def _kernel_of(kernel: str | Path, folder: Path) -> Path:
+    path = folder / kernel
+    if not path.is_file():
+        raise _wrong("there is no such kernel", path, "a C++ file beside the file of the op")
+    return path
+
+
+def _numba_of(own: OwnOp) -> Callable[[], tuple[Body, GradientBody | None]]:
+    def compiled() -> tuple[Body, GradientBody | None]:
+        import numba
+
+        body = own.numba
+        assert body is not None
+        return body if hasattr(body, "py_func") else numba.njit(body), own.numpy_gradient
+
+    return compiled
+
+
+def _first_line(body: Any) -> str:
+    text = (getattr(body, "__doc__", None) or "").strip()
+    return text.splitlines()[0].strip() if text else getattr(body, "__name__", "an own op")

@@ -1,0 +1,50 @@
+"""The NumPy body as it stands, compiled by Numba's `njit` together with its helpers, behind `tf.numpy_function`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.arrays import as_array
+from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.gradients import as_tuple, one_or_tuple
+from pyopbench.model import Body, Case, Op, Variant
+from pyopbench.rebinding import rebind_helpers, why_not_rebound
+
+
+def _build(op: Op, case: Case) -> Body:
+    import numba
+
+    compiled, dtypes = rebind_helpers(op.numpy, numba.njit), op.output_dtypes(case.dtype)
+
+    def body(*inputs: Any) -> Any:
+        # What is a number of NumPy's in the body comes out of Numba as one of Python's.
+        pairs = zip(as_tuple(compiled(*inputs)), dtypes, strict=True)
+        return one_or_tuple([one if isinstance(one, np.ndarray) else as_array(one, dtype) for one, dtype in pairs])
+
+    return build_callback(op, case, tf.numpy_function, body, op.numpy_gradient)
+
+
+def _why_not(op: Op, case: Case) -> str | None:
+    if not find_spec("numba"):
+        return "Numba is not installed: pip install 'pyopbench[numba]'"
+    return why_not_rebound(op.numpy)
+
+
+VARIANT = Variant(
+    name="njit",
+    summary="the NumPy body compiled by Numba's njit, behind tf.numpy_function",
+    body="numpy",
+    kind="callback",
+    effort=1,
+    build=_build,
+    gradients=CALLBACK_GRADIENTS,
+    function_options={"autograph": False},
+    unsupported=_why_not,
+    by_name_only=True,
+    automatic=True,
+    speculative=True,
+)
