@@ -133,6 +133,8 @@ def run(
         for part in _parts(folder):
             runs.require_resumable(part)
             options = replace(options, baseline=runs.baseline_of(part))
+        mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
+        err.print(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", soft_wrap=True)
     ended = _measure(folder, options)
     if versions.is_here(folder):
         raise typer.Exit(report_versions(folder, options))

@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import platformdirs
-
+from pyopbench import caches
 from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE
 
 LOCKS = PACKAGE / "locks"
+ENVIRONMENTS = "environments"
 
 NEWEST_PYTHON = {"2.16": (3, 12), "2.20": (3, 13)}
 """From which version of TensorFlow on there are wheels for a Python; before these 3.11 is the newest. Read off the
@@ -74,8 +74,8 @@ def python_of(version: str) -> Path:
     """
     require_available([version])
     folder = folder_of(version)
+    caches.private_folder(ENVIRONMENTS, "environments of TensorFlow")
     if not (folder / READY).exists():
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(folder):
             if not (folder / READY).exists():  # somebody else may just have made it
                 _make(folder, LOCKS / f"{version}.txt")
@@ -86,8 +86,7 @@ def folder_of(version: str) -> Path:
     """Return the folder of a version's environment, whether it is there or not."""
     digest = hashlib.sha256((LOCKS / f"{version}.txt").read_bytes()).hexdigest()[:12]
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    cache = Path(platformdirs.user_cache_dir("pyopbench", appauthor=False))
-    return cache / "environments" / f"tensorflow-{version}-{python}-{digest}"
+    return caches.folder_of(ENVIRONMENTS) / f"tensorflow-{version}-{python}-{digest}"
 
 
 def _make(folder: Path, lock: Path) -> None:
