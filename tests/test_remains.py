@@ -6,7 +6,7 @@ from pathlib import Path
 
 import stored
 from pyopbench.readers import read_runs
-from pyopbench.remains import warnings_of
+from pyopbench.remains import BUSY_CORES, MANY_LEFT, is_spoilt, warnings_of
 
 
 def left(op: str, threads: int, processes: int, cores: float) -> dict[str, object]:
@@ -30,3 +30,10 @@ def test_the_warning_is_in_what_is_read_of_a_run(tmp_path: Path) -> None:
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), line])
     (warning,) = read_runs([folder]).warnings
     assert "3 threads" in warning
+
+
+def test_a_worker_is_spoilt_by_what_works_on_and_by_very_many() -> None:
+    assert not is_spoilt(stored.group_line(0, [stored.case("well")]))
+    assert not is_spoilt(left("double", MANY_LEFT - 1, 0, 0.0))
+    assert is_spoilt(left("double", MANY_LEFT - 1, 1, 0.0))
+    assert is_spoilt(left("double", 0, 0, BUSY_CORES))
