@@ -42,7 +42,7 @@ from pyopbench.cli_options import (
     read_judging,
     read_memory_limit,
 )
-from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_output import err, out, print_failures, print_table, printable
 from pyopbench.cli_placement import placement
 from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
@@ -287,7 +287,7 @@ def _report(
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
-        err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+        err.print(f"[yellow]warning:[/] {escape(printable(warning))}", soft_wrap=True)
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:

@@ -7,6 +7,7 @@ block, in which versions are compared in pairs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,9 @@ def read(folder: Path) -> list[Version]:
     problem = departure(content, SHAPE)
     if problem is None and content["schema"] != SCHEMA:
         problem = f"schema is {content['schema']}, and this pyopbench reads {SCHEMA}"
+    if problem is None:
+        outside = [version["tf"] for version in content["versions"] if not re.fullmatch(r"[\w.+-]+", version["tf"])]
+        problem = f"no version of TensorFlow, and a name of a folder: {outside[0]!r:.80}" if outside else None
     found = [] if problem else named(folder, [version["tf"] for version in content["versions"]])
     if problem is None and [one.label for one in found] != [version["label"] for version in content["versions"]]:
         problem = f"labels that do not belong to the versions, which are {', '.join(one.label for one in found)[:80]}"
