@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from pyopbench.errors import BadInput
+from pyopbench.errors import BadInput, PyopbenchError
 from pyopbench.files import PACKAGE, find
 from pyopbench.gradients import GRADIENTS
+from pyopbench.messages import describe_error
 from pyopbench.model import FLOOR_SUFFIX, NATIVE, Op, Variant
 from pyopbench.parts._floors import floor_of
 
@@ -40,6 +42,23 @@ def load_ops() -> dict[str, Op]:
 def load_variants() -> dict[str, Variant]:
     """Return every variant by name, in alphabetical order."""
     return {name: load_variant(name) for name in find("variants")}
+
+
+def load_probe(name: str) -> Any:
+    """Return the `subjects.Probe` of `probes/<name>.py`."""
+    return _load_last("probes", name, "PROBE")
+
+
+def why_unloadable() -> str | None:
+    """Return which file of an op or a variant cannot be loaded, and why; None if all can."""
+    try:
+        load_ops(), load_variants()
+    except PyopbenchError as error:
+        return f"{error.what}: {error.received}"
+    except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{describe_error(error)} ({place.filename}:{place.lineno})"
+    return None
 
 
 def load_floor() -> dict[str, Op]:

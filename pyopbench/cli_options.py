@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyopbench import judging, runs
+from pyopbench import judging, requirements, runs
 from pyopbench.arguments import apply_axes, split_some
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
@@ -35,6 +35,10 @@ TensorFlows = Annotated[
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
 MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+Requires = Annotated[
+    list[str] | None,
+    typer.Option("--require", help=f"What a port has to be able to do: {', '.join(requirements.NAMES)}."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 
@@ -63,8 +67,11 @@ def read_axes(
     return axes
 
 
-def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> judging.Judging:
-    """Return how to judge, with the mix read from its file."""
+def read_judging(
+    baseline: str, mix: Path | None, minimum_effect: float, require: list[str] | None = None
+) -> judging.Judging:
+    """Return how to judge, with the mix read from its file and the requirements checked."""
+    requires = requirements.check(split_some("requirement", require) if require else ())
     if not 0 < minimum_effect < 1:
         raise BadInput(
             "not a minimum effect",
@@ -73,7 +80,7 @@ def read_judging(baseline: str, mix: Path | None, minimum_effect: float) -> judg
             next_step="for example --min-effect 0.03 for 3%",
         )
     if mix is None:
-        return judging.Judging(baseline, minimum_effect)
+        return judging.Judging(baseline, minimum_effect, requires=requires)
     from pyopbench.mix import read_mix
 
-    return judging.Judging(baseline, minimum_effect, read_mix(mix))
+    return judging.Judging(baseline, minimum_effect, read_mix(mix), requires)

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judging:
-    """How to judge: the baseline, the smallest difference that counts, and how often each size is called."""
+    """How to judge: baseline, smallest difference that counts, how often each size is called, what is required."""
 
     baseline: str
     minimum_effect: float
     mix: Mapping[int, float] | None = None
+    requires: tuple[str, ...] = ()
 
 
 def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
@@ -56,4 +57,5 @@ def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
     from pyopbench import decide
     from pyopbench.sources import read_one
 
-    return decide.judge(read_one(folders), judging.baseline, judging.minimum_effect, judging.mix)
+    run = read_one(folders)
+    return decide.judge(run, judging.baseline, judging.minimum_effect, judging.mix, judging.requires)

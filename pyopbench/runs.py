@@ -134,14 +134,23 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
     if GPU in axes.placements:
         require_gpu(python)
     plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
-    if "error" in plan:
+    require_loaded(plan)
+    return plan
+
+
+def require_loaded(answer: Mapping[str, Any]) -> None:
+    """Check that a worker could load every op and variant.
+
+    Raises:
+        BadInput: it could not; with the file's error.
+    """
+    if "error" in answer:
         raise BadInput(
             "an op or a variant cannot be loaded",
-            received=plan["error"],
+            received=answer["error"],
             legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
             next_step=f"mend the file, or take its folder out of {PATH_VARIABLE}",
         )
-    return plan
 
 
 def python_for(tf: str | None) -> Path | None:

@@ -51,6 +51,10 @@ MEASURING = (
     "bridges",
     "noise",
     "group",
+    "peers",
+    "subjects",
+    "probes",
+    "probing",
     "worker",
     "recorder",
     "injected",
@@ -63,6 +67,7 @@ JUDGING = (
     "routes",
     "placements",
     "copies",
+    "capabilities",
     "readers",
     "versions",
     "declared",
@@ -88,6 +93,7 @@ JUDGING = (
     "choice",
     "crossovers",
     "comparison",
+    "requirements",
     "flips",
     "reasons",
     "decide",
@@ -108,6 +114,7 @@ JUDGING = (
     "measure",
     "runs",
     "version_runs",
+    "examination",
     "certify",
     "verify",
     "bindings",
@@ -134,6 +141,7 @@ JUDGING = (
     "cli_versions",
     "cli_placement",
     "cli_copies",
+    "cli_probe",
     "cli",
 )
 
@@ -141,7 +149,14 @@ TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
 
-LAST_NAMES = {"ops": "OP", "floor": "OP", "parts": "VARIANT", "variants": "VARIANT", "sections": "SECTION"}
+LAST_NAMES = {
+    "ops": "OP",
+    "floor": "OP",
+    "parts": "VARIANT",
+    "variants": "VARIANT",
+    "sections": "SECTION",
+    "probes": "PROBE",
+}
 
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.
 ASV_PREFIXES = ("time_", "timeraw_", "mem_", "peakmem_", "track_")
