@@ -6,6 +6,7 @@ speed, is left to `pyopbench probe`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,14 @@ def test_words_are_kept_whole_beside_what_is_told(find_out: Try) -> None:
     assert len(found["words"]) >= len(found["told"])
 
 
-def test_growth_is_that_of_what_calls_keep() -> None:
-    """A megabyte kept by each call is seen; calls that keep nothing stay below the limit."""
+def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each call keeps is seen; calls that keep nothing stay below the limit."""
     from pyopbench.probes import memory_growth
 
-    kept: list[bytearray] = []
-    assert memory_growth.growth(lambda: kept.append(bytearray(b"x" * 10_000))) > memory_growth.MOST_BYTES
-    assert memory_growth.growth(lambda: bytearray(b"x" * 10_000)) < memory_growth.MOST_BYTES
+    monkeypatch.setattr(memory_growth, "CALLS", 50)
+    kept: list[bytes] = []
+    assert memory_growth.growth(lambda: kept.append(os.urandom(200_000))) == pytest.approx(2e8, rel=0.1)
+    assert memory_growth.growth(lambda: os.urandom(200_000)) < memory_growth.MOST_BYTES
 
 
 def test_a_pipeline_of_bodies_that_wait_is_faster_with_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from pyopbench.model import NO_GRADIENT
 from pyopbench.subjects import Fails, Seen, Subject
 
 ELEMENTS = 8
-TURNS = 5
-CALL_SECONDS = 0.005
+TURNS = 3
+CALL_SECONDS = 0.02
 """Of one body: long beside what the pipeline itself takes."""
 
 LEAST_GAIN = 1.4
