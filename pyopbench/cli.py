@@ -65,7 +65,7 @@ app = typer.Typer(
 )
 
 
-WITH_RESUME = ("resume", "mix", "min_effect", "require", "probes")
+WITH_RESUME = ("resume", "mix", "min_effect", "require")
 """What a run that is continued can be given: nothing that changes the plan."""
 
 
@@ -146,7 +146,7 @@ def run(
         for part in _parts(folder):
             runs.require_resumable(part)
             options = replace(options, baseline=runs.baseline_of(part))
-    if probes or require:
+    if require or (probes and resume is None):
         for part in _parts(folder):
             _probe(part, options)
     ended = _measure(folder, options)

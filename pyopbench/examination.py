@@ -91,6 +91,7 @@ def _describe(bench: Bench) -> dict[str, Any]:
 
 def _gradient_of(label: str, variants: Mapping[str, Any]) -> str:
     variant, _, gradient = label.partition("+")
+    require_known("variant", [variant], variants)
     legal = variants[variant]["gradients"]
     require_known(f"gradient of {variant}", [gradient or legal[0]], legal)
     return gradient or str(legal[0])

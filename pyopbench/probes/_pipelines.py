@@ -12,7 +12,7 @@ from pyopbench.model import NO_GRADIENT
 from pyopbench.subjects import Fails, Seen, Subject
 
 ELEMENTS = 8
-TURNS = 3
+TURNS = 5
 CALL_SECONDS = 0.02
 """Of one body: long beside what the pipeline itself takes."""
 
