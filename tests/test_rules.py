@@ -56,7 +56,9 @@ MEASURING = (
     "probes",
     "probing",
     "worker",
+    "tallies",
     "recorder",
+    "finder",
     "injected",
 )
 JUDGING = (
