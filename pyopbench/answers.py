@@ -100,6 +100,8 @@ class Decision:
         crossovers: where the fastest variant changes.
         courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
         flips: what evidence would change the decision, in words.
+        blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
+        barred: what was removed because it cannot do what is required, and what is not known of it, in sentences.
     """
 
     op: str
@@ -118,6 +120,8 @@ class Decision:
     crossovers: tuple[Crossover, ...] = ()
     flips: tuple[str, ...] = ()
     courses: tuple[Course, ...] = ()
+    blocks: tuple[str, ...] = ()
+    barred: tuple[str, ...] = ()
 
     @property
     def answer(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from pyopbench.arrays import as_array
-from pyopbench.errors import BadInput
-from pyopbench.files import PACKAGE, find
+from pyopbench.errors import BadInput, PyopbenchError
+from pyopbench.files import PACKAGE, PATH_VARIABLE, find
 from pyopbench.gradients import GRADIENTS
+from pyopbench.messages import describe_error
 from pyopbench.model import FLOOR_SUFFIX, NATIVE, Op, Variant
 from pyopbench.own_files import load_own
 from pyopbench.parts._floors import floor_of
@@ -45,6 +47,35 @@ def load_ops() -> dict[str, Op]:
 def load_variants() -> dict[str, Variant]:
     """Return every variant by name, in alphabetical order."""
     return {name: load_variant(name) for name in find("variants")}
+
+
+def load_probe(name: str) -> Any:
+    """Return the `subjects.Probe` of `probes/<name>.py`."""
+    return _load_last("probes", name, "PROBE")
+
+
+def why_unloadable() -> dict[str, str | None] | None:
+    """Return what `BadInput` says of a file of an op or a variant that cannot be loaded; None if all can."""
+    try:
+        load_ops(), load_variants()
+    except BadInput as error:
+        said = {"what": error.what, "received": error.received, "legal": error.legal, "next_step": error.next_step}
+        return {name: None if value is None else str(value) for name, value in said.items()}
+    except PyopbenchError as error:
+        return _unloadable(f"{error.what}: {error.received}")
+    except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return _unloadable(f"{describe_error(error)} ({place.filename}:{place.lineno})")
+    return None
+
+
+def _unloadable(received: str) -> dict[str, str | None]:
+    return {
+        "what": "an op or a variant cannot be loaded",
+        "received": received,
+        "legal": "a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
+        "next_step": f"mend the file, or take its folder out of {PATH_VARIABLE}",
+    }
 
 
 def load_floor() -> dict[str, Op]:

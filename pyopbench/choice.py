@@ -156,12 +156,14 @@ class Rules:
         usual: the spread between launches that is usual.
         preferred: the label to begin with, if it is clear.
         looks: how often the run looked at its data, or could have.
+        must_change: the callback of today cannot stay, so that a candidate is chosen whatever its gain.
     """
 
     minimum_effect: float
     usual: Spread = UNKNOWN
     preferred: str | None = None
     looks: Looks = ONE_LOOK
+    must_change: bool = False
 
 
 def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
@@ -170,7 +172,8 @@ def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
     A candidate is clear if the lower bound of its gain is above one plus the minimum effect; the bounds hold for all
     candidates and looks at once (Bonferroni). The choice begins with the clear one of least effort (then first by
     name), and moves on to one of more effort only where that is clearly faster still, paired by launch and by more than
-    the minimum effect: work has to be paid for by evidence.
+    the minimum effect: work has to be paid for by evidence. Where the callback of today cannot stay, every candidate
+    counts as clear.
 
     Args:
         candidates: what could be chosen.
@@ -181,7 +184,7 @@ def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
     level = 1 - rules.looks.share(stats.FAMILY_ERROR, max(len(covering), 1))
     gains = sorted((Gain(one, one.log_gains(mix), level, rules.usual) for one in covering), key=lambda gain: gain.label)
     threshold = 1 + rules.minimum_effect
-    action, gain = _pick(gains, threshold, rules.preferred)
+    action, gain = _pick(gains, threshold, rules)
     return Choice(action, gain, tuple(gains), threshold)
 
 
@@ -192,13 +195,13 @@ def usual_gain_spread(choices: Iterable[tuple[Sequence[Candidate], Mix]]) -> Spr
     return usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
 
 
-def _pick(gains: Sequence[Gain], threshold: float, preferred: str | None) -> tuple[Action, Gain | None]:
-    clear = [gain for gain in gains if gain.low > threshold]
+def _pick(gains: Sequence[Gain], threshold: float, rules: Rules) -> tuple[Action, Gain | None]:
+    clear = [gain for gain in gains if rules.must_change or gain.low > threshold]
     if not clear:
         best = max(gains, key=lambda gain: gain.value, default=None)
         return ("keep" if gains and all(gain.high < threshold for gain in gains) else "undecided"), best
     by_effort = sorted(clear, key=lambda gain: (gain.candidate.effort, gain.label))
-    picked = next((gain for gain in clear if gain.label == preferred), by_effort[0])
+    picked = next((gain for gain in clear if gain.label == rules.preferred), by_effort[0])
     for gain in by_effort:
         if gain.is_clearly_above(picked, threshold):
             picked = gain

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 import pyopbench
-from pyopbench import judging, runs, text, version_runs, versions
+from pyopbench import examination, judging, runs, text, version_runs, versions
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
@@ -39,6 +39,7 @@ from pyopbench.cli_options import (
     MixFile,
     Modes,
     Ops,
+    Requires,
     StepMilliseconds,
     TensorFlows,
     Variants,
@@ -48,10 +49,11 @@ from pyopbench.cli_options import (
 )
 from pyopbench.cli_output import err, out, print_failures, print_table, printable
 from pyopbench.cli_placement import placement
+from pyopbench.cli_probe import probe
 from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
-from pyopbench.errors import BadInput, WorkerLost
+from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.files import bring_own
 from pyopbench.measure import Ended, Task, measure_together
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
@@ -72,7 +74,7 @@ app = typer.Typer(
 )
 
 
-WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms")
+WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms", "require")
 """What a run that is continued can be given: nothing that changes the plan."""
 
 
@@ -114,12 +116,16 @@ def run(
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
     ] = True,
+    require: Requires = None,
+    probes: Annotated[
+        bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
+    ] = True,
     tf: TensorFlows = None,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
-    options = read_judging(baseline, mix, min_effect, calls_per_step, step_ms)
+    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
     if resume is None:
         axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
         settings = runs.QUICK if quick else runs.FULL
@@ -145,6 +151,9 @@ def run(
             options = replace(options, baseline=runs.baseline_of(part))
         mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
         err.print(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", soft_wrap=True)
+    if require or (probes and resume is None):
+        for part in _parts(folder):
+            _probe(part, options)
     ended = _measure(folder, options)
     if versions.is_here(folder):
         raise typer.Exit(report_versions(folder, options))
@@ -169,6 +178,17 @@ def _begin(folder: Path | None, request: runs.Request, tf: list[str] | None) -> 
     return folder
 
 
+def _probe(folder: Path, options: judging.Judging) -> None:
+    """Put beside a run what probes find; a run is worth having without, so that nothing here ends it."""
+    try:
+        with err.status("probing") as status:
+            examination.keep_beside(
+                folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
+            )
+    except PyopbenchError as error:
+        err.print(f"[yellow]warning:[/] nothing was probed: {escape(str(error))}", soft_wrap=True)
+
+
 def _parts(folder: Path) -> list[Path]:
     """Return the runs in a folder: itself, or one for each version of TensorFlow."""
     return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
@@ -187,7 +207,7 @@ def _refuse_with_resume(context: typer.Context, own: tuple[str, ...]) -> None:
         raise BadInput(
             "--resume continues a run as it was planned",
             received=f"--resume with {' '.join(given)}",
-            legal="--resume DIR, and --mix and --min-effect for the report",
+            legal="--resume DIR, and --mix, --min-effect and --require for the report",
             next_step="start a new run for anything else",
         )
 
@@ -268,6 +288,7 @@ def report(
     min_effect: MinimumEffect = MINIMUM_EFFECT,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
+    require: Requires = None,
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
@@ -285,7 +306,9 @@ def report(
             )
         usual = runs.baseline_of(_parts(results[0])[0])
         raise typer.Exit(
-            report_versions(results[0], read_judging(baseline or usual, mix, min_effect, calls_per_step, step_ms))
+            report_versions(
+                results[0], read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
+            )
         )
     if not runs.are_own(results):
         from pyopbench.sources import read_cases
@@ -297,7 +320,7 @@ def report(
         usual, folder = runs.baseline_of(results[0]), results[0]
         for path in results:
             runs.require_measured(path)
-    options = read_judging(baseline or usual, mix, min_effect, calls_per_step, step_ms)
+    options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
     raise typer.Exit(_report(results, out_dir or folder, options, as_json=as_json))
 
 
@@ -306,6 +329,7 @@ def _report(
 ) -> int:
     from pyopbench import stopping
     from pyopbench.report import terminal_tables
+    from pyopbench.sections._required import remarks
 
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
@@ -320,6 +344,8 @@ def _report(
             out.print(f"[bold yellow]{escape(judgement.disturbance.warning)}[/]\n")
         for table in terminal_tables(judgement):
             print_table(table.title, table.columns, table.rows)
+        for sentence in remarks(judgement):
+            out.print(sentence, soft_wrap=True, markup=False)
         failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
         print_failures(failures)
         if ended is not None:
@@ -345,3 +371,4 @@ app.command()(compare)
 app.command()(placement)
 app.command()(copies)
 app.add_typer(new, name="new")
+app.command()(probe)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyopbench import judging, memory, runs
+from pyopbench import judging, memory, requirements, runs
 from pyopbench.arguments import apply_axes, parse_bytes, split_some
 from pyopbench.errors import BadInput
 from pyopbench.files import bring_own
@@ -67,6 +67,10 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(metavar="BYTES", help="Most memory of a worker, e.g. 8G; what wants more fails. Linux only."),
 ]
+Requires = Annotated[
+    list[str] | None,
+    typer.Option("--require", help=f"What a port has to be able to do: {', '.join(requirements.NAMES)}."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 
@@ -109,10 +113,12 @@ def read_judging(
     baseline: str,
     mix: Path | None,
     minimum_effect: float,
+    require: list[str] | None = None,
     calls_per_step: float | None = None,
     step_ms: float | None = None,
 ) -> judging.Judging:
-    """Return how to judge, with the mix read from its file."""
+    """Return how to judge, with the mix read from its file and the requirements checked."""
+    requires = requirements.check(split_some("requirement", require) if require else ())
     if not 0 < minimum_effect < 1:
         raise BadInput(
             "not a minimum effect",
@@ -123,7 +129,7 @@ def read_judging(
     from pyopbench.mix import read_mix
 
     calls = None if mix is None else read_mix(mix)
-    return judging.Judging(baseline, minimum_effect, calls, _read_step(calls_per_step, step_ms))
+    return judging.Judging(baseline, minimum_effect, calls, _read_step(calls_per_step, step_ms), requires)
 
 
 def _read_step(calls: float | None, milliseconds: float | None) -> Step | None:

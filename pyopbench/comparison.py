@@ -60,6 +60,8 @@ class Comparison:
         curves: seconds per call, one row per size, one column per label; nan is no number.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
+        barred: sentences on what was removed because it cannot do what is required, and on what is not known of it.
+        must_change: may the callback of today not stay, for it cannot do what is required?
     """
 
     setting: Setting
@@ -69,6 +71,8 @@ class Comparison:
     curves: pd.DataFrame
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
+    barred: tuple[str, ...] = ()
+    must_change: bool = False
 
     @property
     def log_ratios(self) -> dict[str, pd.DataFrame | float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench import stats
+from pyopbench import requirements, stats
 from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
@@ -52,6 +52,7 @@ class Judgement:
         limits: what the machine can do at most; None if it was not measured.
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
         step: of the user's program; None if it was not told.
+        requires: what a port has to be able to do.
     """
 
     run: Run
@@ -81,13 +82,16 @@ class Judgement:
             return ()
         return tuple(worth_of(comparison, *made, self.step) for comparison, made in self.choices if made is not None)
 
+    requires: tuple[str, ...] = ()
 
-def judge(
+
+def judge(  # noqa: PLR0913 - each has its default, and only the command line gives all of them
     run: Run,
     baseline: str = BASELINE,
     minimum_effect: float = MINIMUM_EFFECT,
     mix: Calls | None = None,
     step: Step | None = None,
+    requires: Sequence[str] = (),
 ) -> Judgement:
     """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
 
@@ -98,6 +102,7 @@ def judge(
         mix: size -> how often it is called, as from `mix.read_mix`; None spreads today's time evenly over the log of
             the size.
         step: of the user's program, for what a port is worth there.
+        requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
 
     Raises:
         BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
@@ -113,9 +118,13 @@ def judge(
     verdicts = verdicts_of(paired, baselines, minimum_effect, looks)
     # Where variants are compared in pairs of their own, there is no callback of today to decide about.
     settings = () if pairs else settings_of(run)
-    comparisons = tuple(compare(run, setting, latencies, paired, baseline) for setting in settings)
+    compared = (compare(run, setting, latencies, paired, baseline) for setting in settings)
+    comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
-    decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
+    decisions = tuple(
+        replace(decide(comparison, rulebook), blocks=requirements.blocked(run, comparison.baseline))
+        for comparison in comparisons
+    )
     level = 1 - looks.share(stats.FAMILY_ERROR, max(len(verdicts), 1))
     limits = limits_of(run)
     disturbance = disturbance_of(run, verdicts, [*stats.estimates(paired).values()], minimum_effect, level)
@@ -134,6 +143,7 @@ def judge(
         limits,
         bounds_of(latencies, run.catalogue["ops"], limits),
         step,
+        tuple(requires),
     )
 
 
@@ -204,7 +214,7 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         undecided = _undecided(comparison, f"{missing}, which the mix asks for")
         return replace(undecided, ranges=_ranges(comparison, rulebook.at_size))
     choice, mix = made
-    at_size = replace(rulebook.at_size, preferred=choice.label)
+    at_size = replace(rulebook.at_size, preferred=choice.label, must_change=comparison.must_change)
     return replace(
         _undecided(comparison, reason_of(choice, comparison, mix)),
         action=choice.action,
@@ -215,7 +225,7 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         ranges=_ranges(comparison, at_size),
         crossovers=crossovers(comparison.curves, comparison.log_ratios, at_size),
         courses=tuple(course_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates),
-        flips=flips(choice, mix, comparison.baseline),
+        flips=() if comparison.must_change else flips(choice, mix, comparison.baseline),
     )
 
 
@@ -225,7 +235,8 @@ def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice,
     if not comparison.seconds or _is_not_called(comparison, calls) or _unreachable(comparison, calls):
         return None
     mix = _mix(comparison, rulebook.calls)
-    return choose(comparison.candidates, mix, rulebook.over_mix), mix
+    rules = replace(rulebook.over_mix, must_change=comparison.must_change)
+    return choose(comparison.candidates, mix, rules), mix
 
 
 def _undecided(comparison: Comparison, reason: str) -> Decision:
@@ -244,6 +255,7 @@ def _undecided(comparison: Comparison, reason: str) -> Decision:
         gain_high=None,
         reason=reason,
         flips=(f"a measurement of {comparison.baseline} there",),
+        barred=comparison.barred,
     )
 
 

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judging:
-    """How to judge: the baseline, the smallest difference that counts, how often each size is called, and a step."""
+    """How to judge: baseline, smallest difference that counts, calls of each size, a user's step, requirements."""
 
     baseline: str
     minimum_effect: float
     mix: Calls | None = None
     step: Step | None = None
+    requires: tuple[str, ...] = ()
 
 
 def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
@@ -59,4 +60,4 @@ def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
     from pyopbench import decide
     from pyopbench.sources import read_one
 
-    return decide.judge(read_one(folders), judging.baseline, judging.minimum_effect, judging.mix, judging.step)
+    return decide.judge(read_one(folders), **vars(judging))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench import copies, placements, remains, store
+from pyopbench import capabilities, copies, placements, remains, store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 
@@ -79,7 +79,8 @@ class Run:
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         cannot: what results of this tool cannot support, in sentences; nothing for runs of pyopbench.
-        placement, copies: what `pyopbench placement` and `pyopbench copies` have written beside the samples; else None.
+        placement, copies, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept beside the
+            samples; else None.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Run:
     cannot: tuple[str, ...] = ()
     placement: Mapping[str, Any] | None = None
     copies: Mapping[str, Any] | None = None
+    probes: Mapping[str, Any] | None = None
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -148,6 +150,7 @@ def _read_run(folder: Path) -> Run:
     for name, path, read in (
         ("placement", folder / placements.FILE, placements.read),
         ("copies", folder / copies.FILE, copies.read),
+        ("probes", folder / capabilities.FILE, capabilities.read),
     ):
         whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
@@ -267,6 +270,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         limits=tuple(limits),
         placement=next((run.placement for run in runs if run.placement), None),
         copies=next((run.copies for run in runs if run.copies), None),
+        probes=next((run.probes for run in runs if run.probes), None),
     )
 
 

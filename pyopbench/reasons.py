@@ -16,7 +16,8 @@ MOST_NAMED = 3
 
 def reason_of(choice: Choice, comparison: Comparison, mix: Mix) -> str:
     """Say what speaks for `choice`, and which numbers were missing when it was made."""
-    return "; ".join([_evidence(choice, comparison.baseline), *_missing(comparison, mix)])
+    required = [f"{comparison.baseline} cannot stay, for what is required"] if comparison.must_change else []
+    return "; ".join([_evidence(choice, comparison.baseline), *required, *_missing(comparison, mix)])
 
 
 def _evidence(choice: Choice, baseline: str) -> str:
@@ -44,7 +45,8 @@ def _measured(gain: Gain) -> str:
 
 def _passed_over(choice: Choice, chosen: Gain) -> str:
     """Name the fastest of the clear ones by its centre, where it was not chosen."""
-    fastest = max((gain for gain in choice.gains if gain.low > choice.threshold), key=lambda gain: gain.value)
+    clear = (gain for gain in choice.gains if gain.low > choice.threshold)
+    fastest = max(clear, key=lambda gain: gain.value, default=chosen)
     if fastest is chosen or fastest.value <= chosen.value * choice.threshold:
         return ""
     work = ", and takes more work" if fastest.candidate.effort > chosen.candidate.effort else ""

@@ -1,4 +1,4 @@
-"""Counts the callbacks of a program, inside of it. Standard library only: it runs beside whatever the program has.
+"""Counts the callbacks of a program, inside of it. Nothing but `tallies` and the standard library.
 
 TensorFlow's public functions are wrapped when it is imported, and so is every function that they are handed: each call
 adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
@@ -8,90 +8,27 @@ from __future__ import annotations
 
 import atexit
 import functools
-import importlib.machinery
 import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, cast
 
-VARIABLE = "PYOPBENCH_RECORD"
-"""The environment variable that names the folder which each process writes its counts to."""
-
-MODULE = "tensorflow.python.ops.script_ops"
-"""Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
+from pyopbench.tallies import Site, Tally, describe_arrays, describe_tensors, name_of, new_row
 
 SAVE_SECONDS = 2.0
 """How much of a process that is killed is lost at the most."""
 
-MOST_SHAPES = 1000
-"""Different shapes that are told apart at a site, so that a program of ragged batches cannot fill the memory."""
-
 GENERATED = "__autograph_generated_file"
 """Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
-
-CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
-"""Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
 
 MARK = "pyopbench_tally"
 HELD = "pyopbench_counted"
 """Attributes of functions: the tally that a counted one adds to; a program's function's site and counted one."""
-
-
-class Tally:
-    """Calls of one body in one direction.
-
-    Attributes:
-        calls, raised: how many, and how many of them ended by an exception.
-        seconds: inside the body.
-        outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
-        by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
-    """
-
-    __slots__ = ("by_kernel", "calls", "outside_calls", "outside_seconds", "raised", "seconds")
-
-    def __init__(self, *, by_kernel: bool) -> None:
-        self.by_kernel = by_kernel
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin from zero, as a forked process has to."""
-        self.calls = self.raised = self.outside_calls = 0
-        self.seconds = self.outside_seconds = 0.0
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the counts as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "by_kernel"}
-
-
-class Site:
-    """A line that makes callbacks, in one kind and mode, and what was counted there.
-
-    Attributes:
-        key: file, line, function, kind and mode (`eager` or `graph`).
-        body: name of the first function that was called back.
-        forward, gradient: counts; the gradient is that of py_function's own tape.
-        shapes: shape and dtype of each input -> calls and seconds.
-    """
-
-    __slots__ = ("body", "forward", "gradient", "key", "shapes")
-
-    def __init__(self, key: tuple[str, int, str, str, str], body: str) -> None:
-        self.key = key
-        self.body = body
-        self.forward = Tally(by_kernel=key[-1] == "graph")
-        self.gradient = Tally(by_kernel=True)
-        self.shapes: dict[Any, list[float]] = {}
-
-    def reset(self) -> None:
-        """Begin from zero."""
-        self.forward.reset()
-        self.gradient.reset()
-        self.shapes.clear()
 
 
 class Recorder:
@@ -141,7 +78,7 @@ class Recorder:
 
     def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
         """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
-        clock, describe = self.clock, _describe_tensors if kind == "py_function" else _describe_arrays
+        clock, describe = self.clock, describe_tensors if kind == "py_function" else describe_arrays
 
         def counted(*arguments: Any) -> Any:
             start = clock()
@@ -159,7 +96,7 @@ class Recorder:
                     if site is not None:
                         row = site.shapes.get(key)
                         if row is None:
-                            row = _new_row(site, key)
+                            row = new_row(site, key)
                         row[0] += 1
                         row[1] += seconds
             return result
@@ -168,6 +105,8 @@ class Recorder:
         return counted
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        clock = self.clock
+
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
             function = arguments[0] if arguments else named.get("func")
@@ -185,11 +124,14 @@ class Recorder:
                 named["func"] = counted
             if site.forward.by_kernel:
                 return original(*arguments, **named)
-            start = self.clock()
+            start = clock()
             try:
                 return original(*arguments, **named)
             finally:
-                self._add_outside(site.forward, self.clock() - start)
+                seconds = clock() - start
+                with self.lock:
+                    site.forward.outside_calls += 1
+                    site.forward.outside_seconds += seconds
 
         return wrapper
 
@@ -265,22 +207,27 @@ class Recorder:
         tally = getattr(getattr(forward, "_func", forward), MARK, None)
         return next((site for site in self.sites.values() if site.forward is tally), None)
 
-    def _site(self, kind: str, function: Any, frame: FrameType | None) -> Site:
-        while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(self.inner):
-            frame = frame.f_back
-        if frame is None:
-            raise LookupError("a call without a caller")
+    def _site(self, kind: str, function: Any, frame: FrameType) -> Site:
         eager = self.script_ops.context.executing_eagerly()
         # In eager code this is part of each call. A line's number takes long to find out, and so does a code's hash.
         quick = (id(frame.f_code), frame.f_lasti, kind, eager)
         known = self.known.get(quick)
         if known is not None and known[0] is frame.f_code:
             return known[1]
+        caller = self._caller(frame)
+        if caller is not frame:  # TensorFlow or Keras called, each time for another program's line
+            return self._site(kind, function, caller)
         key = (*self._place(frame), kind, "eager" if eager else "graph")
         with self.lock:
-            site = self.sites.setdefault(key, Site(key, _name_of(function)))
+            site = self.sites.setdefault(key, Site(key, name_of(function)))
         self.known[quick] = frame.f_code, site
         return site
+
+    def _caller(self, frame: FrameType) -> FrameType:
+        """Return the nearest frame that is neither TensorFlow's nor Keras', or the outermost one."""
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(self.inner):
+            frame = frame.f_back
+        return frame
 
     def _place(self, frame: FrameType) -> tuple[str, int, str]:
         """Return file, line and function of a frame, or of what AutoGraph has made it from."""
@@ -315,29 +262,12 @@ class Recorder:
             "pid": os.getpid(),
             "seconds": self.clock() - self.begun,
             "trouble": self.trouble,
-            "sites": [
-                {
-                    **dict(zip(("file", "line", "function", "kind", "mode"), site.key, strict=True)),
-                    "body": site.body,
-                    "forward": site.forward.as_dict(),
-                    "gradient": site.gradient.as_dict(),
-                    "shapes": [
-                        {"inputs": self._name_inputs(key), "calls": row[0], "seconds": row[1]}
-                        for key, row in site.shapes.items()
-                    ],
-                }
-                for site in self.sites.values()
-            ],
+            "sites": [site.as_dict(self._name_of_dtype) for site in self.sites.values()],
         }
 
-    def _name_inputs(self, key: Sequence[tuple[Any, Any]] | None) -> list[dict[str, Any]] | None:
-        if key is None:
-            return None
-        named = []
-        for shape, dtype in key:
-            name = self.script_ops.dtypes.as_dtype(dtype).name if isinstance(dtype, int) else str(dtype)
-            named.append({"shape": None if shape is None else list(shape), "dtype": name})
-        return named
+    def _name_of_dtype(self, dtype: Any) -> str:
+        """Return the name of a dtype, which is TensorFlow's number for it in keys of tensors."""
+        return str(self.script_ops.dtypes.as_dtype(dtype).name if isinstance(dtype, int) else dtype)
 
     def _save_before_exit(self) -> None:
         """Save before `os._exit` too, by which every process of `multiprocessing` ends."""
@@ -360,66 +290,3 @@ class Recorder:
         while True:
             time.sleep(SAVE_SECONDS)
             self.save()
-
-
-def _name_of(function: Any) -> str:
-    named = getattr(function, "func", function)  # of a functools.partial
-    name: str = getattr(named, "__qualname__", type(named).__name__)
-    return name.replace(CONVERTED, "").removeprefix("tf__")
-
-
-def _new_row(site: Site, key: Any) -> list[float]:
-    if len(site.shapes) >= MOST_SHAPES:
-        key = None
-    return site.shapes.setdefault(key, [0, 0.0])
-
-
-def _describe_arrays(arguments: Sequence[Any]) -> Any:
-    return tuple([(getattr(one, "shape", None), getattr(one, "dtype", None)) for one in arguments])
-
-
-def _describe_tensors(arguments: Sequence[Any]) -> Any:
-    try:  # a tenth of what `shape` and `dtype` of an eager tensor take
-        return tuple([(one._shape_tuple(), one._datatype_enum()) for one in arguments])
-    except AttributeError:  # a ragged or sparse tensor, a variable
-        return tuple([(_plain_shape(one), str(getattr(one, "dtype", None))) for one in arguments])
-
-
-def _plain_shape(value: Any) -> tuple[int, ...] | None:
-    try:
-        return tuple(int(length) for length in value.shape)
-    except (AttributeError, TypeError, ValueError):
-        return None
-
-
-class _Finder:
-    """Finds the module of the callback functions as others do, and has it wrapped once it has been run."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of `MODULE` with a loader that also wraps; None for every other module."""
-        if name != MODULE:
-            return None
-        others = (finder for finder in sys.meta_path if finder is not self)
-        spec = next((found for one in others if (found := one.find_spec(name, path, target))), None)
-        if spec is not None and spec.loader is not None:
-            run = spec.loader.exec_module
-
-            def run_and_wrap(module: ModuleType) -> None:
-                run(module)
-                try:
-                    self.recorder.install(module)
-                except Exception as error:  # noqa: BLE001 - TensorFlow 1, or one that is made otherwise
-                    self.recorder.refuse(f"{MODULE} is not as expected: {error!r}")
-
-            spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
-        return spec
-
-
-def wait_for_tensorflow() -> Recorder:
-    """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
-    recorder = Recorder(Path(os.environ[VARIABLE]))
-    sys.meta_path.insert(0, _Finder(recorder))
-    return recorder

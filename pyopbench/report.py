@@ -8,6 +8,7 @@ programs. Its keys:
     baseline        variant that stands for the callback of today
     minimum_effect  relative difference that is worth acting on
     mix             size, or dtype/size -> how often it is called; null if none was given
+    requires        what a port had to be able to do (`--require`); empty if nothing was asked for
     decisions       fields of `answers.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
     verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
@@ -102,6 +103,7 @@ def decisions_json(judgement: Judgement) -> str:
         "baseline": judgement.baseline,
         "minimum_effect": judgement.minimum_effect,
         "mix": judgement.mix and {_mix_key(key): weight for key, weight in judgement.mix.items()},
+        "requires": judgement.requires,
         "decisions": [{**dataclasses.asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
         "verdicts": [dataclasses.asdict(verdict) for verdict in judgement.verdicts],
         "splits": [dataclasses.asdict(split) for split in judgement.splits],

@@ -14,7 +14,7 @@ from typing import Any
 import pyopbench
 from pyopbench import certificate, store
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
+from pyopbench.files import PACKAGE, find, require_known
 from pyopbench.launch import ask_once
 from pyopbench.model import (
     DIRECTIONS,
@@ -141,15 +141,7 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
     if GPU in axes.placements:
         require_gpu(python)
     plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
-    if isinstance(plan.get("error"), dict):
-        raise BadInput(**plan["error"])
-    if "error" in plan:
-        raise BadInput(
-            "an op or a variant cannot be loaded",
-            received=plan["error"],
-            legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
-            next_step=f"mend the file, or take its folder out of {PATH_VARIABLE}",
-        )
+    require_loaded(plan)
     found = plan["environment"].get("tensorflow")
     if tf is not None and found != tf:
         raise BadInput(
@@ -159,6 +151,16 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
             next_step="take folders that hold a TensorFlow out of PYTHONPATH",
         )
     return plan
+
+
+def require_loaded(answer: Mapping[str, Any]) -> None:
+    """Check that a worker could load every op and variant.
+
+    Raises:
+        BadInput: it could not; with the file's error.
+    """
+    if "error" in answer:
+        raise BadInput(**answer["error"])
 
 
 def python_for(tf: str | None) -> Path | None:

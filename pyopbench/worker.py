@@ -3,9 +3,10 @@
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
 samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
 machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "traffic"}` count copies
-between host and device, `{"do": "bridges"}` measures those on the host. Before each step that may hang or crash the
-marker names the case, so that the parent knows which one it was; events show that there is life. The standard output
-of the process belongs to the parent; what bodies print goes to the log.
+between host and device, `{"do": "bridges"}` measures those on the host, `{"do": "probes"}` and `{"do": "probe"}` try
+what works on this TensorFlow. Before each step that may hang or crash the marker names the case, so that the parent
+knows which one it was; events show that there is life. The standard output of the process belongs to the parent; what
+bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -27,10 +27,18 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import bridges, cuda, custom_ops, environment, limits
-from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
+from pyopbench import bridges, cuda, custom_ops, environment, limits, probing
+from pyopbench.catalogue import (
+    describe,
+    describe_instruments,
+    load_floor,
+    load_op,
+    load_ops,
+    load_parts,
+    load_variants,
+    why_unloadable,
+)
 from pyopbench.compiler import CannotCompile, compile_all
-from pyopbench.errors import BadInput, PyopbenchError
 from pyopbench.group import Emit, OutOfMemory, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
@@ -53,16 +61,10 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """
     given: dict[str, Any] = {name: _as_tuple(value) for name, value in request["axes"].items()}
     axes = Axes(**given)
-    try:
-        ops, variants = load_ops(), load_variants()
-    except BadInput as error:
-        said = {"what": error.what, "received": error.received, "legal": error.legal, "next_step": error.next_step}
-        return {"error": {name: None if value is None else str(value) for name, value in said.items()}}
-    except PyopbenchError as error:
-        return {"error": f"{error.what}: {error.received}"}
-    except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return {"error": f"{describe_error(error)} ({place.filename}:{place.lineno})"}
+    reason = why_unloadable()
+    if reason:
+        return {"error": reason}
+    ops, variants = load_ops(), load_variants()
     if request["compile"]:
         _compile_ahead(axes, ops, variants, emit)
     made = make_plan(axes, ops, variants)
@@ -153,6 +155,8 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "bridges": bridges.measure,
     "device": open_device,
     "traffic": traffic,
+    "probes": probing.describe,
+    "probe": probing.probe,
 }
 
 

@@ -12,7 +12,8 @@
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
 plan stands in the file that `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for
 the machine's limits it answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked
-for a device it has it, or else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says.
+for a device it has it, or else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes
+`PROBES`, and every one works.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ FAILURES = {
     "impossible": ("unsupported", "it cannot be built"),
 }
 EXIT_CODE = 7
+PROBES = ("savedmodel", "xla", "second_order", "server_other_process", "tflite")
 
 
 def emit(event: Mapping[str, Any]) -> None:
@@ -112,12 +114,27 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return answer_device(os.environ.get("FAKE_WORKER_DEVICE", ""))
     if request["do"] == "traffic":
         return answer_traffic(request["case"])
+    if request["do"] == "probes":
+        return answer_probes()
+    if request["do"] == "probe":
+        behave(f"{request['probe']}/{request['variant']}", request["variant"])
+        return {"status": "works", "told": "", "words": "", "figures": {}, "seconds": SECONDS}
     measured = answer_measure(request)
     if request["do"] == "measure":
         return measured
     if measured["failures"]:
         return {"failure": measured["failures"][0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
+
+
+def answer_probes() -> dict[str, Any]:
+    names = ("well", "crashing", "hanging", "numpy_function", "py_function_numpy", "native")
+    variant = {"kind": "callback", "gradients": ["custom_gradient", "override_map"], "by_name_only": False}
+    return {
+        "probes": dict.fromkeys(PROBES, "made up"),
+        "variants": dict.fromkeys(names, variant),
+        "environment": {**VERSIONS, "python": "3.11.7", "cores": 2},
+    }
 
 
 def answer_build(ops: Sequence[str]) -> dict[str, Any]:

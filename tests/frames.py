@@ -214,6 +214,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         cannot=(),
         placement=None,
         copies=None,
+        probes=None,
     )
 
 

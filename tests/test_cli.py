@@ -21,7 +21,7 @@ import pytest
 
 import pyopbench
 import stored
-from pyopbench import cli, cli_output, judging, launch, runs, store
+from pyopbench import capabilities, cli, cli_output, examination, judging, launch, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -72,6 +72,8 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     """Let commands have a fake worker that plans cases of the variants that are named after how they behave."""
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
+    examination._describe.cache_clear()
 
     def plan(*variants: str, **changes: Any) -> None:
         cases = [stored.case(variant) for variant in ("py_function_numpy", *variants)]
@@ -320,7 +322,8 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert [line.partition(", at most")[0] for line in progress[1:]] == told
     assert ended.out.startswith("What to do")
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
-    assert {*REPORT, store.RUN_FILE, store.SAMPLES_FILE} == {path.name for path in folder.iterdir()}
+    files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, capabilities.FILE}
+    assert files == {path.name for path in folder.iterdir()}
 
 
 def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -566,7 +569,7 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A run whose variants misbehave in every way, next to some that do not."""
     folder = tmp_path_factory.mktemp("misbehaved") / "run"
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
-    axes = "--axis size=4 --direction forward,backward --baseline numpy_function --no-parts"
+    axes = "--axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
     options = f"{axes} --launches 2 --rounds 200"  # long enough to be interrupted
     arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
     process = begin(PROGRAM, *arguments, "--out", folder)
@@ -574,7 +577,9 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     interrupted = Ended(process.returncode, out, err)
-    return Finished(folder, interrupted, is_gone(worker), groups(folder), program("run", "--resume", folder))
+    return Finished(
+        folder, interrupted, is_gone(worker), groups(folder), program("run", "--no-probes", "--resume", folder)
+    )
 
 
 def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.recorder import MOST_SHAPES, Recorder, Site
+from pyopbench.recorder import Recorder
+from pyopbench.tallies import MOST_SHAPES, Site
 
 
 class Clock:

@@ -59,8 +59,14 @@ MEASURING = (
     "noise",
     "leftovers",
     "group",
+    "peers",
+    "subjects",
+    "probes",
+    "probing",
     "worker",
+    "tallies",
     "recorder",
+    "finder",
     "injected",
 )
 JUDGING = (
@@ -73,6 +79,7 @@ JUDGING = (
     "placements",
     "copies",
     "remains",
+    "capabilities",
     "readers",
     "versions",
     "declared",
@@ -98,6 +105,7 @@ JUDGING = (
     "choice",
     "crossovers",
     "comparison",
+    "requirements",
     "flips",
     "reasons",
     "worth",
@@ -125,6 +133,7 @@ JUDGING = (
     "measure",
     "runs",
     "version_runs",
+    "examination",
     "certify",
     "verify",
     "bindings",
@@ -154,6 +163,7 @@ JUDGING = (
     "cli_versions",
     "cli_placement",
     "cli_copies",
+    "cli_probe",
     "cli",
 )
 
@@ -161,7 +171,14 @@ TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
 
-LAST_NAMES = {"ops": "OP", "floor": "OP", "parts": "VARIANT", "variants": "VARIANT", "sections": "SECTION"}
+LAST_NAMES = {
+    "ops": "OP",
+    "floor": "OP",
+    "parts": "VARIANT",
+    "variants": "VARIANT",
+    "sections": "SECTION",
+    "probes": "PROBE",
+}
 
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.
 ASV_PREFIXES = ("time_", "timeraw_", "mem_", "peakmem_", "track_")

@@ -169,8 +169,11 @@ def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan
         runs.begin(tmp_path / "run", request())
 
 
+ERROR = {"what": "an op cannot be loaded", "received": "invalid syntax (mine.py:3)", "next_step": "PYOPBENCH_PATH"}
+
+
 def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
-    plan_file.write_text(json.dumps({"error": "SyntaxError: invalid syntax (mine.py:3)"}), encoding="utf-8")
+    plan_file.write_text(json.dumps({"error": ERROR}), encoding="utf-8")
     with pytest.raises(BadInput, match=r"cannot be loaded(.|\n)*mine\.py:3(.|\n)*PYOPBENCH_PATH"):
         runs.begin(tmp_path / "run", request())
 

@@ -1,7 +1,7 @@
 """Has a program's callbacks counted: `pyopbench record` puts this folder in front of the program's PYTHONPATH.
 
 Python imports `sitecustomize` when it starts (https://docs.python.org/3/library/site.html). Nothing of pyopbench but
-one file is loaded, and that by its path, so that it need not be installed for the interpreter of the program.
+three files is loaded, and these by their paths, so that it need not be installed for the interpreter of the program.
 """
 
 import importlib
@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+PARTS = ("tallies", "recorder", "finder")
+"""What is loaded, each after what it imports."""
 
 
 def begin() -> None:
@@ -24,13 +26,20 @@ def begin() -> None:
             raise
     if own is not None:
         sys.modules.setdefault("sitecustomize", own)
-    spec = importlib.util.spec_from_file_location("pyopbench_recorder", FOLDER.parent / "recorder.py")
+    for name in PARTS:
+        load(f"pyopbench.{name}", FOLDER.parent / f"{name}.py")
+    # A program that has a pyopbench of its own is to import that.
+    *_, finder = (sys.modules.pop(f"pyopbench.{name}") for name in PARTS)
+    finder.wait_for_tensorflow()
+
+
+def load(name: str, path: Path) -> None:
+    """Load a file as the module of a name, without what Python would import to find it."""
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None  # a .py file has both
-    recorder = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = recorder
-    spec.loader.exec_module(recorder)
-    recorder.wait_for_tensorflow()
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 
 
 if "PYOPBENCH_RECORD" in os.environ:

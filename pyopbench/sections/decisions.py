@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyopbench import text
 from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
+from pyopbench.sections._required import blocked
 
 if TYPE_CHECKING:
     from pyopbench.answers import Crossover, Decision
@@ -31,7 +32,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     decisions = judgement.decisions
     places = places_of(judgement)
     blocks = (_glance(decisions, places), _evidence(decisions, places), *_by_size(judgement, decisions, places))
-    return (_summary(decisions, judgement.baseline), *warnings, *blocks, *_flips(decisions, places))
+    what = blocked(judgement)
+    told = (Paragraph(what, "warn"),) if what else ()
+    return (_summary(decisions, judgement.baseline), *warnings, *told, *blocks, *_flips(decisions, places))
 
 
 def place_of(decision: Decision, places: Places) -> tuple[str, ...]:

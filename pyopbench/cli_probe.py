@@ -1,0 +1,122 @@
+"""`pyopbench probe`: what each variant can do on this TensorFlow, tried live; and two such files side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyopbench import capabilities, examination, text
+from pyopbench.arguments import parse_duration, split_some
+from pyopbench.capabilities import BAD, STATUSES, Row
+from pyopbench.cli_options import AsJson
+from pyopbench.cli_output import err, out, print_table
+from pyopbench.errors import BadInput
+
+Files = Annotated[
+    list[Path] | None, typer.Argument(metavar="FILE", help="One file to show, or two to compare, in place of probing.")
+]
+Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma-separated or repeated.")]
+Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
+TensorFlow = Annotated[
+    str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
+]
+Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")
+]
+
+NOT_TRIED = "not tried"
+
+
+def probe(
+    files: Files = None,
+    probes: Probes = None,
+    variant: Labels = None,
+    tf: TensorFlow = None,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+    out_file: OutFile = None,
+) -> None:
+    """Try live what each variant can do on this TensorFlow: SavedModel, XLA, second order, threads, ..."""
+    if files:
+        _show_files(files, as_json=as_json)
+        return
+    seconds = examination.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
+    bench = examination.Bench(tf, seconds)
+    with err.status("probing") as status:
+        asked = examination.everything(_names("probe", probes), _names("variant", variant), bench)
+        document = examination.examine(
+            asked, bench, lambda done, total: status.update(f"probing {done:,} of {total:,}")
+        )
+    examination.keep(document)
+    if out_file is not None:
+        capabilities.write(out_file, document)
+    _show(document, as_json=as_json)
+    if out_file is not None and not as_json:
+        out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+
+
+def _names(kind: str, given: list[str] | None) -> list[str]:
+    return list(split_some(kind, given)) if given else []
+
+
+def _show_files(files: list[Path], *, as_json: bool) -> None:
+    if len(files) > 2:
+        raise BadInput("at most two files can be put side by side", received=len(files), legal="one file, or two")
+    documents = [capabilities.read(path) for path in files]
+    if len(documents) == 1:
+        _show(documents[0], as_json=as_json)
+    else:
+        _show_changes(*documents, as_json=as_json)
+
+
+def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        out.print_json(json.dumps(document))
+        return
+    rows = capabilities.rows_of(document)
+    told = capabilities.told_once([row for row in rows if row.status != "does not apply"])
+    everyone = len(capabilities.labels_of(rows))
+    table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
+    title = f"What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}"
+    print_table(title, ("probe", "result", "with", "in its own words"), table)
+    counts = [f"{sum(row.status == status for row in rows):,} {status}" for status in STATUSES]
+    out.print(f"{', '.join(counts)}; {sum(row.seconds for row in rows):.0f} s", soft_wrap=True)
+
+
+def _who(labels: list[str], everyone: int) -> str:
+    return "all" if everyone > 1 and len(labels) == everyone else ", ".join(labels)
+
+
+def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_json: bool) -> None:
+    found = capabilities.changes(before, after)
+    if as_json:
+        rows = [{"probe": one.probe, "label": one.label, "before": _status(one.before), "after": _status(one.after)}
+                for one in found]  # fmt: skip
+        out.print_json(json.dumps(rows))
+        return
+    names = [f"TensorFlow {document['tensorflow']}" for document in (before, after)]
+    table = [
+        (one.probe, one.label, _status(one.before), _status(one.after), _words(one.before, one.after)) for one in found
+    ]
+    print_table("What differs", ("probe", "variant", *names, "in its own words"), table)
+    same = {(row.probe, row.label) for row in capabilities.rows_of(before)}
+    same &= {(row.probe, row.label) for row in capabilities.rows_of(after)}
+    differing = sum((one.probe, one.label) in same for one in found)
+    out.print(f"{differing:,} of {text.count(len(same), 'result')} that both have differ", soft_wrap=True)
+
+
+def _status(row: Row | None) -> str:
+    return NOT_TRIED if row is None else row.status
+
+
+def _words(*rows: Row | None) -> str:
+    return " / ".join(_told(rows))
+
+
+def _told(rows: Iterable[Row | None]) -> list[str]:
+    return [row.told for row in rows if row is not None and row.status in BAD and row.told]

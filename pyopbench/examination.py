@@ -1,0 +1,171 @@
+"""Tries probes with variants, by workers; a worker that hangs or dies costs the probe that it was at.
+
+What was found is kept in the user's data folder, so that runs need not try again what this TensorFlow can do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import platformdirs
+
+import pyopbench
+from pyopbench import capabilities, store
+from pyopbench.capabilities import SCHEMA, SOFTWARE, Row
+from pyopbench.errors import BadInput
+from pyopbench.files import PACKAGE, find, require_known
+from pyopbench.launch import CaseLost, Worker, ask_once
+from pyopbench.model import Case
+from pyopbench.requirements import PROBES, probes_for
+from pyopbench.runs import python_for, require_loaded
+
+TIMEOUT_SECONDS = 180.0
+"""Longest silence of one probe. They take seconds at the most, but for the first with a kernel, which compiles it."""
+
+Tell: TypeAlias = Callable[[int, int], None]
+"""Is told how many probes are done, of how many."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One probe to try with one label: a variant, or `variant+gradient`."""
+
+    probe: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where to try: on which version of TensorFlow (None is the one beside this Python), with how much patience."""
+
+    tf: str | None = None
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+
+def everything(probes: Sequence[str], variants: Sequence[str], bench: Bench) -> list[Asked]:
+    """Return all that can be asked of some probes and variants, or of every one where none is named.
+
+    Raises:
+        BadInput: an unknown name; or a file of a variant cannot be loaded.
+    """
+    require_known("probe", probes, find("probes"))
+    require_known("variant", [label.partition("+")[0] for label in variants], find("variants"))
+    labels = variants or [name for name, one in _describe(bench)["variants"].items() if not one["by_name_only"]]
+    return [Asked(probe, label) for label in labels for probe in probes or find("probes")]
+
+
+def examine(asked: Sequence[Asked], bench: Bench, tell: Tell) -> dict[str, Any]:
+    """Try each and return the document that results/README.md describes.
+
+    Raises:
+        BadInput: an unknown gradient of a variant, or a file of one cannot be loaded.
+    """
+    described = _describe(bench)
+    gradients = {one.label: _gradient_of(one.label, described["variants"]) for one in asked}
+    rows: list[Row] = []
+    while len(rows) < len(asked):
+        with Worker(bench.timeout_seconds, python_for(bench.tf)) as worker:
+            rows += _until_lost(worker, asked[len(rows) :], gradients, lambda done: tell(len(rows) + done, len(asked)))  # noqa: B023
+    return {
+        "schema": SCHEMA,
+        "pyopbench": pyopbench.__version__,
+        **{name: described["environment"][name] for name in (*SOFTWARE, "cpu", "cores")},
+        "probes": {name: described["probes"][name] for name in sorted({one.probe for one in asked})},
+        "rows": [asdict(row) for row in rows],
+    }
+
+
+@cache
+def _describe(bench: Bench) -> dict[str, Any]:
+    """Return what there is to probe, by a worker: asked once, because that takes an import of TensorFlow."""
+    found = ask_once({"do": "probes"}, python=python_for(bench.tf))
+    require_loaded(found)
+    return found
+
+
+def _gradient_of(label: str, variants: Mapping[str, Any]) -> str:
+    variant, _, gradient = label.partition("+")
+    require_known("variant", [variant], variants)
+    legal = variants[variant]["gradients"]
+    require_known(f"gradient of {variant}", [gradient or legal[0]], legal)
+    return gradient or str(legal[0])
+
+
+def _until_lost(
+    worker: Worker, asked: Sequence[Asked], gradients: Mapping[str, str], tell: Callable[[int], None]
+) -> list[Row]:
+    rows: list[Row] = []
+    for one in asked:
+        tell(len(rows))
+        variant, gradient = one.label.partition("+")[0], gradients[one.label]
+        try:
+            answer = worker.ask({"do": "probe", "probe": one.probe, "variant": variant, "gradient": gradient})
+        except CaseLost as lost:
+            return [*rows, Row(one.probe, one.label, "fails", lost.reason)]
+        rows.append(Row(one.probe, one.label, **answer))
+    return rows
+
+
+def keep(document: Mapping[str, Any]) -> None:
+    """Keep what was found in the user's data folder, beside what was found before on the same software."""
+    path = path_for(document)
+    try:
+        capabilities.write(path, capabilities.merged(kept(document), document))
+    except OSError:
+        pass  # a home that cannot be written to only costs the time of trying again
+
+
+def kept(software: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what was found before with the same software and the same probes and variants; None if nothing was."""
+    path = path_for(software)
+    try:
+        return capabilities.read(path) if path.exists() else None
+    except BadInput:
+        return None
+
+
+def path_for(software: Mapping[str, Any]) -> Path:
+    """Return where what was found with some software (the keys of `SOFTWARE`) is kept."""
+    sources = sorted({*(PACKAGE / "probes").glob("*.py"), PACKAGE / "subjects.py", *find("variants").values()})
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    name = "-".join(str(software[key]) for key in SOFTWARE)
+    folder = Path(platformdirs.user_data_dir("pyopbench", appauthor=False)) / "probes"
+    return folder / f"{re.sub('[^A-Za-z0-9.]+', '-', name)}-{digest}.json"
+
+
+def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
+    """Put beside a run what its report needs: what the callback of today blocks, and what others can of `requires`.
+
+    Only what is not known yet of this software is tried.
+    """
+    path = folder / capabilities.FILE
+    run = store.read_run(folder)
+    before = capabilities.read(path) if path.exists() else kept(run["environment"])
+    known = {(row.probe, row.label) for row in capabilities.rows_of(before)} if before else set()
+    missing = [one for one in _needed(run, requires) if (one.probe, one.label) not in known]
+    if not missing and before is not None:
+        capabilities.write(path, before)
+        return
+    found = examine(missing, Bench(run["settings"].get("tf")), tell)
+    keep(found)
+    capabilities.write(path, capabilities.merged(before, found))
+
+
+def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Asked]:
+    baseline = str(run["settings"]["baseline"])
+    today = [Asked(probe, baseline) for probe in PROBES.values()]
+    probes = probes_for(requires)
+    labels = sorted({_label(Case.from_id(key), run["catalogue"]) for key in run["cases"] if probes})
+    return list(dict.fromkeys([*today, *(Asked(probe, label) for label in labels for probe in probes)]))
+
+
+def _label(case: Case, catalogue: Mapping[str, Any]) -> str:
+    gradients = catalogue["variants"].get(case.variant, {}).get("gradients", [])
+    usual = case.direction == "forward" or gradients[:1] == [case.gradient]
+    return case.variant if usual else f"{case.variant}+{case.gradient}"

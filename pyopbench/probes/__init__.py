@@ -1,0 +1,1 @@
+"""Probes: one file each, ending `PROBE = Probe(...)`; found by the file's name."""

@@ -1,0 +1,121 @@
+"""What is counted of a program's callbacks: sites, calls, seconds, and shapes and dtypes of inputs.
+
+Standard library only, because it is loaded into whatever program is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+MOST_SHAPES = 1000
+"""Different shapes that are told apart at a site, so that a program of ragged batches cannot fill the memory."""
+
+CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
+"""Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
+
+
+class Tally:
+    """Calls of one body in one direction.
+
+    Attributes:
+        calls, raised: how many, and how many of them ended by an exception.
+        seconds: inside the body.
+        outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
+        by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
+    """
+
+    __slots__ = ("by_kernel", "calls", "outside_calls", "outside_seconds", "raised", "seconds")
+
+    def __init__(self, *, by_kernel: bool) -> None:
+        self.by_kernel = by_kernel
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from zero, as a forked process has to."""
+        self.calls = self.raised = self.outside_calls = 0
+        self.seconds = self.outside_seconds = 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the counts as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "by_kernel"}
+
+
+class Site:
+    """A line that makes callbacks, in one kind and mode, and what was counted there.
+
+    Attributes:
+        key: file, line, function, kind and mode (`eager` or `graph`).
+        body: name of the first function that was called back.
+        forward, gradient: counts; the gradient is that of py_function's own tape.
+        shapes: shape and dtype of each input -> calls and seconds.
+    """
+
+    __slots__ = ("body", "forward", "gradient", "key", "shapes")
+
+    def __init__(self, key: tuple[str, int, str, str, str], body: str) -> None:
+        self.key = key
+        self.body = body
+        self.forward = Tally(by_kernel=key[-1] == "graph")
+        self.gradient = Tally(by_kernel=True)
+        self.shapes: dict[Any, list[float]] = {}
+
+    def reset(self) -> None:
+        """Begin from zero."""
+        self.forward.reset()
+        self.gradient.reset()
+        self.shapes.clear()
+
+    def as_dict(self, name_dtype: Callable[[Any], str]) -> dict[str, Any]:
+        """Return what was counted as plain data; `name_dtype` is given what the keys of `shapes` hold for a dtype."""
+
+        def inputs_of(key: Any) -> list[dict[str, Any]] | None:
+            if key is None:
+                return None
+            return [
+                {"shape": None if shape is None else list(shape), "dtype": name_dtype(dtype)} for shape, dtype in key
+            ]
+
+        return {
+            **dict(zip(("file", "line", "function", "kind", "mode"), self.key, strict=True)),
+            "body": self.body,
+            "forward": self.forward.as_dict(),
+            "gradient": self.gradient.as_dict(),
+            "shapes": [
+                {"inputs": inputs_of(key), "calls": row[0], "seconds": row[1]} for key, row in self.shapes.items()
+            ],
+        }
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function as its program has it, also of one that AutoGraph made."""
+    named = getattr(function, "func", function)  # of a functools.partial
+    name: str = getattr(named, "__qualname__", type(named).__name__)
+    return name.replace(CONVERTED, "").removeprefix("tf__")
+
+
+def new_row(site: Site, key: Any) -> list[float]:
+    """Return the row of a site for inputs that it has not seen yet: calls and seconds."""
+    if len(site.shapes) >= MOST_SHAPES:
+        key = None
+    return site.shapes.setdefault(key, [0, 0.0])
+
+
+def describe_arrays(arguments: Sequence[Any]) -> Any:
+    """Return shape and dtype of each array, as a key."""
+    return tuple([(getattr(one, "shape", None), getattr(one, "dtype", None)) for one in arguments])
+
+
+def describe_tensors(arguments: Sequence[Any]) -> Any:
+    """Return shape and dtype of each eager tensor, as a key."""
+    try:  # a tenth of what `shape` and `dtype` of an eager tensor take
+        return tuple([(one._shape_tuple(), one._datatype_enum()) for one in arguments])
+    except AttributeError:  # a ragged or sparse tensor, a variable
+        return tuple([(_plain_shape(one), str(getattr(one, "dtype", None))) for one in arguments])
+
+
+def _plain_shape(value: Any) -> tuple[int, ...] | None:
+    try:
+        return tuple(int(length) for length in value.shape)
+    except (AttributeError, TypeError, ValueError):
+        return None
