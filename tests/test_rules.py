@@ -19,6 +19,7 @@ PACKAGE = ROOT / "pyopbench"
 COMMON = ("__init__", "errors", "model", "text", "files", "marker")
 MEASURING = (
     "messages",
+    "nvml",
     "environment",
     "compiler",
     "cuda",
@@ -63,6 +64,7 @@ JUDGING = (
     "routes",
     "placements",
     "copies",
+    "throttling",
     "readers",
     "versions",
     "declared",
