@@ -33,6 +33,7 @@ def copies(as_json: AsJson = False, out_file: OutFile = None) -> None:
         print_table(title, host.COLUMNS, host.table(document, direction))
     out.print(f"MB/s: bytes of an array of {size}, beyond what one element takes; not told where nothing is copied.")
     out.print(f"This machine copies such an array at {host.copy_rate(document) / 1e6:,.0f} MB/s.")
-    out.print(host.hazards(document), markup=False)
+    for sentence in (host.hazards(document), *host.refusals(document)):
+        out.print(sentence, markup=False)
     if out_file is not None:
         out.print(f"written: {out_file}", soft_wrap=True, markup=False)

@@ -53,6 +53,12 @@ def test_there_is_no_rate_where_nothing_is_copied_or_nothing_can_be_told() -> No
     assert (untold.shared, untold.rate) == (False, None)
 
 
+def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read() -> None:
+    way = {"bridge": "b", "direction": "array to tensor", "mode": "eager", "layout": "strided", "reason": "no"}
+    assert copies.refusals({**document(), "refused": [way]}) == ["b does not take an array that is strided: no"]
+    assert copies.refusals(document()) == []
+
+
 def test_the_machine_copies_half_of_what_stream_counts() -> None:
     """An array of 4 MB is 8 MB moved: read and written."""
     assert copies.copy_rate(document(row(1_000_000, 1.0))) == 1e10

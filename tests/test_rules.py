@@ -49,6 +49,7 @@ MEASURING = (
     "sampling",
     "overhead",
     "limits",
+    "dlpack",
     "bridges",
     "noise",
     "group",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench import copies, text
-from pyopbench.sections import Block, Paragraph, Section, Table
+from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -26,7 +26,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
         Table(copies.COLUMNS, tuple(copies.table(document, direction)), direction, headings=3)
         for direction in copies.DIRECTIONS
     ]
-    return (Paragraph(intro), *tables, Paragraph(copies.hazards(document), "warn"))
+    refused = copies.refusals(document)
+    notes = (Bullets(tuple(refused)),) if refused else ()
+    return (Paragraph(intro), *tables, *notes, Paragraph(copies.hazards(document), "warn"))
 
 
 SECTION = Section("copies", "Copies on the host", 39, build)
