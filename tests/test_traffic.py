@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tensorflow
+import tensorflow as tf
 
 from pyopbench import placement, placements
 from pyopbench.launch import Worker
@@ -111,14 +111,14 @@ def numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall("[0-9]+", version)[:3]]
 
 
-@pytest.mark.parametrize("tf", [None, *(version for version in available() if version != tensorflow.__version__)])
-def test_the_table_of_an_op_is_what_tensorflow_is_known_for(tf: str | None) -> None:
+@pytest.mark.parametrize("other", [None, *(version for version in available() if version != tf.__version__)])
+def test_the_table_of_an_op_is_what_tensorflow_is_known_for(other: str | None) -> None:
     """Two commands have to write the same bytes, or else the golden file would not hold."""
-    if tf is not None and "PYOPBENCH_EVERY_VERSION" not in os.environ:
+    if other is not None and "PYOPBENCH_EVERY_VERSION" not in os.environ:
         pytest.skip("a minute for each version: make versions")
     axes = replace(placement.EVERYTHING, ops=("sinh",))
-    found = placement.count(Wanted(axes, "simulated", TIMEOUT_SECONDS, tf), lambda done, total: None)
-    assert tf in (None, found["tensorflow"])
+    found = placement.count(Wanted(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
+    assert other in (None, found["tensorflow"])
     assert not found["failures"]
     known = known_for(found["tensorflow"])
     assert known["rows"]
