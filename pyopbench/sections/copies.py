@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pyopbench import copies, text
+from pyopbench import copies, text, transferred
 from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
 
 if TYPE_CHECKING:
@@ -28,7 +28,21 @@ def build(judgement: Judgement) -> Sequence[Block]:
     ]
     refused = copies.refusals(document)
     notes = (Bullets(tuple(refused)),) if refused else ()
-    return (Paragraph(intro), *tables, *notes, Paragraph(copies.hazards(document), "warn"))
+    return (
+        Paragraph(intro),
+        *tables,
+        *notes,
+        Paragraph(copies.hazards(document), "warn"),
+        *_with_gpu(document),
+    )
+
+
+def _with_gpu(document: Mapping[str, Any]) -> Sequence[Block]:
+    found = transferred.tables(document)
+    if not found:
+        return (Paragraph("Copies between host and GPU were not measured: there was no `copies --device gpu`."),)
+    tables = [Table(columns, tuple(rows), title, headings=3) for title, columns, rows in found]
+    return (Paragraph(transferred.devices(document)), *tables)
 
 
 SECTION = Section("copies", "Copies on the host", 39, build)
