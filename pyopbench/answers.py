@@ -100,6 +100,7 @@ class Decision:
         crossovers: where the fastest variant changes.
         courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
         flips: what evidence would change the decision, in words.
+        copies: what it means where data live on a GPU, in words, of counted copies; empty where none were counted.
     """
 
     op: str
@@ -118,6 +119,7 @@ class Decision:
     crossovers: tuple[Crossover, ...] = ()
     flips: tuple[str, ...] = ()
     courses: tuple[Course, ...] = ()
+    copies: str = ""
 
     @property
     def answer(self) -> str:

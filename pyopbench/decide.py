@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench import stats
+from pyopbench import routes, stats
+from pyopbench.advice import with_copies
 from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
@@ -97,7 +98,7 @@ def judge(
     settings = () if pairs else settings_of(run)
     comparisons = tuple(compare(run, setting, latencies, paired, baseline) for setting in settings)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
-    decisions = tuple(decide(comparison, rulebook) for comparison in comparisons)
+    decisions = tuple(_with_copies(run, decide(comparison, rulebook)) for comparison in comparisons)
     level = 1 - looks.share(stats.FAMILY_ERROR, max(len(verdicts), 1))
     limits = limits_of(run)
     disturbance = disturbance_of(run, verdicts, [*stats.estimates(paired).values()], minimum_effect, level)
@@ -116,6 +117,10 @@ def judge(
         limits,
         bounds_of(latencies, run.catalogue["ops"], limits),
     )
+
+
+def _with_copies(run: Run, decision: Decision) -> Decision:
+    return replace(decision, copies=with_copies(decision, routes.rows_of(run.placement))) if run.placement else decision
 
 
 def _check(run: Run, baseline: str, minimum_effect: float) -> None:

@@ -94,6 +94,7 @@ JUDGING = (
     "crossovers",
     "comparison",
     "flips",
+    "advice",
     "reasons",
     "decide",
     "stopping",

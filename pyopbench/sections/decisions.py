@@ -31,6 +31,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     decisions = judgement.decisions
     places = places_of(judgement)
     blocks = (_glance(decisions, places), _evidence(decisions, places), *_by_size(judgement, decisions, places))
+    blocks = (*blocks, *_copies(judgement, decisions, places))
     return (_summary(decisions, judgement.baseline), *warnings, *blocks, *_flips(decisions, places))
 
 
@@ -127,6 +128,15 @@ def _span(crossover: Crossover) -> str:
     if crossover.low is None and crossover.high is None:
         return ""
     return f" ({text.about_sizes(crossover.low, crossover.high)})"
+
+
+def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    """Return what each answer means where data live on a device, where copies were counted."""
+    items = tuple(f"{_name(decision, places)}: {decision.copies}" for decision in decisions if decision.copies)
+    if not items:
+        return ()
+    kind = "a simulated device" if (judgement.run.placement or {}).get("device") == "simulated" else "a GPU"
+    return (Paragraph(f"What the answers mean where there is a GPU, by copies counted on {kind}:"), Bullets(items))
 
 
 def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
