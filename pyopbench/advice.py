@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pyopbench import text
 from pyopbench.answers import Decision
+from pyopbench.model import SIMULATED
 from pyopbench.routes import DEVICE, HOST, Row, best_at, pinned_text
 
 MODES = {"node": "call"}
@@ -47,8 +48,9 @@ def _afterwards(decision: Decision, today: Row, best: Mapping[str, Row], rows: S
     if decision.choice is None:
         return free
     chosen = best.get(_variant(decision.choice))
-    if chosen is None:
-        return f", and {decision.choice} {_why_not(_variant(decision.choice), rows)}{free}"
+    unknown = _why_not_known(_variant(decision.choice), rows)
+    if unknown or chosen is None:
+        return f"; what {decision.choice} would move is not known: {unknown or 'it was not counted'}{free}"
     if not chosen.copies:
         saved = ", all of which is saved too: {} copies nothing" if today.copies else ", and neither does {}"
         return f"{saved.format(decision.choice)} ({pinned_text(chosen)})"
@@ -71,9 +73,13 @@ def _on_host(decision: Decision, rows: Sequence[Row]) -> str:
     return f"{head}, and pinned there still moves {_moved(pinned)}."
 
 
-def _why_not(variant: str, rows: Sequence[Row]) -> str:
-    reasons = [row.refused for row in rows if row.case.variant == variant and row.refused]
-    return f"was refused there ({reasons[0]})" if reasons else "was not counted there"
+def _why_not_known(variant: str, rows: Sequence[Row]) -> str:
+    """Return why a variant has no counts on the device; the simulated one refuses what a real one may take (XLA)."""
+    refused = [row for row in rows if row.case.variant == variant and row.pinned == DEVICE and row.refused]
+    if not refused:
+        return ""
+    simulated = refused[0].case.placement == SIMULATED
+    return "the simulated device has no way to run it" if simulated else f"it was refused ({refused[0].refused})"
 
 
 def _moved(row: Row) -> str:

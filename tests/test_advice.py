@@ -38,8 +38,12 @@ def test_a_choice_that_saves_some_of_it_is_told() -> None:
 
 def test_a_choice_that_cannot_run_there_is_told_with_the_reason() -> None:
     refused = row(refused="no kernel")
-    assert "and native was refused there (no kernel)" in told("native", row("py_func", **UP_AND_DOWN), refused)
-    assert "and native was not counted there" in told("native", row("py_func", **UP_AND_DOWN))
+    today, on_host = row("py_func", **UP_AND_DOWN), row(pinned="host", **UP_AND_DOWN)
+    unknown = "; what native would move is not known: "
+    assert f"{unknown}the simulated device has no way to run it" in told("native", today, refused, on_host)
+    real = [{**one, "case": one["case"].replace("simgpu", "gpu")} for one in (today, refused, on_host)]
+    assert f"{unknown}it was refused (no kernel)" in told("native", *real)
+    assert f"{unknown}it was not counted" in told("native", today)
 
 
 def test_keeping_a_callback_names_what_would_copy_nothing() -> None:

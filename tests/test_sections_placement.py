@@ -14,7 +14,7 @@ import stored
 import test_copies
 import test_routes
 from frames import Bench
-from pyopbench import copies, placements, readers
+from pyopbench import copies, placements, readers, routes
 from pyopbench.decide import Judgement, judge
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
@@ -65,7 +65,8 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
 def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
     run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
     plain = judge(run, baseline="py_func")
-    rows = [test_routes.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_routes.row()]
+    counts = [test_routes.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_routes.row()]
+    rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in routes.ROUTES]
     counted = judge(SimpleNamespace(**{**vars(run), "placement": document(rows=rows)}), baseline="py_func")
     assert [one.copies for one in plain.decisions] == [""]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]

@@ -132,11 +132,14 @@ def _span(crossover: Crossover) -> str:
 
 def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what each answer means where data live on a device, where copies were counted."""
-    items = tuple(f"{_name(decision, places)}: {decision.copies}" for decision in decisions if decision.copies)
-    if not items:
-        return ()
+    rows = tuple(
+        (decision.op, decision.use, *place_of(decision, places), decision.answer, decision.copies)
+        for decision in decisions
+        if decision.copies
+    )
     kind = "a simulated device" if (judgement.run.placement or {}).get("device") == "simulated" else "a GPU"
-    return (Paragraph(f"What the answers mean where there is a GPU, by copies counted on {kind}:"), Bullets(items))
+    columns = ("op", "use", *places.varying, "answer", "where there is a GPU")
+    return _details(columns, rows, f"What an answer means where there is a GPU, by copies counted on {kind}", places)
 
 
 def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
