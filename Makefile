@@ -2,7 +2,7 @@
 # make lint     check style and types                                       make lock   recompile requirements/*.txt
 # make peers    measure identical code with asv, pytest-benchmark, pyperf and pyopbench (an hour)
 # make asv      measure this commit with asv on several TensorFlow versions and write its pages (a quarter of an hour)
-# make versions   verify values and gradients on every TensorFlow from 2.12 to 2.21 (an hour, 20 GB of cache)
+# make versions   values, gradients and copies on every TensorFlow from 2.12 to 2.21 (over an hour, 20 GB of cache)
 # make docs     build the pages of docs/ into .site/, strictly
 # make clean    remove .venv, caches and builds; results/ stays
 #
@@ -67,9 +67,10 @@ lock-versions: .venv/.uv
 	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
 
 # Exit code 2 is a TensorFlow that has no wheels for this Python.
-versions: .venv/.run
+versions: .venv/.dev
 	@status=0; for lock in pyopbench/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
-	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; exit $$status
+	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; \
+	PYOPBENCH_EVERY_VERSION=1 $(VENV_PYTHON) -m pytest tests/test_traffic.py || status=1; exit $$status
 
 peers: .venv/.peers
 	@$(VENV_PYTHON) benchmarks/against_peers.py

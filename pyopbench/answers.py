@@ -102,6 +102,7 @@ class Decision:
         flips: what evidence would change the decision, in words.
         blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required, and what is not known of it, in sentences.
+        copies: what it means where data live on a GPU, in words, of counted copies; empty where none were counted.
     """
 
     op: str
@@ -122,6 +123,7 @@ class Decision:
     courses: tuple[Course, ...] = ()
     blocks: tuple[str, ...] = ()
     barred: tuple[str, ...] = ()
+    copies: str = ""
 
     @property
     def answer(self) -> str:

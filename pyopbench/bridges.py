@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import environment, limits
+from pyopbench import dlpack, environment, limits
 from pyopbench.alignment import aligned, unaligned
+from pyopbench.errors import Unsupported
+from pyopbench.messages import describe_error
 from pyopbench.sampling import (
     balanced_orders,
     calibrate,
@@ -51,8 +53,16 @@ CALLBACKS: dict[str, Callable[..., Any]] = {
     "py_func": tf.compat.v1.py_func,
     "py_function, .numpy()": tf.py_function,
 }
-MAKERS: dict[str, Callable[[Any], Any]] = {"tf.constant": tf.constant, "tf.convert_to_tensor": tf.convert_to_tensor}
-READERS: dict[str, Callable[[Any], Any]] = {"tensor.numpy()": lambda tensor: tensor.numpy(), "np.asarray": np.asarray}
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "tf.constant": tf.constant,
+    "tf.convert_to_tensor": tf.convert_to_tensor,
+    "dlpack.from_dlpack": dlpack.tensor_of,
+}
+READERS: dict[str, Callable[[Any], Any]] = {
+    "tensor.numpy()": lambda tensor: tensor.numpy(),
+    "np.asarray": np.asarray,
+    "np.from_dlpack": dlpack.array_of,
+}
 
 
 @dataclass(frozen=True)
@@ -160,10 +170,11 @@ def hazard(bridge: str, mode: str) -> bool:
 def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
     """Answer a request for the bridges of this TensorFlow: rows, hazards and the copy bandwidth of the machine."""
     tf.config.set_visible_devices([], "GPU")
-    rows = []
-    for size in request.get("sizes", SIZES):
+    rows, sizes = [], request.get("sizes", SIZES)
+    possible, refused = _tried(max(sizes))
+    for size in sizes:
         emit({"event": "timing", "case": f"bridges/{size}"})
-        rows += _rows(size, partial(_tell, emit, size))
+        rows += _rows(possible, size, partial(_tell, emit, size))
     emit({"event": "timing", "case": "bridges/limits"})
     hazards = [
         {"bridge": name, "mode": mode, "overwrites": hazard(name, mode)}
@@ -174,6 +185,7 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
         "environment": {**environment.machine(), **environment.software()},
         "bandwidths": limits.measure(time.perf_counter)["bandwidths"],
         "hazards": hazards,
+        "refused": refused,
         "rows": rows,
     }
 
@@ -182,13 +194,30 @@ def _tell(emit: Callable[[Mapping[str, Any]], None], size: int, name: str) -> No
     emit({"event": "timing", "case": f"bridges/{size}/{name}"})
 
 
-def _rows(size: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    trips = {str(place): Trip(crossing, size) for place, crossing in enumerate(crossings())}
+def _tried(size: int) -> tuple[list[Crossing], list[dict[str, Any]]]:
+    """Make each trip once; return the ways that are there, and those that TensorFlow refuses, with its reason."""
+    tried = [(crossing, _why_not(crossing, size)) for crossing in crossings()]
+    refused = [{**asdict(crossing), "reason": reason} for crossing, reason in tried if reason]
+    return [crossing for crossing, reason in tried if not reason], refused
+
+
+def _why_not(crossing: Crossing, size: int) -> str:
+    try:
+        Trip(crossing, size)
+    except Unsupported as error:
+        return error.what
+    except tf.errors.OpError as error:
+        return describe_error(error)
+    return ""
+
+
+def _rows(possible: Sequence[Crossing], size: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
+    trips = {str(place): Trip(crossing, size) for place, crossing in enumerate(possible)}
     shared = [trip.is_shared() for trip in trips.values()]
     seconds = _seconds({name: trip.make for name, trip in trips.items()}, tell)
     return [
         {**asdict(crossing), "size": size, "bytes": size * np.dtype(DTYPE).itemsize, "shared": same, "seconds": cost}
-        for crossing, same, cost in zip(crossings(), shared, seconds, strict=True)
+        for crossing, same, cost in zip(possible, shared, seconds, strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Measures the bridges between tensors and arrays in a worker of its own."""
+"""Measures the bridges between tensors and arrays, and the copies to a GPU and back, in a worker of its own each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from pyopbench.copies import SCHEMA
 from pyopbench.errors import NothingMeasured
 from pyopbench.launch import CaseLost, Worker
+from pyopbench.runs import require_gpu
 
 TIMEOUT_SECONDS = 120.0
 """Longest silence; each block is told, and lasts milliseconds."""
@@ -18,12 +19,27 @@ def measure() -> dict[str, Any]:
     Raises:
         NothingMeasured: the worker hung or died.
     """
+    return {"schema": SCHEMA, **_asked("bridges")}
+
+
+def measure_with_gpu() -> dict[str, Any]:
+    """Measure what `measure` does, and under `transfers` the copies between host and GPU.
+
+    Raises:
+        BadInput: TensorFlow sees no GPU; with the devices that it sees, and before anything is measured.
+        NothingMeasured: a worker hung or died.
+    """
+    require_gpu()
+    return {**measure(), "transfers": _asked("transfers")}
+
+
+def _asked(what: str) -> dict[str, Any]:
     with Worker(TIMEOUT_SECONDS) as worker:
         try:
-            return {"schema": SCHEMA, **worker.ask({"do": "bridges"})}
+            return worker.ask({"do": what})
         except CaseLost as lost:
             raise NothingMeasured(
-                "the bridges could not be measured",
+                f"the {what} could not be measured",
                 received=f"{lost.reason}, at {lost.case}",
                 next_step="run it again; if it comes back, it is TensorFlow that ends the process",
             ) from lost

@@ -8,20 +8,29 @@ from typing import Annotated
 
 import typer
 
-from pyopbench import bridging, text
+from pyopbench import bridging, text, transferred
 from pyopbench import copies as host
 from pyopbench.cli_options import AsJson
 from pyopbench.cli_output import err, out, print_table
+from pyopbench.files import require_known
+from pyopbench.model import GPU
 
+DEVICES = ("cpu", GPU)
+
+Device = Annotated[str, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
 OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as copies.json in a run, for its report.")
 ]
 
 
-def copies(as_json: AsJson = False, out_file: OutFile = None) -> None:
-    """Show which bridges between tensors and arrays share memory, and what the copies of the others cost."""
+def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None) -> None:
+    """Show which bridges between tensors and arrays share memory, and what the copies of the others cost.
+
+    With --device gpu also what copies between host and GPU cost, by size and by the memory of the host.
+    """
+    require_known("device", [device], DEVICES)
     with err.status("measuring"):
-        document = bridging.measure()
+        document = bridging.measure_with_gpu() if device == GPU else bridging.measure()
     if out_file is not None:
         host.write(out_file, document)
     if as_json:
@@ -33,6 +42,11 @@ def copies(as_json: AsJson = False, out_file: OutFile = None) -> None:
         print_table(title, host.COLUMNS, host.table(document, direction))
     out.print(f"MB/s: bytes of an array of {size}, beyond what one element takes; not told where nothing is copied.")
     out.print(f"This machine copies such an array at {host.copy_rate(document) / 1e6:,.0f} MB/s.")
-    out.print(host.hazards(document), markup=False)
+    for sentence in (host.hazards(document), *host.refusals(document)):
+        out.print(sentence, markup=False)
+    if "transfers" in document:
+        for title, columns, rows in transferred.tables(document):
+            print_table(title, columns, rows)
+        out.print(transferred.devices(document), markup=False)
     if out_file is not None:
         out.print(f"written: {out_file}", soft_wrap=True, markup=False)

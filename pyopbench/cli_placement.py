@@ -34,6 +34,9 @@ def placement(
     mode: Modes = None,
     axis: AxisTexts = None,
     case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "180s",
+    tf: Annotated[
+        str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
+    ] = None,
     as_json: AsJson = False,
     out_file: OutFile = None,
 ) -> None:
@@ -46,7 +49,7 @@ def placement(
     timeout_seconds = parse_duration(case_timeout)
     with err.status("counting") as status:
         document = counting.count(
-            counting.Wanted(axes, device, timeout_seconds),
+            counting.Wanted(axes, device, timeout_seconds, tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_file is not None:

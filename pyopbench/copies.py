@@ -95,6 +95,14 @@ def table(document: Mapping[str, Any], direction: str) -> list[tuple[str, ...]]:
     ]
 
 
+def refusals(document: Mapping[str, Any]) -> list[str]:
+    """Return in words each way that TensorFlow refuses, with its reason; files from before they were kept have none."""
+    return [
+        f"{one['bridge']} does not take an array that is {one['layout']}: {one['reason']}"
+        for one in document.get("refused", ())
+    ]
+
+
 COLUMNS = ("bridge", "mode", "array", "memory", "one element", "MB/s")
 DIRECTIONS = ("tensor to array", "array to tensor")
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench import requirements, stats
+from pyopbench import requirements, routes, stats
+from pyopbench.advice import with_copies
 from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
@@ -122,7 +123,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     decisions = tuple(
-        replace(decide(comparison, rulebook), blocks=requirements.blocked(run, comparison.baseline))
+        replace(_with_copies(run, decide(comparison, rulebook)), blocks=requirements.blocked(run, comparison.baseline))
         for comparison in comparisons
     )
     level = 1 - looks.share(stats.FAMILY_ERROR, max(len(verdicts), 1))
@@ -145,6 +146,10 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         step,
         tuple(requires),
     )
+
+
+def _with_copies(run: Run, decision: Decision) -> Decision:
+    return replace(decision, copies=with_copies(decision, routes.rows_of(run.placement))) if run.placement else decision
 
 
 def _check(run: Run, baseline: str, minimum_effect: float) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyopbench import nvml
+
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS")
 
 
@@ -43,8 +45,9 @@ def software() -> dict[str, Any]:
 
 
 def of_launch() -> dict[str, Any]:
-    """Return what may differ from launch to launch: process, load, and the processor of a run that is resumed."""
-    return {"pid": os.getpid(), "load": _load(), "executable": Path(sys.executable).name, "cpu": _cpu_model()}
+    """Return what may differ from launch to launch: process, load, GPUs, and the processor of a run that is resumed."""
+    here = {"pid": os.getpid(), "load": _load(), "executable": Path(sys.executable).name, "cpu": _cpu_model()}
+    return {**here, "gpu": nvml.read()}
 
 
 def _cpu_model() -> str | None:

@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
+from pyopbench import nvml
 from pyopbench.catalogue import load_variant
 from pyopbench.checks import Checked
 from pyopbench.leftovers import Leftovers
 from pyopbench.messages import describe_error, failure_of
-from pyopbench.model import NATIVE, NO_GRADIENT, Case, Failure
+from pyopbench.model import GPU, NATIVE, NO_GRADIENT, Case, Failure
 from pyopbench.noise import Meter
 from pyopbench.overhead import DURATIONS, known_seconds, waiting
 from pyopbench.prepare import Prepared, prepare_all
@@ -93,9 +94,14 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         **_crossings(one for several in prepared.values() for one in several),
         "timer_seconds": timer.seconds,
         "timer_error_seconds": timer.error_seconds,
-        "noise": meter.noise,
+        "noise": {**meter.noise, **_gpus_of(cases)},
         **({"left_behind": found} if (found := leftovers.found()) else {}),
     }
+
+
+def _gpus_of(cases: Iterable[Case]) -> dict[str, Any]:
+    """Return the state of the GPUs right after cases were timed on one: clocks are then what the work made of them."""
+    return {"gpus": nvml.read()["gpus"]} if any(case.placement == GPU for case in cases) else {}
 
 
 def _crossings(prepared: Iterable[Prepared]) -> dict[str, dict[str, Any]]:

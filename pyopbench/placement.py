@@ -18,7 +18,7 @@ from pyopbench.files import find, require_known
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
 from pyopbench.placements import SCHEMA
-from pyopbench.runs import ask_for_plan, no_gpu, require_cases
+from pyopbench.runs import ask_for_plan, no_gpu, python_for, require_cases
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""
@@ -38,11 +38,15 @@ EVERYTHING = Axes(directions=("forward", "forward_backward"), modes=("eager", "c
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be counted: axes, a key of `DEVICES`, and how long a case may be silent, in seconds."""
+    """What is to be counted: axes, a key of `DEVICES`, and how long a case may be silent, in seconds.
+
+    `tf` is the version of TensorFlow to count on, as in `runs.Request`.
+    """
 
     axes: Axes
     device: str
     timeout_seconds: float
+    tf: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
     require_known("direction to count", wanted.axes.directions, EVERYTHING.directions)
     require_known("device axis, which --device is for", wanted.axes.placements, EVERYTHING.placements)
     axes = _with_remedies(wanted.axes)
-    plan = _one_size_each(ask_for_plan(axes, compiles=False))
+    plan = _one_size_each(ask_for_plan(axes, compiles=False, tf=wanted.tf))
     require_cases(plan, axes)
     placement = DEVICES[wanted.device]
     cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]
@@ -132,7 +136,7 @@ def _count_until_lost(
     asked: Sequence[Asked], wanted: Wanted, document: dict[str, Any], tell: Callable[[int], None]
 ) -> int:
     """Count by one worker until it is lost or all is done; return how many requests are done with."""
-    with Worker(wanted.timeout_seconds) as worker:
+    with Worker(wanted.timeout_seconds, python_for(wanted.tf)) as worker:
         reason = _why_no_device(worker, wanted)
         if reason:
             document["failures"] += [_failure(one, "unsupported", reason) for one in asked]

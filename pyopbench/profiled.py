@@ -22,6 +22,9 @@ DETAILS = "memcpy_details"
 COPIES = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")
 """Names of the events, in the order of `Counts`."""
 SIZE = re.compile(r"\bsize:(\d+)")
+HOST_END = {"MemcpyH2D": re.compile(r"\bkind_src:(\w+)"), "MemcpyD2H": re.compile(r"\bkind_dst:(\w+)")}
+NOWHERE = re.compile(r"(?!)")
+"""Copies within the device have no end on the host."""
 
 
 def require_gpu() -> None:
@@ -40,6 +43,11 @@ def count(call: Callable[[], Any]) -> tuple[Any, Counts]:
     Raises:
         Unsupported: there is no GPU, or the profiler's events cannot be read.
     """
+    result, spaces = _recorded(call)
+    return result, counts_of(spaces)
+
+
+def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
     require_gpu()
     with tempfile.TemporaryDirectory() as folder:
         tf.profiler.experimental.start(folder)
@@ -48,7 +56,7 @@ def count(call: Callable[[], Any]) -> tuple[Any, Counts]:
             tf.test.experimental.sync_devices()
         finally:
             tf.profiler.experimental.stop()
-        return result, counts_of(_spaces(Path(folder)))
+        return result, _spaces(Path(folder))
 
 
 def counts_of(spaces: Iterable[Any]) -> Counts:
@@ -60,28 +68,48 @@ def counts_of(spaces: Iterable[Any]) -> Counts:
     found: list[int] = []
     copies = list(_copies(spaces))
     for name in COPIES:
-        sizes = [size for kind, size in copies if kind == name]
+        sizes = [_bytes_of(name, details) for kind, details in copies if kind == name]
         found += [len(sizes), sum(sizes)]
     return Counts(*found)
 
 
-def _copies(spaces: Iterable[Any]) -> Iterator[tuple[str, int]]:
-    """Yield the kind and the bytes of each copy."""
+def host_memory(call: Callable[[], Any]) -> list[str]:
+    """Call under the profiler and return which kinds of host memory its copies began or ended in, such as `pinned`.
+
+    Raises:
+        Unsupported: as `count`.
+    """
+    _, spaces = _recorded(call)
+    return host_memory_of(spaces)
+
+
+def host_memory_of(spaces: Iterable[Any]) -> list[str]:
+    """Return the kinds of host memory that `XSpace` messages tell of, each once."""
+    kinds = [found for name, details in _copies(spaces) for found in HOST_END.get(name, NOWHERE).findall(details)]
+    return list(dict.fromkeys(kinds))
+
+
+def _copies(spaces: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind of each copy, and what is told of it."""
     planes = (plane for space in spaces for plane in space.planes if plane.name.startswith(DEVICE_PLANE))
     for plane in planes:
         for event in (event for line in plane.lines for event in line.events):
             name = plane.event_metadata[event.metadata_id].name
             if name in COPIES:
-                yield name, _bytes_of(plane, event, name)
+                yield name, _details_of(plane, event)
 
 
-def _bytes_of(plane: Any, event: Any, name: str) -> int:
+def _details_of(plane: Any, event: Any) -> str:
     for stat in event.stats:
         if plane.stat_metadata[stat.metadata_id].name == DETAILS:
-            told = stat.str_value or plane.stat_metadata[stat.ref_value].name
-            match = SIZE.search(told)
-            if match:
-                return int(match.group(1))
+            return str(stat.str_value or plane.stat_metadata[stat.ref_value].name)
+    return ""
+
+
+def _bytes_of(name: str, details: str) -> int:
+    match = SIZE.search(details)
+    if match:
+        return int(match.group(1))
     raise Unsupported(f"the profiler of TensorFlow {tf.__version__} does not say how many bytes a {name} moved")
 
 

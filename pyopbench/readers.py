@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench import capabilities, copies, placements, remains, store
+from pyopbench import capabilities, copies, placements, remains, store, throttling
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 
@@ -141,7 +141,7 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=(*warnings, *remains.warnings_of(groups)),
+        warnings=(*warnings, *remains.warnings_of(groups), *throttling.warnings(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),

@@ -193,19 +193,25 @@ def where_to_run(op: str, rows: Iterable[Row]) -> list[str]:
     return [told for place in (DEVICE, HOST) if (told := _told_at(op, place, mine, deepest))]
 
 
-def _told_at(op: str, place: str, rows: Sequence[Row], direction: str) -> str:
+def best_at(rows: Iterable[Row], place: str) -> dict[str, Row]:
+    """Return for each variant the row of the pinning that moves least, with inputs and result on a place."""
     best: dict[str, Row] = {}
     for row in rows:
-        if (row.inputs, row.result) == (place, place):
+        if (row.inputs, row.result) == (place, place) and not row.refused:
             known = best.get(row.case.variant)
             best[row.case.variant] = row if known is None or sum(row.moved) < sum(known.moved) else known
+    return best
+
+
+def _told_at(op: str, place: str, rows: Sequence[Row], direction: str) -> str:
+    best = best_at(rows, place)
     if not best:
         return ""
-    still = [f"{name} ({_pinned(row)})" for name, row in sorted(best.items()) if not row.copies]
+    still = [f"{name} ({pinned_text(row)})" for name, row in sorted(best.items()) if not row.copies]
     least: dict[int, list[str]] = {}
     for name, row in sorted(best.items()):
         if row.copies:
-            least.setdefault(sum(row.moved), []).append(f"{name} ({_pinned(row)})")
+            least.setdefault(sum(row.moved), []).append(f"{name} ({pinned_text(row)})")
     told = f"{op}, {text.direction(direction)}, with inputs and result on the {place}: "
     told += f"nothing crosses with {text.listing(still)}" if still else "no variant runs without a copy"
     for size, names in sorted(least.items()):
@@ -213,5 +219,6 @@ def _told_at(op: str, place: str, rows: Sequence[Row], direction: str) -> str:
     return f"{told}."
 
 
-def _pinned(row: Row) -> str:
+def pinned_text(row: Row) -> str:
+    """Return where the op of a row is pinned, in words."""
     return row.pinned if row.pinned == "unpinned" else f"pinned to the {row.pinned}"

@@ -3,10 +3,10 @@
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
 samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
 machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "traffic"}` count copies
-between host and device, `{"do": "bridges"}` measures those on the host, `{"do": "probes"}` and `{"do": "probe"}` try
-what works on this TensorFlow. Before each step that may hang or crash the marker names the case, so that the parent
-knows which one it was; events show that there is life. The standard output of the process belongs to the parent; what
-bodies print goes to the log.
+between host and device, `{"do": "bridges"}` measures those on the host and `{"do": "transfers"}` those to a GPU,
+`{"do": "probes"}` and `{"do": "probe"}` try what works on this TensorFlow. Before each step that may hang or crash the
+marker names the case, so that the parent knows which one it was; events show that there is life. The standard output of
+the process belongs to the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import bridges, cuda, custom_ops, environment, limits, probing
+from pyopbench import bridges, cuda, custom_ops, environment, limits, probing, transfers
 from pyopbench.catalogue import (
     describe,
     describe_instruments,
@@ -153,6 +153,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "overhead": overhead,
     "limits": measure_limits,
     "bridges": bridges.measure,
+    "transfers": transfers.measure,
     "device": open_device,
     "traffic": traffic,
     "probes": probing.describe,

@@ -32,6 +32,8 @@ def test_an_address_is_that_of_the_numbers_themselves() -> None:
         ("numpy_function", OUT, "call", "strided", False),
         ("py_function, .numpy()", OUT, "call", "aligned", False),
         ("tf.constant", OUT, "eager", "unaligned", False),
+        ("np.from_dlpack", IN, "eager", TENSOR, True),
+        ("dlpack.from_dlpack", OUT, "eager", "aligned", True),
     ],
 )
 def test_what_shares_memory(bridge: str, direction: str, mode: str, layout: str, shared: bool) -> None:
@@ -58,4 +60,13 @@ def test_layouts_are_what_they_are_called() -> None:
 
 def test_every_way_over_every_bridge_is_there_once() -> None:
     ways = bridges.crossings()
-    assert len(ways) == len(set(ways)) == 6 + 2 + 3 * (6 + 2)
+    assert len(ways) == len(set(ways)) == 6 + 3 + 3 * (6 + 3)
+
+
+def test_a_way_that_tensorflow_refuses_is_told_with_its_reason() -> None:
+    possible, refused = bridges._tried(1000)
+    ways = [(one["bridge"], one["direction"], one["layout"]) for one in refused]
+    assert ways == [("dlpack.from_dlpack", OUT, "unaligned"), ("dlpack.from_dlpack", OUT, "strided")]
+    assert "ends the process" in refused[0]["reason"]
+    assert "strides" in refused[1]["reason"]
+    assert len(possible) == len(bridges.crossings()) - 2

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import bridging, copies
+import test_transferred
+from pyopbench import bridging, copies, runs, transferred
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
+from pyopbench.sections.copies import SECTION
 
 
 def row(size: int, seconds: float, *, shared: bool = False, bridge: str = "b") -> dict[str, Any]:
@@ -53,6 +56,12 @@ def test_there_is_no_rate_where_nothing_is_copied_or_nothing_can_be_told() -> No
     assert (untold.shared, untold.rate) == (False, None)
 
 
+def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read() -> None:
+    way = {"bridge": "b", "direction": "array to tensor", "mode": "eager", "layout": "strided", "reason": "no"}
+    assert copies.refusals({**document(), "refused": [way]}) == ["b does not take an array that is strided: no"]
+    assert copies.refusals(document()) == []
+
+
 def test_the_machine_copies_half_of_what_stream_counts() -> None:
     """An array of 4 MB is 8 MB moved: read and written."""
     assert copies.copy_rate(document(row(1_000_000, 1.0))) == 1e10
@@ -91,3 +100,27 @@ def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(
     assert "10,000 MB/s" in done.stdout
     assert json.loads((tmp_path / "copies.json").read_text(encoding="utf-8")) == known
     assert json.loads(CliRunner().invoke(app, ["copies", "--json"]).stdout) == known
+
+
+def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = {**document(row(1, 1e-4), row(1_000_000, 1.1e-3)), **test_transferred.document(test_transferred.GPU)}
+    monkeypatch.setattr(bridging, "measure_with_gpu", lambda: known)
+    done = CliRunner().invoke(app, ["copies", "--device", "gpu"], env={"COLUMNS": "120"})
+    assert done.exit_code == 0
+    assert "time of a copy between host and GPU" in done.stdout
+    assert "4.19" in done.stdout
+    assert "GPU:0 (G)" in done.stdout
+    judgement = SimpleNamespace(run=SimpleNamespace(copies=known))
+    tables = [block for block in SECTION.build(judgement) if block.kind == "table"]  # type: ignore[arg-type]
+    assert [table.caption for table in tables[2:]] == [transferred.LATENCIES, transferred.RATES]
+
+
+def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridging, "measure", lambda: pytest.fail("measured"))
+    monkeypatch.setattr(runs, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
+    done = CliRunner().invoke(app, ["copies", "--device", "gpu"])
+    assert isinstance(done.exception, BadInput)
+    assert done.exception.exit_code == 2
+    assert "CPU:0" in str(done.exception)

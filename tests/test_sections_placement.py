@@ -13,8 +13,9 @@ import judgements
 import stored
 import test_copies
 import test_routes
-from pyopbench import copies, placements, readers
-from pyopbench.decide import Judgement
+from frames import Bench
+from pyopbench import copies, placements, readers, routes
+from pyopbench.decide import Judgement, judge
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
 from pyopbench.sections.placement import SECTION as PLACEMENT
@@ -59,6 +60,19 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
     tables = [block for block in PLACEMENT.build(with_files(judgement, placement=document())) if block.kind == "table"]
     assert tables
     assert all(table.caption.endswith("(simulated)") for table in tables)
+
+
+def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
+    run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
+    plain = judge(run, baseline="py_func")
+    counts = [test_routes.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_routes.row()]
+    rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in routes.ROUTES]
+    counted = judge(SimpleNamespace(**{**vars(run), "placement": document(rows=rows)}), baseline="py_func")
+    assert [one.copies for one in plain.decisions] == [""]
+    assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
+    assert "all of which is saved too: native copies nothing" in counted.decisions[0].copies
+    assert "by copies counted on a simulated device" in render(counted)["report.md"]
+    assert "where there is a GPU" not in render(plain)["report.md"]
 
 
 def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:

@@ -1,23 +1,29 @@
 """Copies of a few calls, worked out by hand, and the whole table of an op as the command once wrote it.
 
-A golden file is made by the command itself: `pyopbench placement sinh --out tests/golden/placement-VERSION.json`. It is
-not what is right but what this TensorFlow does; a newer one that copies otherwise is seen by it.
+A golden file is made by the command itself: `pyopbench placement sinh --tf VERSION --out
+tests/golden/placement-VERSION.json`. It is not what is right but what TensorFlow does from that version on, up to the
+next that there is a file of; a newer one that copies otherwise is seen by it.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 
 from pyopbench import placement, placements
 from pyopbench.launch import Worker
 from pyopbench.model import SIMULATED, Case
 from pyopbench.placement import Wanted
+from pyopbench.tensorflows import available
 
 GOLDEN = Path(__file__).parent / "golden"
 TIMEOUT_SECONDS = 300.0
@@ -92,15 +98,29 @@ def test_an_eager_tensor_is_copied_up_once_and_then_kept(worker: Worker) -> None
     assert ways(row, "warm") == (NONE, NONE)
 
 
-def test_the_table_of_an_op_is_what_this_tensorflow_is_known_for() -> None:
+def known_for(version: str) -> dict[str, Any]:
+    """Return the golden file that holds for a version of TensorFlow: the last that is not of a newer one."""
+    files = {path.stem.removeprefix("placement-"): path for path in GOLDEN.glob("placement-*.json")}
+    older = [one for one in files if numbers(one) <= numbers(version)]
+    if not older:
+        pytest.skip(f"no golden file for TensorFlow {version}")
+    return placements.read(files[max(older, key=numbers)])
+
+
+def numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall("[0-9]+", version)[:3]]
+
+
+@pytest.mark.parametrize("other", [None, *(version for version in available() if version != tf.__version__)])
+def test_the_table_of_an_op_is_what_tensorflow_is_known_for(other: str | None) -> None:
     """Two commands have to write the same bytes, or else the golden file would not hold."""
-    axes = placement.EVERYTHING.__class__(**{**vars(placement.EVERYTHING), "ops": ("sinh",)})
-    found = placement.count(Wanted(axes, "simulated", TIMEOUT_SECONDS), lambda done, total: None)
-    golden = GOLDEN / f"placement-{found['tensorflow']}.json"
-    if not golden.exists():
-        pytest.skip(f"no golden file for TensorFlow {found['tensorflow']}: pyopbench placement sinh --out {golden}")
+    if other is not None and "PYOPBENCH_EVERY_VERSION" not in os.environ:
+        pytest.skip("a minute for each version: make versions")
+    axes = replace(placement.EVERYTHING, ops=("sinh",))
+    found = placement.count(Wanted(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
+    assert other in (None, found["tensorflow"])
     assert not found["failures"]
-    known = placements.read(golden)
+    known = known_for(found["tensorflow"])
     assert known["rows"]
     there = {Case.from_id(row["case"]).variant for row in found["rows"]}
     assert there == set(known["variants"]) - (set() if find_spec("numba") else {"numba"})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pyopbench import copies, text
-from pyopbench.sections import Block, Paragraph, Section, Table
+from pyopbench import copies, text, transferred
+from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -26,7 +26,23 @@ def build(judgement: Judgement) -> Sequence[Block]:
         Table(copies.COLUMNS, tuple(copies.table(document, direction)), direction, headings=3)
         for direction in copies.DIRECTIONS
     ]
-    return (Paragraph(intro), *tables, Paragraph(copies.hazards(document), "warn"))
+    refused = copies.refusals(document)
+    notes = (Bullets(tuple(refused)),) if refused else ()
+    return (
+        Paragraph(intro),
+        *tables,
+        *notes,
+        Paragraph(copies.hazards(document), "warn"),
+        *_with_gpu(document),
+    )
+
+
+def _with_gpu(document: Mapping[str, Any]) -> Sequence[Block]:
+    found = transferred.tables(document)
+    if not found:
+        return (Paragraph("Copies between host and GPU were not measured: there was no `copies --device gpu`."),)
+    tables = [Table(columns, tuple(rows), title, headings=3) for title, columns, rows in found]
+    return (Paragraph(transferred.devices(document)), *tables)
 
 
 SECTION = Section("copies", "Copies on the host", 39, build)

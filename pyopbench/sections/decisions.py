@@ -34,6 +34,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     blocks = (_glance(decisions, places), _evidence(decisions, places), *_by_size(judgement, decisions, places))
     what = blocked(judgement)
     told = (Paragraph(what, "warn"),) if what else ()
+    blocks = (*blocks, *_copies(judgement, decisions, places))
     return (_summary(decisions, judgement.baseline), *warnings, *told, *blocks, *_flips(decisions, places))
 
 
@@ -130,6 +131,18 @@ def _span(crossover: Crossover) -> str:
     if crossover.low is None and crossover.high is None:
         return ""
     return f" ({text.about_sizes(crossover.low, crossover.high)})"
+
+
+def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    """Return what each answer means where data live on a device, where copies were counted."""
+    rows = tuple(
+        (decision.op, decision.use, *place_of(decision, places), decision.answer, decision.copies)
+        for decision in decisions
+        if decision.copies
+    )
+    kind = "a simulated device" if (judgement.run.placement or {}).get("device") == "simulated" else "a GPU"
+    columns = ("op", "use", *places.varying, "answer", "where there is a GPU")
+    return _details(columns, rows, f"What an answer means where there is a GPU, by copies counted on {kind}", places)
 
 
 def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:

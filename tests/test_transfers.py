@@ -1,0 +1,77 @@
+"""Copies to and from a GPU, made on the simulated device: each is one copy its way. Times are of a clock made up.
+
+Nothing is timed on the simulated device; on a real GPU, where there is one, the whole is run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyopbench import profiled, transfers
+from pyopbench.errors import Unsupported
+from pyopbench.transfers import Trip, Way
+from test_device import pytestmark as needs_compiler
+from test_device import run
+from test_profiled import needs_gpu, needs_none
+
+
+class Clock:
+    """Time goes on only where it is spent."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def spend(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@needs_compiler
+def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew() -> None:
+    """1,000 float32 are 4,000 bytes; the second trip is no warmer than the first, and making it is no part of it."""
+    told = run("""
+from pyopbench import transfers
+found = []
+for trip in transfers.trips(1000):
+    make, copy = trip.segments()
+    for _ in range(2):
+        make()
+        result, counts = count(copy)
+    found.append([trip.way.name, trip.way.direction, counts["to_device"], counts["to_device_bytes"],
+                  counts["to_host"], counts["to_host_bytes"], bool((np.asarray(result) == 1).all())])
+print(json.dumps(found))
+""")
+    up, down = [1, 4000, 0, 0, True], [0, 0, 1, 4000, True]
+    assert [one[1:] for one in told] == [[transfers.UP, *up]] * 3 + [[transfers.DOWN, *down]] * 3
+    assert len({tuple(one[:2]) for one in told}) == 6
+
+
+def test_only_the_copy_is_timed_and_the_profiler_says_which_memory_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiled, "host_memory", lambda call: [str(call())])
+    clock, array = Clock(), np.ones(10, np.float32)
+
+    def copy(made: str) -> str:
+        clock.spend(0.25)
+        return made
+
+    some = [Way(made, transfers.UP, lambda array, there, made=made: clock.spend(100) or made, copy) for made in "ab"]
+    rows = transfers.rows_of([Trip(way, array, None) for way in some], clock)
+    known = {"direction": transfers.UP, "size": 10, "bytes": 40, "seconds": 0.25, "rounds": 4}
+    assert rows == [{"way": way, **known, "memory": [way]} for way in "ab"]
+
+
+@needs_none
+def test_without_a_gpu_nothing_is_measured_and_the_devices_are_named() -> None:
+    with pytest.raises(Unsupported) as error:
+        transfers.measure({}, lambda event: None)
+    assert "CPU:0" in str(error.value)
+
+
+@needs_gpu
+def test_on_a_gpu_every_way_has_a_time_and_its_memory_is_known() -> None:
+    found = transfers.measure({"sizes": [1, 100_000]}, lambda event: None)
+    assert len(found["rows"]) == 2 * 6
+    assert all(row["seconds"] > 0 and row["memory"] for row in found["rows"])
