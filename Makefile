@@ -79,9 +79,9 @@ peers: .venv/.peers
 asv: .venv/.dev
 	@PATH="$(CURDIR)/.venv/bin:$$PATH"; asv machine --yes && asv run && asv publish
 
-# The warning is of a MkDocs that pyproject.toml keeps out.
+# The warning is of a MkDocs that pyproject.toml keeps out. With --quiet, a strict build would not see its own warnings.
 docs: .venv/.dev
-	@NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build --quiet
+	@$(QUIETLY) "Building .site" env NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build
 
 clean:
 	rm -rf .venv .asv .site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
