@@ -129,7 +129,7 @@ def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
         "dtypes": list(op.dtypes),
         "outputs": list(op.outputs),
         "differentiable": bool(op.differentiable),
-        **({"own": True, "tried": sorted(op.tried)} if op.own else {}),
+        **({"own": True, "tried": sorted(op.tried) if op.callback else ["numpy"]} if op.own else {}),
         "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
         "flops": _counted(op.flops, sizes),
     }

@@ -136,13 +136,13 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         numpy_gradient=own.numpy_gradient,
         tensor=own.tensor or callback,
         tensor_gradient=own.tensor_gradient,
-        python=own.python or own.tensor or callback,
+        python=own.python or callback,
         kernel=kernel,
         numba=None if own.numba is None else _numba_of(own),
         tolerance={_dtype_of_case(example): _tolerance(own, dtypes)},
         callback=callback,
         own=True,
-        tried=frozenset(one for one in ("tensor", "python") if getattr(own, one) is None),
+        tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
         fixed_sizes=isinstance(make_inputs, Examples),
     )
 

@@ -13,10 +13,11 @@ import pytest
 import certificates
 import pyopbench
 import stored
-from pyopbench import certificate, launch, runs, store
+from pyopbench import certificate, launch, runs, store, targets
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.measure import LEAST_LAUNCHES, Settings
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
+from pyopbench.targets import Target
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
@@ -225,6 +226,26 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="unknown op") as raised:
         runs.require_resumable(folder)
     assert "my_op" in str(raised.value)
+
+
+def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
+    monkeypatch.setenv(targets.VARIABLE, "")
+    file = tmp_path / "mine.py"
+    file.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    own = Target("body", str(file), "body", ("np.ones(3)",))
+    told = {"body": {"words": own.words, "fingerprint": own.fingerprint}}
+    folder = tmp_path / "run"
+    store.create(folder, {**stored.run([stored.case("native", op="body")]), "own": told})
+    with pytest.raises(BadInput, match="has an own op") as refused:
+        runs.require_resumable(folder)
+    assert refused.value.next_step == f"pyopbench run {file}:body --input 'np.ones(3)' --resume {folder}"
+    targets.bring([own])
+    assert runs.resume_command(folder) == refused.value.next_step
+    runs.require_resumable(folder)
+    file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="another one now"):
+        runs.require_resumable(folder)
 
 
 def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
