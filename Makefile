@@ -3,6 +3,7 @@
 # make peers    measure identical code with asv, pytest-benchmark, pyperf and pyopbench (an hour)
 # make asv      measure this commit with asv on several TensorFlow versions and write its pages (a quarter of an hour)
 # make versions   verify values and gradients on every TensorFlow from 2.12 to 2.21 (an hour, 20 GB of cache)
+# make docs     build the pages of docs/ into .site/, strictly
 # make clean    remove .venv, caches and builds; results/ stays
 #
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
@@ -14,7 +15,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test lint versions lock lock-versions peers asv clean
+.PHONY: help decide test lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -51,7 +52,7 @@ PROJECT := pyproject.toml requirements/build.in
 lock: .venv/.uv lock-versions
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba -o requirements/run.txt
-	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra dev --constraints requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra dev --extra docs --constraints requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra peers --constraints requirements/dev.txt -o requirements/peers.txt
 	$(COMPILE) $(PROJECT) --extra gpu --constraints requirements/run.txt -o requirements/gpu.txt
 
@@ -77,8 +78,12 @@ peers: .venv/.peers
 asv: .venv/.dev
 	@PATH="$(CURDIR)/.venv/bin:$$PATH"; asv machine --yes && asv run && asv publish
 
+# The warning is of a MkDocs that pyproject.toml keeps out.
+docs: .venv/.dev
+	@NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build --quiet
+
 clean:
-	rm -rf .venv .asv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .asv .site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find pyopbench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # What is set up, each stamp newer than what it was made from.

@@ -26,6 +26,9 @@ LONGEST_SECONDS = 1e9
 LARGEST_SIZE = 10**9
 """A billion elements are 8 GB in float64: more than an op here could be given on the machines that this is for."""
 
+MOST_BYTES = 1 << 50
+"""A thousand TiB: above any machine, and below what the system's calls take."""
+
 UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -92,6 +95,24 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def parse_bytes(text: str) -> int:
+    """Return bytes from `8G`, `512M`, `1.5GiB` or a plain number; units are powers of 1024.
+
+    Raises:
+        BadInput: not a number of bytes from 1 to `MOST_BYTES`.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    number = float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ") if match else 0.0
+    if not 1 <= number <= MOST_BYTES:
+        raise BadInput(
+            "not a number of bytes",
+            received=repr(text),
+            legal=f"a number above zero, with K, M, G, T or without a unit, and at most {MOST_BYTES >> 40}T",
+            next_step="for example 8G",
+        )
+    return int(number)
+
+
 def parse_share(what: str, text: str) -> float:
     """Return a share of one from `3%` or `0.03`.
 
@@ -109,7 +130,7 @@ def parse_share(what: str, text: str) -> float:
             f"not a share for {what}",
             received=repr(text),
             legal="above 0% and below 100%",
-            next_step=f"for example {what} 3%, which is 0.03",
+            next_step="for example 3%, which is 0.03",
         )
     return share
 
@@ -132,7 +153,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
             legal="slower, slower:PERCENT or never",
             next_step="for example --fail-on slower:5%",
         )
-    slowdown = parse_share("--fail-on slower", share) if colon else minimum_effect
+    slowdown = parse_share("--fail-on slower:", share) if colon else minimum_effect
     if slowdown < minimum_effect:
         raise BadInput(
             "a slowdown below the smallest difference that counts",

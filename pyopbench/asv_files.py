@@ -173,15 +173,15 @@ def _result(path: Path, where: str, value: Any) -> float | None:
     """Return seconds, NaN for a benchmark that was skipped, or None for one that failed."""
     skipped = type(value) is float and math.isnan(value)
     if value is not None and not skipped and not foreign.is_duration(value):
-        raise damaged(path, f"{where}: result is {value!r}", "seconds from 0, null or NaN")
+        raise damaged(path, f"{where}: result is {value!r}", f"{foreign.DURATION}, null or NaN")
     return None if value is None else float(value)
 
 
 def _calls(path: Path, where: str, value: Any) -> int:
     if value is None:
         return 1
-    if type(value) not in (int, float) or not 1 <= value < math.inf or value != int(value):
-        raise damaged(path, f"{where}: stats_number is {value!r}", "a whole number from 1, or null")
+    if not foreign.is_count(value):
+        raise damaged(path, f"{where}: stats_number is {value!r}", f"{foreign.COUNT}, or null")
     return int(value)
 
 
@@ -192,5 +192,5 @@ def _samples(path: Path, where: str, values: Any) -> tuple[float, ...] | None:
         raise damaged(path, f"{where}: samples are {values!r}", "a list of seconds, or null")
     for value in values:
         if not foreign.is_duration(value):
-            raise damaged(path, f"{where}: samples hold {value!r}", "seconds from 0")
+            raise damaged(path, f"{where}: samples hold {value!r}", foreign.DURATION)
     return tuple(map(float, values))

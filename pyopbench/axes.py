@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from pyopbench import text
 from pyopbench.errors import BadInput
 from pyopbench.latencies import label_of
@@ -29,6 +27,8 @@ APART: Mapping[str, tuple[str, ...]] = {
     "variant": ("machine", "commit", "environment"),
 }
 """What tells the runs of one side from each other, by axis: parts of the environment, beside the axis itself."""
+OWN_APART = ("tensorflow",)
+"""The same for pyopbench, which has several runs in one folder only where they are of several versions."""
 
 
 def read_sides(words: Sequence[str], axis: str) -> Sides:
@@ -42,7 +42,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         BadInput: a path or a label is none, the tools differ, or there is nothing to tell the sides apart by.
     """
     if axis not in AXES:
-        raise BadInput("unknown axis", received=repr(axis), legal=", ".join(AXES))
+        raise BadInput("unknown axis", received=repr(axis), legal=", ".join(AXES), next_step="for example --axis tf")
     paths = [Path(word) for word in words]
     if len(paths) == 2 and axis != "variant" and all(path.exists() for path in paths):
         return _two_results(paths, axis)
@@ -62,7 +62,12 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
 
 def _two_results(paths: Sequence[Path], axis: str) -> Sides:
     if paths[0].resolve() == paths[1].resolve():
-        raise BadInput("both sides are the same results", received=paths[0], legal="two different results")
+        raise BadInput(
+            "both sides are the same results",
+            received=paths[0],
+            legal="two different results",
+            next_step="name the folder of the other run",
+        )
     found = [read_source(path) for path in paths]
     _require_one_tool([run for runs in found for run in runs])
     for path, runs in zip(paths, found, strict=True):
@@ -74,7 +79,7 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
                 legal="one commit on each side",
                 next_step=f"pyopbench compare {path} {commits[0]} {commits[1]} --axis commit, or name single files",
             )
-    apart = APART["run"] if max(map(len, found)) > 1 else ()
+    apart = _apart("run", found)
     first, second = (side_of(str(path), runs, _plain, apart) for path, runs in zip(paths, found, strict=True))
     return Sides(axis, first, second, "")
 
@@ -97,8 +102,8 @@ def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> 
     parts = _by_tf(runs) if axis == "tf" else _by_commit(runs)
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
-    several = max(len(parts[label]) for label in chosen) > 1
-    first, second = (side_of(_short(label), parts[label], _plain, APART[axis] if several else ()) for label in chosen)
+    apart = _apart(axis, [parts[label] for label in chosen])
+    first, second = (side_of(_short(label), parts[label], _plain, apart) for label in chosen)
     return Sides(axis, first, second, "block" if axis == "tf" and _are_in_blocks(runs) else "")
 
 
@@ -119,26 +124,24 @@ def _by_commit(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _by_tf(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Return the runs of each TensorFlow; a run of several is cut into one for each."""
+    """Return the runs of each TensorFlow that is told."""
     parts: dict[str, list[Run]] = {}
     for run in runs:
-        for version, frame in run.frame.groupby("tf", observed=True):
-            parts.setdefault(str(version), []).append(_only(run, str(version), frame))
+        if run.environment.get("tensorflow"):
+            parts.setdefault(str(run.environment["tensorflow"]), []).append(run)
     return parts
 
 
-def _only(run: Run, version: str, frame: pd.DataFrame) -> Run:
-    """Return the part of a run that is of one TensorFlow, with what its launches say of their environment."""
-    launches = tuple(line for line in run.launches if line["environment"].get("tensorflow", version) == version)
-    told = {
-        key: line["environment"][key] for line in launches for key in ("numpy", "cpu") if key in line["environment"]
-    }
-    environment = {**run.environment, **told, "tensorflow": version}
-    return replace(run, frame=frame, launches=launches, environment=environment, others=run.others.iloc[:0])
-
-
 def _are_in_blocks(runs: Sequence[Run]) -> bool:
-    return len(runs) == 1 and "block" in runs[0].frame.columns and bool(runs[0].frame["block"].notna().all())
+    return all("block" in run.frame.columns for run in runs)
+
+
+def _apart(axis: str, sides: Iterable[Sequence[Run]]) -> tuple[str, ...]:
+    """Return what tells the runs of a side from each other; nothing where no side has several."""
+    several = [runs for runs in sides if len(runs) > 1]
+    if not several:
+        return ()
+    return OWN_APART if several[0][0].tool == "pyopbench" else APART[axis]
 
 
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
@@ -151,7 +154,12 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
         raise BadInput(f"--axis {axis} takes two labels", received=told, legal=SYNTAX, next_step=example)
     chosen = [_full(axis, label, known, path) for label in named]
     if chosen[0] == chosen[1]:
-        raise BadInput("both sides are the same", received=chosen[0], legal="two different labels")
+        raise BadInput(
+            "both sides are the same",
+            received=chosen[0],
+            legal="two different labels",
+            next_step=f"name two of {text.listing(known)}",
+        )
     return chosen
 
 
@@ -163,6 +171,7 @@ def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
             f"no such {axis}" if not found else f"several of this {axis}",
             received=f"{label!r} in {path}",
             legal=text.listing([_short(one) for one in known], "or") or f"nothing: no {axis} is told in {path}",
+            next_step="give the whole of one of these",
         )
     return found[0]
 
@@ -171,7 +180,7 @@ def _variants(runs: Sequence[Run], labels: Sequence[str], path: str) -> Sides:
     """Return two variants of the same runs; `variant+gradient` names one with another gradient than its usual one."""
     known = sorted({label for run in runs for label in _labels(run).values()})
     chosen = _choose("variant", labels, known, path)
-    apart = APART["variant"] if len(runs) > 1 else ()
+    apart = _apart("variant", [runs])
     first, second = (
         side_of(label, [_of_variant(run, label) for run in runs], _without_variant, apart) for label in chosen
     )

@@ -24,8 +24,9 @@ from pyopbench.decide import Judgement
 from pyopbench.figures import count, moved, quantile, smallest_effects
 from pyopbench.files import CONTROLS, PATH_VARIABLE
 from pyopbench.launch import ask_once
-from pyopbench.measure import Settings, measure
+from pyopbench.measure import measure
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Case
+from pyopbench.settings import Settings
 
 BASES = ("native", "numpy_function", "py_function_numpy")
 INJECTED = (3, 5, 10)

@@ -22,6 +22,7 @@ from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
 from pyopbench.cli_compare import compare
 from pyopbench.cli_copies import copies
+from pyopbench.cli_errors import Debug, run_command
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_new import new
 from pyopbench.cli_options import (
@@ -33,6 +34,7 @@ from pyopbench.cli_options import (
     Directions,
     Gradients,
     Inputs,
+    MemoryLimit,
     MinimumEffect,
     MixFile,
     Modes,
@@ -42,13 +44,14 @@ from pyopbench.cli_options import (
     Variants,
     read_axes,
     read_judging,
+    read_memory_limit,
 )
 from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.cli_placement import placement
 from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
-from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
+from pyopbench.errors import BadInput, WorkerLost
 from pyopbench.files import bring_own
 from pyopbench.measure import Ended, Task, measure_together
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
@@ -74,25 +77,13 @@ WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms")
 
 
 def main() -> None:
-    """Run the command line; errors that a user can act on end it with their message and exit code."""
-    try:
-        app()
-    except PyopbenchError as error:
-        _end_with(error)
-    except OSError as error:
-        _end_with(
-            BadInput(
-                "a file or folder cannot be read or written",
-                received=error,
-                legal="paths that exist, with permission, on a disk with space",
-                next_step="see to it, or choose another folder",
-            )
-        )
+    """Run the command line; every error ends it with a message and an exit code."""
+    run_command(app)
 
 
-def _end_with(error: PyopbenchError) -> None:
-    err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-    sys.exit(error.exit_code)
+@app.callback()
+def _whole(debug: Debug = False) -> None:
+    pass
 
 
 @app.command()
@@ -118,6 +109,7 @@ def run(
     rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
     budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later, e.g. 5m.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
+    memory_limit: MemoryLimit = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
@@ -140,6 +132,7 @@ def run(
             "case_timeout_seconds": (
                 settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout)
             ),
+            "memory_limit_bytes": read_memory_limit(memory_limit),
         }
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
         folder = _begin(out_dir, request, tf)

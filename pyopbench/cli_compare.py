@@ -12,6 +12,7 @@ from pyopbench import text
 from pyopbench.arguments import parse_fail_on, parse_share
 from pyopbench.cli_options import AsJson
 from pyopbench.cli_output import err, out, print_table
+from pyopbench.errors import BadInput
 
 if TYPE_CHECKING:
     from pyopbench.contrast import Contrast
@@ -22,6 +23,8 @@ NOTHING_TOLD = "No case has an interval: whether anything became slower cannot b
 MOST_ROWS = 30
 """So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
 STANDARD_OUTPUT = "-"
+RESULTS = (".json", ".jsonl")
+"""How the names of files end that hold results."""
 
 Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results; or one, and two labels of an axis.")]
 Axis = Annotated[
@@ -53,6 +56,7 @@ def compare(
 
     Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare, or no case with an interval.
     """
+    _require_free(markdown, as_json=as_json)
     effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
@@ -78,6 +82,23 @@ def compare(
     if found.smallest is None:
         raise typer.Exit(EXIT_NOTHING)
     raise typer.Exit(EXIT_SLOWER if slower else 0)
+
+
+def _require_free(markdown: str | None, *, as_json: bool) -> None:
+    """Check that Markdown neither goes where JSON goes nor over a file of results, which cannot be measured again."""
+    if markdown == STANDARD_OUTPUT and as_json:
+        raise BadInput(
+            "JSON and Markdown cannot both be printed",
+            received="--json with --markdown -",
+            legal="--json with --markdown FILE, or one of them",
+        )
+    if markdown is not None and Path(markdown).suffix in RESULTS:
+        raise BadInput(
+            "Markdown would go over a file of results",
+            received=f"--markdown {markdown}",
+            legal=f"a name that does not end with {text.listing(RESULTS, 'or')}",
+            next_step="for example --markdown compare.md",
+        )
 
 
 def _said(slowdown: float | None, many: int) -> str:

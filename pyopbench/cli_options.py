@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyopbench import judging, runs
-from pyopbench.arguments import apply_axes, split_some
+from pyopbench import judging, memory, runs
+from pyopbench.arguments import apply_axes, parse_bytes, split_some
 from pyopbench.errors import BadInput
 from pyopbench.files import bring_own
 from pyopbench.model import Axes
@@ -63,6 +63,10 @@ StepMilliseconds = Annotated[
     float | None, typer.Option("--step-ms", help="Milliseconds of such a step: tells what a port is worth.")
 ]
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(metavar="BYTES", help="Most memory of a worker, e.g. 8G; what wants more fails. Linux only."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 
@@ -90,6 +94,15 @@ def read_axes(
     axes = apply_axes(replace(default, **chosen), axis or ())
     runs.check_axes(axes)
     return axes
+
+
+def read_memory_limit(limit: str | None) -> int | None:
+    """Return how much memory a worker may take, in bytes; None where nothing is said."""
+    if limit is None:
+        return None
+    limit_bytes = parse_bytes(limit)
+    memory.require_limitable(limit_bytes)
+    return limit_bytes
 
 
 def read_judging(

@@ -18,6 +18,11 @@ SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
 
 
+def printable(text: str) -> str:
+    """Return text whose control characters, which a terminal would obey, are shown instead; lines and tabs stay."""
+    return "".join(one if one.isprintable() or one in "\n\t" else repr(one)[1:-1] for one in text)
+
+
 def print_table(
     title: str, columns: tuple[str, ...], rows: Any, console: Console = out, *, folds: bool = False
 ) -> None:
@@ -30,7 +35,7 @@ def print_table(
         # Names in the first column stay whole, so that they can be searched for.
         table.add_column(column, overflow="fold", no_wrap=(place > 0) == folds, justify="right" if counts else "left")
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(escape(printable(str(cell))) for cell in row))
     console.print(table)
     console.print()
 
@@ -42,7 +47,7 @@ def print_failures(failures: Sequence[Failure]) -> None:
         cases.setdefault((failure.status, failure.reason), []).append(failure.case)
     for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-        out.print(f"[red]{status}[/]  {escape(found[0])}{more}", soft_wrap=True)
-        out.print(f"  {escape(reason)}", soft_wrap=True)
+        out.print(f"[red]{status}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
+        out.print(f"  {escape(printable(reason))}", soft_wrap=True)
     if len(cases) > SHOWN_FAILURES:
         out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

@@ -120,7 +120,12 @@ def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: 
         with out_file.open("x", encoding="utf-8") as file:
             file.write(made.code)
     except FileExistsError as error:
-        raise BadInput("the file is there already", received=out_file, next_step="give another --out") from error
+        raise BadInput(
+            "the file is there already",
+            received=out_file,
+            legal="a file that is not there yet",
+            next_step="give another --out",
+        ) from error
     out.print(f"written: {escape(str(out_file))}", soft_wrap=True)
     out.print("left to do:")
     for one in made.todo:

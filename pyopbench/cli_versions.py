@@ -86,5 +86,5 @@ def _compare(folder: Path, first: Version, other: Version, options: judging.Judg
         return
     again = shlex.join(["pyopbench", "compare", str(folder), first.label, other.label, "--axis", "tf"])
     path = folder / f"compare-{first.label}-{other.label}.md"
-    write_atomically(path, contrast_texts.markdown(told, f"Again: `{again}`").encode())
+    write_atomically(path, contrast_texts.markdown(told, f"Again: {again}").encode())
     print_contrast(told, f"The whole table: {path}\n")

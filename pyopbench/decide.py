@@ -147,7 +147,12 @@ def _check(run: Run, baseline: str, minimum_effect: float) -> None:
             next_step="name the variant that stands for the callback of today",
         )
     if not 0 <= minimum_effect < 1:
-        raise BadInput("the minimum effect is out of range", received=minimum_effect, legal="0 to below 1; 0.03 is 3%")
+        raise BadInput(
+            "the minimum effect is out of range",
+            received=minimum_effect,
+            legal="0 to below 1; 0.03 is 3%",
+            next_step="for example --min-effect 0.03",
+        )
 
 
 @dataclass(frozen=True)

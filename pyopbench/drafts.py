@@ -53,7 +53,12 @@ def draft(site: str, out: Path | None) -> Draft:
     try:
         source = Source.of(parse(path.read_bytes()))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
-        raise BadInput(f"cannot read {path}: {error}", received=site, next_step="give a Python file") from error
+        raise BadInput(
+            f"cannot read {path}: {error}",
+            received=site,
+            legal="FILE:LINE of a Python file",
+            next_step="`pyopbench scan` shows where callbacks are",
+        ) from error
     found = _find(source, site, line, column)
     body = take_body(source, found)
     name = _op_name(out.stem if out else f"my_{body.name.strip('_').lower()}", out)

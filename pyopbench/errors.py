@@ -30,6 +30,10 @@ class BadInput(PyopbenchError):
     """The command line, an op file or a file of results is not what it should be (exit code 2)."""
 
 
+class CannotStore(PyopbenchError):
+    """A finished measurement cannot be written down; nothing that was is lost (exit code 2)."""
+
+
 class NothingMeasured(PyopbenchError):
     """The run or the results hold no measurement at all (exit code 3)."""
 

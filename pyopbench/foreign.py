@@ -6,7 +6,6 @@ Nothing is taken from a file before all of it has been checked, and nothing in i
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,14 @@ from pyopbench.readers import CASE_COLUMNS, COLUMNS
 
 LONGEST_NAME = 200
 """A longer name of a benchmark is cut where it is shown; no tool's own are as long."""
+LONGEST_SECONDS = 1e9
+"""Of a call, thirty years: more is no measurement, and JSON's whole numbers have no end that a float has."""
+DURATION = f"seconds from 0 to {LONGEST_SECONDS:g}"
+"""What `is_duration` takes, for messages."""
+MOST_CALLS = 10**12
+"""In a sample; more would be a quarter of an hour of calls of a nanosecond."""
+COUNT = f"a whole number from 1 to {MOST_CALLS:,}"
+"""What `is_count` takes, for messages."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +94,13 @@ def shown(name: str, characters: int = LONGEST_NAME) -> str:
 
 
 def is_duration(value: Any) -> bool:
-    """Whether a value is seconds: a number, from 0 and not infinite; True is none, though Python counts with it."""
-    return type(value) in (int, float) and 0 <= value < math.inf
+    """Whether a value is seconds: a number from 0 to `LONGEST_SECONDS`; True is none, though Python counts with it."""
+    return type(value) in (int, float) and 0 <= value <= LONGEST_SECONDS
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a number of calls: whole, from 1 to `MOST_CALLS`; asv writes some of them as 1.0."""
+    return type(value) in (int, float) and 1 <= value <= MOST_CALLS and value == int(value)
 
 
 def require_once(keys: Iterable[str], path: Path) -> None:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import tensorflow as tf
 
 from pyopbench.catalogue import load_variant
 from pyopbench.checks import Checked
-from pyopbench.messages import failure_of
+from pyopbench.leftovers import Leftovers
+from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import NATIVE, NO_GRADIENT, Case, Failure
 from pyopbench.noise import Meter
 from pyopbench.overhead import DURATIONS, known_seconds, waiting
@@ -46,10 +48,29 @@ class RunnerFailed(Exception):
         self.runner = runner
 
 
+class OutOfMemory(Exception):
+    """A case wanted more memory than there is; what is asked of this process later would fail for want of it."""
+
+    def __init__(self, case: Case, error: BaseException) -> None:
+        super().__init__(case.id)
+        self.case = case.id
+        self.reason = describe_error(error)
+
+
+def _require_memory(case: Case, error: BaseException) -> None:
+    if isinstance(error, (MemoryError, tf.errors.ResourceExhaustedError)):
+        raise OutOfMemory(case, error) from error
+
+
 def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request to measure the cases of one group, interleaved: their samples and failures."""
+    """Answer a request to measure the cases of one group, interleaved: their samples and failures.
+
+    Raises:
+        OutOfMemory: a case wanted too much; the group is for another process, without that case.
+    """
     cases = [Case.from_id(key) for key in request["cases"]]
     launch = int(request["launch"])
+    leftovers = Leftovers()
     rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
     # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
     prepared, failures = _prepare_all([cases[place] for place in rng.permutation(len(cases))], request, emit)
@@ -62,6 +83,7 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                 blocks = _sample(prepared, request, rng, timer, emit)
             break
         except RunnerFailed as lost:
+            _require_memory(prepared[lost.runner][0].case, lost.__cause__ or lost)
             del prepared[lost.runner]
             failed = [case for case in cases if runner_of(case) == lost.runner]
             failures += [failure_of(case, lost.__cause__ or lost, launch) for case in failed]
@@ -72,6 +94,7 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "timer_seconds": timer.seconds,
         "timer_error_seconds": timer.error_seconds,
         "noise": meter.noise,
+        **({"left_behind": found} if (found := leftovers.found()) else {}),
     }
 
 
@@ -102,6 +125,7 @@ def _prepare_all(
         try:
             prepared[runner] = prepare_all(case, finite_differences=bool(request["finite_differences"]))
         except Exception as error:  # noqa: BLE001 - a body may raise anything
+            _require_memory(case, error)
             errors[runner] = error
     failed = [case for case in cases if runner_of(case) in errors]
     return prepared, [failure_of(case, errors[runner_of(case)], int(request["launch"])) for case in failed]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import queue
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
+from pyopbench import memory
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
+from pyopbench.guard import Guard
+from pyopbench.last_words import last_words
 from pyopbench.marker import BYTES, VARIABLE, Marker
 from pyopbench.tensorflows import folder_with_only
 
@@ -25,15 +28,23 @@ START_TIMEOUT_SECONDS = 180.0
 
 COMMAND = (sys.executable, "-m", "pyopbench.worker")
 
-SILENT_TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1"}
+WORKER_VARIABLES = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
+"""TensorFlow is silent, output is not kept back, and where a body crashes is told."""
 
-LOG_TAIL_BYTES = 4000
+LOG_TAIL_BYTES = 64_000
+"""More than the stacks of a hundred threads, which are behind the words that count."""
 
-LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
-"""Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
+LONGEST_ANSWER = 100
+"""How much of an answer that is none is shown, in bytes."""
 
-LOG_PREFIX = re.compile(r"^[EF]\d{4} [\d:.]+\s+\d+ ")
-"""Severity, time and thread of a line that TensorFlow logs: nothing that tells two runs of the same apart."""
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""Signals by which somebody else ends a process, or the kernel that is out of memory; no body does so by mistake."""
+
+READ_SECONDS = 5.0
+"""How long what an ended worker has said may take to read: longer only if a process that it left holds the pipe."""
+
+
+Status: TypeAlias = Literal["timeout", "crashed", "raised"]
 
 
 class CaseLost(WorkerLost):
@@ -41,26 +52,29 @@ class CaseLost(WorkerLost):
 
     Attributes:
         case: id of the case it was at, or None if it had not come to one.
-        status: `timeout` or `crashed`.
+        status: `timeout`, `crashed`, or `raised` where it answered that the case took all the memory.
         reason: in words.
+        from_outside: it was ended by a signal that its bodies hardly send themselves.
     """
 
-    def __init__(self, case: str | None, status: Literal["timeout", "crashed"], reason: str) -> None:
+    def __init__(self, case: str | None, status: Status, reason: str, *, from_outside: bool = False) -> None:
         super().__init__(reason)
         self.case = case
         self.status = status
         self.reason = reason
+        self.from_outside = from_outside
 
 
 class Worker:
     """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in."""
 
-    def __init__(self, timeout_seconds: float, python: Path | None = None) -> None:
+    def __init__(self, timeout_seconds: float, python: Path | None = None, limit_bytes: int | None = None) -> None:
         """Start the process and wait until it has imported TensorFlow.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
+            limit_bytes: how much memory it may take, as in `memory.limit`; None for as much as there is.
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
@@ -68,17 +82,30 @@ class Worker:
         self.timeout_seconds = timeout_seconds
         self._log = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as shared:
-            shared.truncate(BYTES)
+            # Written, not only sized: a page that a full disk has no room for would end the worker when it is touched.
+            shared.write(bytes(BYTES))
+            shared.flush()
             self._marker = Marker(shared)
             self._process = self._start(shared.fileno(), python)
+        self._guard = Guard(self._process.pid)
+        memory.offer(self._process.pid)
+        if limit_bytes is not None:
+            memory.limit(self._process.pid, limit_bytes)
         self._lines: queue.Queue[bytes] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._reader.start()
+        self._watcher.start()
+        self._come_up(python, limit_bytes)
+
+    def _come_up(self, python: Path | None, limit_bytes: int | None) -> None:
+        within = "" if limit_bytes is None else f" within the memory limit of {limit_bytes:,} bytes"
         try:
             self.environment: Mapping[str, Any] = self._next(START_TIMEOUT_SECONDS, None)["environment"]
         except CaseLost as lost:
             self.close()
             raise WorkerLost(
-                f"the worker process did not start: {lost.reason}",
+                f"the worker process did not start{within}: {lost.reason}",
                 next_step=_remedy(python),
             ) from lost
         except BaseException:  # Ctrl-C while TensorFlow is being imported
@@ -92,7 +119,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env={**os.environ, **variables, **SILENT_TENSORFLOW, VARIABLE: str(shared)},
+            env={**os.environ, **variables, **WORKER_VARIABLES, VARIABLE: str(shared)},
             pass_fds=(shared,),
             # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
             start_new_session=True,
@@ -117,66 +144,88 @@ class Worker:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError as error:
-            raise CaseLost(None, "crashed", self._how_it_ended(None)) from error
+            raise self._ended(None) from error
         while True:
             event = self._next(self.timeout_seconds, case)
-            if event.pop("event") == "done":
+            kind = event.pop("event")
+            if kind == "done":
                 return event
+            if kind == "full":
+                raise CaseLost(event["case"], "raised", event["reason"])
             case = event.get("case", case)  # an event without one only shows that there is life
 
     def close(self) -> None:
-        """End the process and close what belongs to it. May be called twice."""
-        if self._process.poll() is None:
-            # The whole group: a compiler that it has started would go on, beside whatever is measured next.
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                _close_quietly(stream)
+        """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
+        self._kill()
+        self._watcher.join()
+        self._guard.close()
+        if self._process.stdin is not None:
+            _close_quietly(self._process.stdin)
         self._log.close()
         self._marker.close()
 
+    def _kill(self) -> None:
+        # The whole group: a compiler that it has started would go on, beside whatever is measured next.
+        if self._process.poll() is None:
+            _kill_group(self._process.pid)
+
     def _read(self) -> None:
         assert self._process.stdout is not None
-        try:
-            for line in self._process.stdout:
+        with self._process.stdout as stream:
+            for line in stream:
                 if line.endswith(b"\n"):  # or else the process ended in the middle of it
                     self._lines.put(line)
-        except ValueError:  # closed by close() while reading
-            pass
+
+    def _watch(self) -> None:
+        """Wait for the end of the process, end what it leaves, and say so behind the last of its lines.
+
+        The end of the pipe is no sign: a process that a body has forked may hold it open.
+        """
+        self._process.wait()
+        _kill_group(self._process.pid)
+        self._reader.join(READ_SECONDS)
         self._lines.put(b"")
 
     def _next(self, timeout_seconds: float, case: str | None) -> dict[str, Any]:
         try:
             line = self._lines.get(timeout=timeout_seconds)
         except queue.Empty:
-            self._process.kill()
+            self._kill()
             raise CaseLost(
                 self._marker.get() or case,
                 "timeout",
                 f"no sign of life for {timeout_seconds:g} s; the worker was killed",
             ) from None
         if not line:
-            case = self._marker.get() or case
-            raise CaseLost(case, "crashed", self._how_it_ended(case))
-        event: dict[str, Any] = json.loads(line)
-        return event
+            raise self._ended(self._marker.get() or case)
+        try:
+            event: dict[str, Any] = json.loads(line)
+            return {"event": event.pop("event"), **event}
+        except (ValueError, AttributeError, KeyError) as error:
+            self._kill()
+            said = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
+            reason = f"the worker was killed, because what it answered is no answer: {said}"
+            raise CaseLost(self._marker.get() or case, "crashed", reason) from error
 
-    def _how_it_ended(self, case: str | None) -> str:
+    def _ended(self, case: str | None) -> CaseLost:
         code = self._process.wait()
+        outside = -code in FROM_OUTSIDE
         how = f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        return f"the worker process {how}{self._last_words(case)}"
+        words = ", from outside or for want of memory" if outside else self._last_words(case)
+        return CaseLost(case, "crashed", f"the worker process {how}{words}", from_outside=outside)
 
     def _last_words(self, case: str | None) -> str:
-        """Return the last line that tells something, of those logged since the worker said that it came to the case."""
         if self._log.closed:
             return ""
         size = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, size - LOG_TAIL_BYTES))
-        log = self._log.read().decode(errors="replace")
-        lines = [line.strip() for line in (log if case is None else log.rpartition(case)[2]).splitlines()]
-        telling = [LOG_PREFIX.sub("", line) for line in lines if line and not LOG_NOISE.match(line)]
-        return f": {telling[-1][:200]}" if telling else ""
+        words = last_words(self._log.read().decode(errors="replace"), case)
+        return f": {words}" if words else ""
+
+
+def _kill_group(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says the latter of zombies
+        os.killpg(group, signal.SIGKILL)
 
 
 def _remedy(python: Path | None) -> str:

@@ -4,53 +4,35 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pyopbench import store
+from pyopbench.clock import LEAST_LAUNCHES, Clock, Place, Tell
 from pyopbench.errors import BadInput
 from pyopbench.launch import CaseLost, Worker
-from pyopbench.model import FLOOR_OPS, FLOOR_SUFFIX, Case, Failure
-from pyopbench.pace import Pace, Progress
+from pyopbench.losses import failures_of, floor_of
+from pyopbench.model import Case
+from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
-
-LEAST_LAUNCHES = 2
-"""With fewer there is no interval, so that many are made whatever the budget."""
 
 LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
 on, and the time of those that have gone belongs to those that are left."""
 
+BUSY_CORES = 0.5
+MANY_LEFT = 64
+"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
+after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
+
+After = Literal["healthy", "spoilt", "lost"]
+"""A worker after a group: to be asked on; to be given up; gone, and the group is to be tried again."""
+
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to measure.
-
-    Attributes:
-        seed: makes the order of groups and rounds repeatable.
-        first_look: launches of everything that is planned, before the data are looked at.
-        launches: worker processes at the most, each of which gives one number for each case that it measures.
-        rounds: timed blocks of each case in a launch, at the most; `LATER_ROUNDS` times that after the first look.
-        block_seconds: about how long a block lasts.
-        group_seconds: about how long the rounds of one group may take in a launch; slow cases get fewer rounds.
-        budget_seconds: no launch is begun that would probably end later than this; None for no limit.
-        case_timeout_seconds: how long one case may be silent.
-    """
-
-    seed: int
-    first_look: int
-    launches: int
-    rounds: int
-    block_seconds: float
-    group_seconds: float
-    budget_seconds: float | None
-    case_timeout_seconds: float
 
 
 @dataclass(frozen=True)
@@ -64,8 +46,6 @@ class Ended:
     launches: int
     by: Literal["launches", "budget", "look"]
 
-
-Tell = Callable[[Progress], None]
 
 Look = Callable[[int], frozenset[str]]
 """Is given how many launches are made and returns the ids of the cases to measure on."""
@@ -93,6 +73,15 @@ class _Work:
     def count(self, groups: Iterable[str]) -> int:
         """Return how many cases of some groups there are to measure."""
         return sum(case not in self.failed for group in groups for case in self.groups[group])
+
+    def place(self, launch: int, todo: Sequence[str]) -> Place:
+        """Return where the run stands before the first group of `todo`, which is what is left of a launch."""
+        done = len(self.groups) - len(todo)
+        return Place(launch, todo[0], done, len(self.groups), self.count(todo), self.count(self.groups))
+
+    def unfailed(self) -> list[str]:
+        """Return every planned case that has not failed."""
+        return [case for cases in self.planned.values() for case in cases if case not in self.failed]
 
     def narrow(self, launches: int, look: Look) -> None:
         """Keep only what a look after so many launches leaves open; a look that was taken before is not taken again."""
@@ -161,7 +150,11 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
     with ExitStack() as stack:
         for task in tasks:
             stack.enter_context(store.locked(task.folder))
-        launches = [_launches(_remaining(task), tell, task.look) for task in tasks]
+        works = [_remaining(task) for task in tasks]
+        clocks = [Clock(work.settings, len(work.planned), tell, time.monotonic()) for work in works]
+        for clock in clocks:
+            clock.beside = clocks
+        launches = [_launches(*one) for one in zip(works, clocks, (task.look for task in tasks), strict=True)]
         rng = random.Random(tasks[0].settings.seed)
         while len(ended) < len(tasks):
             turn = [place for place in range(len(tasks)) if place not in ended]
@@ -170,6 +163,7 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
                 how = _go_on(launches[place])
                 if how is not None:
                     ended[place] = how
+                    clocks[place].end()
     return [ended[place] for place in range(len(tasks))]
 
 
@@ -183,9 +177,8 @@ def _go_on(launches: Generator[None, None, Ended]) -> Ended | None:
     return None
 
 
-def _launches(work: _Work, tell: Tell, look: Look) -> Generator[None, None, Ended]:
+def _launches(work: _Work, clock: Clock, look: Look) -> Generator[None, None, Ended]:
     """Make a launch for each `next`, and return how it ended."""
-    clock = _Clock(time.monotonic(), work.settings, len(work.planned), tell)
     looks = look_schedule(work.settings.first_look, work.settings.launches)
     for launch in range(work.settings.launches):
         if launch in looks:
@@ -198,36 +191,6 @@ def _launches(work: _Work, tell: Tell, look: Look) -> Generator[None, None, Ende
         clock.pace.end_launch()
         yield
     return Ended(work.settings.launches, "launches")
-
-
-@dataclass
-class _Clock:
-    """Turns what is done into progress with the time left, and knows when the budget is spent."""
-
-    began: float
-    settings: Settings
-    planned: int
-    show: Tell
-    pace: Pace = field(default_factory=Pace)
-
-    def is_short_of(self, cases: int) -> bool:
-        """Would a launch of so many cases probably end after the budget?"""
-        budget = self.settings.budget_seconds
-        return budget is not None and time.monotonic() - self.began + (self.pace.predict(cases, 1) or 0.0) > budget
-
-    def tell(self, work: _Work, launch: int, todo: Sequence[str]) -> None:
-        """Show where the run stands before the first group of `todo`, which is what is left of a launch."""
-        rest, whole, launches = work.count(todo), work.count(work.groups), self.settings.launches
-
-        def left_until(launches: int) -> float | None:
-            further = max(launches - launch - 1, 0)
-            return self.pace.predict(rest + further * whole, further)
-
-        left, budget = left_until(launches), self.settings.budget_seconds
-        if left is not None and budget is not None:
-            left = min(left, max(budget - (time.monotonic() - self.began), left_until(LEAST_LAUNCHES) or 0.0))
-        done = len(work.groups) - len(todo)
-        self.show(Progress(launch, launches, todo[0], done, len(work.groups), self.planned, left))
 
 
 def _remaining(task: Task) -> _Work:
@@ -246,25 +209,26 @@ def _remaining(task: Task) -> _Work:
     return _Work(folder, settings, groups, groups, finished, failed, looks, environment, limits, task.python)
 
 
-def _measure_launch(work: _Work, launch: int, clock: _Clock) -> None:
+def _measure_launch(work: _Work, launch: int, clock: Clock) -> None:
     order = [group for group in work.groups if (launch, group) not in work.finished]
     random.Random(f"{work.settings.seed}/{launch}").shuffle(order)
     todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
     place = 0
     while place < len(todo):
         began = time.monotonic()
-        with Worker(work.settings.case_timeout_seconds, work.python) as worker:
+        with Worker(work.settings.case_timeout_seconds, work.python, work.settings.memory_limit_bytes) as worker:
             _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
             healthy = _measure_limits(work, worker, launch)
             clock.pace.add_start(time.monotonic() - began)
             while healthy and place < len(todo):
                 began = time.monotonic()
-                clock.tell(work, launch, todo[place:])
+                clock.tell(work.place(launch, todo[place:]))
                 cases = work.count([todo[place]])
-                healthy = _measure_group(work, worker, launch, todo[place])
+                after = _measure_group(work, worker, launch, todo[place])
                 clock.pace.add_group(time.monotonic() - began, cases)
-                place += healthy
+                healthy = after == "healthy"
+                place += after != "lost"
 
 
 def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
@@ -292,17 +256,19 @@ def _measure_limits(work: _Work, worker: Worker, launch: int) -> bool:
     return healthy
 
 
-def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool:
-    """Measure one group and store it; return False if the worker was lost and the group is to be tried again."""
+def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> After:
+    """Measure one group and store it, or what failed."""
     cases = [case for case in work.groups[group] if case not in work.failed]
     if not cases:
-        return True
+        return "healthy"
     try:
         answer = worker.ask(_request(work.settings, launch, cases))
     except CaseLost as lost:
-        failures = _failures_of(lost, cases, launch, retried=group in work.retried)
-        failures += _floor_of(lost, work, launch, {failure.case for failure in failures})
-        work.retried.add(group)
+        failures = failures_of(lost, cases, launch, retried=group in work.retried)
+        if failures:
+            failures += floor_of(lost, work.unfailed(), launch, {failure.case for failure in failures})
+        else:
+            work.retried.add(group)
         kind = "lost"
         content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
     else:
@@ -310,7 +276,12 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> bool
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
     store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
     work.failed.update(failure["case"] for failure in content["failures"])
-    return kind == "group"
+    return "lost" if kind == "lost" else "spoilt" if _is_spoilt(content) else "healthy"
+
+
+def _is_spoilt(content: Mapping[str, Any]) -> bool:
+    left = content.get("left_behind", {})
+    return bool(left) and (left["cores"] >= BUSY_CORES or left["threads"] + left["processes"] >= MANY_LEFT)
 
 
 def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:
@@ -325,36 +296,3 @@ def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[s
         # Once is enough for a check that does not depend on the launch, and it is the slow one.
         "finite_differences": launch == 0,
     }
-
-
-def _failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: bool) -> list[Failure]:
-    """Return a failure for every case that is timed in one pass with the one that was lost.
-
-    A worker that is lost before it has come to any case is blamed on the group only if that happens twice.
-    """
-    if lost.case is None:
-        return [Failure(case, lost.status, lost.reason, launch) for case in cases] if retried else []
-    culprit = Case.from_id(lost.case)
-    runners = [(case, Case.from_id(case)) for case in cases]
-    return [
-        Failure(key, lost.status, lost.reason, launch)
-        for key, case in runners
-        if (case.variant, case.gradient) == (culprit.variant, culprit.gradient)
-    ]
-
-
-def _floor_of(lost: CaseLost, work: _Work, launch: int, told: Collection[str]) -> list[Failure]:
-    """Return a failure for all of the floor of the variant that was lost, in whatever group.
-
-    The floor only explains that variant, and each case of it would probably cost a worker as well.
-    """
-    if lost.case is None:
-        return []
-    variant = Case.from_id(lost.case).variant.removesuffix(FLOOR_SUFFIX)
-    keys = (key for cases in work.planned.values() for key in cases if key not in work.failed and key not in told)
-    reason = f"not measured, because {variant} was lost: {lost.reason}"
-    return [Failure(key, lost.status, reason, launch) for key in keys if _is_floor_of(Case.from_id(key), variant)]
-
-
-def _is_floor_of(case: Case, variant: str) -> bool:
-    return case.variant == variant + FLOOR_SUFFIX or (case.variant == variant and case.op in FLOOR_OPS)

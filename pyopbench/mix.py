@@ -21,6 +21,7 @@ Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 
 HEADER = ["size", "weight"]
 HEADERS = (HEADER, ["shape", "weight"], ["size", "dtype", "weight"], ["shape", "dtype", "weight"])
+REMEDY = "mend the file: a line for each size below the header, for example size,weight and then 1000,5"
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,22 +132,40 @@ def read_mix(path: Path) -> Calls:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the mix {path}: {error}", next_step="give a CSV file in UTF-8") from error
+        raise BadInput(
+            f"cannot read the mix {path}",
+            received=error,
+            legal="a CSV file in UTF-8",
+            next_step=REMEDY,
+        ) from error
     rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
     header = [cell.strip() for cell in rows[0][1]] if rows else []
     if header not in HEADERS:
         where = f"{path}, line {rows[0][0] if rows else 1}"
         received = ",".join(rows[0][1]) if rows else "an empty file"
         raise BadInput(
-            f"{where}: not the header of a mix", received=received, legal=" or ".join(map(",".join, HEADERS))
+            f"{where}: not the header of a mix",
+            received=received,
+            legal=" or ".join(map(",".join, HEADERS)),
+            next_step=REMEDY,
         )
     if len(rows) == 1:
-        raise BadInput(f"{path}, line {rows[0][0]}: the mix ends after its header", legal="at least one size")
+        raise BadInput(
+            f"{path}, line {rows[0][0]}: the mix ends after its header",
+            received="no size",
+            legal="at least one size",
+            next_step=REMEDY,
+        )
     mix: dict[tuple[str, int], float] = {}
     for number, row in rows[1:]:
         key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
         if key in mix:
-            raise BadInput(f"{path}, line {number}: the size is there twice", received=key[1], legal="each size once")
+            raise BadInput(
+                f"{path}, line {number}: the size is there twice",
+                received=key[1],
+                legal="each size once",
+                next_step=REMEDY,
+            )
         mix[key] = weight
     return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
 
@@ -159,9 +178,11 @@ def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple
         size = int(cells["size"]) if "size" in cells else _elements(cells["shape"])
         weight = float(cells["weight"])
     except (KeyError, ValueError) as error:
-        raise BadInput(f"{where}: not a size and a weight", received=",".join(row), legal=legal) from error
+        raise BadInput(
+            f"{where}: not a size and a weight", received=",".join(row), legal=legal, next_step=REMEDY
+        ) from error
     if size <= 0 or not (math.isfinite(weight) and weight > 0):
-        raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal)
+        raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal, next_step=REMEDY)
     return (cells.get("dtype", "").strip(), size), weight
 
 

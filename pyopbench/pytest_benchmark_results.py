@@ -101,8 +101,9 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
     if problem is not None:
         raise damaged(path, f"{where}: {problem}")
     stats = benchmark["stats"]
-    if stats["iterations"] < 1 or stats["rounds"] < 1:
-        raise damaged(path, f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}", "both from 1")
+    if not foreign.is_count(stats["iterations"]) or not foreign.is_count(stats["rounds"]):
+        told = f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}"
+        raise damaged(path, told, f"for both {foreign.COUNT}")
     return Timed(
         foreign.printable(benchmark["fullname"]),
         _case(path, where, benchmark["extra_info"].get("case")),
@@ -125,7 +126,7 @@ def _seconds(path: Path, where: str, stats: Mapping[str, Any]) -> tuple[float, .
     values = stats.get("data") or [stats["median"]]
     for value in (stats["median"], *values):
         if not foreign.is_duration(value):
-            raise damaged(path, f"{where}: stats hold {value!r}", "seconds from 0")
+            raise damaged(path, f"{where}: stats hold {value!r}", foreign.DURATION)
     if "data" in stats and len(values) != stats["rounds"]:
         raise damaged(path, f"{where}: data has {text.count(len(values), 'item')}", f"{stats['rounds']:,} rounds")
     return tuple(map(float, values))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench import copies, placements, store
+from pyopbench import copies, placements, remains, store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 
@@ -139,7 +139,7 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *remains.warnings_of(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),

@@ -53,7 +53,12 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
     """
     parts = file.with_name(f"{file.name}.parts")
     if file.exists() or parts.exists():
-        raise BadInput("the file is there already", received=file, next_step="give another --out")
+        raise BadInput(
+            "the file is there already",
+            received=file,
+            legal="a file that is not there yet",
+            next_step="give another --out",
+        )
     parts.mkdir(parents=True)
     start = time.perf_counter()
     try:

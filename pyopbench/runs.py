@@ -16,7 +16,6 @@ from pyopbench import certificate, store
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find, require_known
 from pyopbench.launch import ask_once
-from pyopbench.measure import Settings
 from pyopbench.model import (
     DIRECTIONS,
     DTYPES,
@@ -29,6 +28,7 @@ from pyopbench.model import (
     Axes,
     Case,
 )
+from pyopbench.settings import Settings
 from pyopbench.targets import brought
 from pyopbench.tensorflows import python_of
 
@@ -117,7 +117,12 @@ def check_axes(axes: Axes) -> None:
         )
     for size in axes.sizes:
         if size < 1:
-            raise BadInput("a size has to be at least 1", received=size, legal="whole numbers from 1")
+            raise BadInput(
+                "a size has to be at least 1",
+                received=size,
+                legal="whole numbers from 1",
+                next_step="for example --axis size=1e3,1e6",
+            )
 
 
 def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) -> dict[str, Any]:
@@ -330,7 +335,7 @@ def settings_of(folder: Path) -> Settings:
     """Return how the run in a folder is measured, to continue it."""
     # A run from before there were looks measured everything in each of its launches.
     settings = store.read_run(folder)["settings"]
-    stored = {"first_look": settings["launches"], **settings}
+    stored = {"first_look": settings["launches"], "memory_limit_bytes": None, **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
 
 

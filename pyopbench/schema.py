@@ -46,6 +46,7 @@ SETTINGS: Shape = {
     "group_seconds": NUMBER,
     "budget_seconds": (int, float, type(None)),
     "case_timeout_seconds": NUMBER,
+    "memory_limit_bytes?": (int, type(None)),
     "quick": (bool,),
     "baseline": TEXT,
 }
@@ -137,6 +138,7 @@ LINES: dict[str, Shape] = {
         "failures": [FAILURE],
         "bytes?": {ANY: [WHOLE]},
         "aligned?": {ANY: NUMBER},
+        "left_behind?": {"threads": WHOLE, "processes": WHOLE, "cores": NUMBER},
         "timer_seconds": NUMBER,
         "timer_error_seconds": NUMBER,
     },

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from pyopbench import asv_files, asv_results, foreign, pytest_benchmark_results, store, text, versions
 from pyopbench.errors import BadInput, NothingMeasured
@@ -22,7 +19,7 @@ MOST_SHOWN = 8
 
 
 def read_source(path: Path) -> tuple[Run, ...]:
-    """Return the runs in a path: one for a run's folder and a file, one for each file in a folder of asv's results.
+    """Return the runs in a path: one for a run's folder or a file; else one for each version, or for each file of asv.
 
     Raises:
         BadInput: it is none of these, or something in it is not as it was written.
@@ -30,7 +27,7 @@ def read_source(path: Path) -> tuple[Run, ...]:
     if path.is_dir() and (path / store.RUN_FILE).exists():
         return (read_runs([path]),)
     if versions.is_here(path):
-        return (_read_versions(path),)
+        return _read_versions(path)
     if path.is_file():
         return (_read_file(path),)
     files = asv_files.files_in(path)
@@ -72,35 +69,19 @@ def read_cases(paths: Sequence[Path]) -> Run:
     return run
 
 
-def _read_versions(folder: Path) -> Run:
-    """Return all versions as one run: of the environment of the first, each launch with its own.
+def _read_versions(folder: Path) -> tuple[Run, ...]:
+    """Return a run for each version, on its own: what failed on one of them says nothing about another.
 
-    Its frame has the label of the version in `tf`, and a column `block`: launches of one number, made by turns.
+    The label of the version stands for TensorFlow's, and the frame has a column `block`: launches of one number were
+    made by turns, one of each version.
     """
     name = folder.resolve().name
-    parts = [(version.label, read_runs([version.folder])) for version in versions.read(folder)]
-    frames, launches = [], []
-    for place, (label, run) in enumerate(parts):
-        number = len(parts) * run.frame["launch"] + place
-        frames.append(run.frame.assign(run=name, tf=label, block=run.frame["launch"], launch=number))
-        launches += [_labelled(line, label, len(parts), place, run.environment) for line in run.launches]
-    first = parts[0][1]
-    return replace(
-        first,
-        name=name,
-        cases=tuple(dict.fromkeys(case for _, run in parts for case in run.cases)),
-        failures=tuple(failure for _, run in parts for failure in run.failures),
-        launches=tuple(launches),
-        frame=pd.concat(frames, ignore_index=True),
-        warnings=tuple(warning for _, run in parts for warning in run.warnings),
-    )
+    return tuple(_labelled(read_runs([version.folder]), version.label, name) for version in versions.read(folder))
 
 
-def _labelled(
-    line: Mapping[str, Any], label: str, step: int, place: int, environment: Mapping[str, Any]
-) -> dict[str, Any]:
-    told = {"numpy": environment.get("numpy"), **line["environment"], "tensorflow": label}
-    return {**line, "launch": step * line["launch"] + place, "environment": told}
+def _labelled(run: Run, label: str, name: str) -> Run:
+    frame = run.frame.assign(run=name, tf=label, block=run.frame["launch"])
+    return replace(run, frame=frame, environment={**run.environment, "tensorflow": label})
 
 
 def _read_file(path: Path) -> Run:
@@ -120,8 +101,9 @@ def _none_of_these(path: Path) -> BadInput:
     else:
         what = f"{path}: JSON of something else"
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
-    named = f"name one file: {text.listing([str(file) for file in files], 'or')}" if files else ""
-    return BadInput("not results", received=what, legal=LEGAL, next_step=named)
+    named = text.listing([str(file) for file in files], "or")
+    next_step = f"name one file: {named}" if named else "`pyopbench run` makes results; name the folder that it printed"
+    return BadInput("not results", received=what, legal=LEGAL, next_step=next_step)
 
 
 def _several(paths: Sequence[Path]) -> BadInput:

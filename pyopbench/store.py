@@ -5,20 +5,34 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from pyopbench.errors import BadInput
+from pyopbench.errors import BadInput, CannotStore
 from pyopbench.schema import check_line, check_run, corrupt
+
+LOCK_ATTEMPTS = 10
+LOCK_SECONDS = 0.05
+"""Between attempts; half a second in all is longer than any start of a process takes to let go of a lock."""
 
 SCHEMA = 1
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
 
-ANSWER_KEYS = ("samples", "failures", "bytes", "aligned", "timer_seconds", "timer_error_seconds", "noise")
+ANSWER_KEYS = (
+    "samples",
+    "failures",
+    "bytes",
+    "aligned",
+    "timer_seconds",
+    "timer_error_seconds",
+    "noise",
+    "left_behind",
+)
 """What a group's line takes over from a worker's answer, as far as it is there."""
 
 NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
@@ -28,11 +42,15 @@ NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a reader, or a crash, sees all of it or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError:  # the disk is full, for example: what there is of it would only take more
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def require_new(folder: Path) -> None:
@@ -60,10 +78,16 @@ def require_new(folder: Path) -> None:
 
 def create(folder: Path, run: Mapping[str, Any]) -> None:
     """Make the folder of a new run and write its `run.json`."""
-    require_new(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"schema": SCHEMA, **run}, indent=1, allow_nan=False)
-    write_atomically(folder / RUN_FILE, content.encode() + b"\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        require_new(folder)
+        write_atomically(folder / RUN_FILE, content.encode() + b"\n")
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -74,26 +98,53 @@ def locked(folder: Path) -> Iterator[None]:
         BadInput: another process has it.
     """
     with (folder / RUN_FILE).open("rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not _take(stream):
             raise BadInput(
                 "another process is measuring into this folder",
                 received=folder,
                 legal="a run that nobody is measuring",
                 next_step="wait for that process or end it, or choose another --out",
-            ) from error
+            )
         yield
 
 
+def _take(stream: IO[bytes]) -> bool:
+    """Lock a file; return False if another process keeps it.
+
+    One that is killed while it starts a worker leaves the lock with the process that is to become it, for a moment.
+    """
+    for attempt in range(LOCK_ATTEMPTS):
+        with suppress(BlockingIOError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if attempt < LOCK_ATTEMPTS - 1:
+            time.sleep(LOCK_SECONDS)
+    return False
+
+
 def append(folder: Path, line: Mapping[str, Any]) -> None:
-    """Append one line to the samples and return when it is on the disk."""
+    """Append one line to the samples and return when it is on the disk.
+
+    Raises:
+        CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
+    """
     path = folder / SAMPLES_FILE
     content = json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    with path.open("ab") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
+    before = path.stat().st_size if path.exists() else 0
+    try:
+        with path.open("ab") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        with suppress(OSError):
+            os.truncate(path, before)
+        raise CannotStore(
+            "what was just measured cannot be stored; what was stored before is kept",
+            received=error,
+            legal="a disk with room, and a folder that one may write to",
+            next_step="make room or mend the permissions, and continue the run with --resume",
+        ) from error
 
 
 def drop_torn_line(folder: Path) -> None:

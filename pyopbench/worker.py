@@ -10,7 +10,6 @@ of the process belongs to the parent; what bodies print goes to the log.
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import gc
 import json
@@ -20,6 +19,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +31,7 @@ from pyopbench import bridges, cuda, custom_ops, environment, limits
 from pyopbench.catalogue import describe, describe_instruments, load_floor, load_op, load_ops, load_parts, load_variants
 from pyopbench.compiler import CannotCompile, compile_all
 from pyopbench.errors import BadInput, PyopbenchError
-from pyopbench.group import Emit, measure, overhead
+from pyopbench.group import Emit, OutOfMemory, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import GPU, Axes, Case, Op, Variant
@@ -42,8 +42,8 @@ from pyopbench.traffic import open_device, traffic
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
 
-PR_SET_PDEATHSIG = 1
-"""Linux' prctl(2): the signal that a process gets when its parent has ended."""
+MOST_LOG_BYTES = 16 << 20
+"""What bodies print goes to the disk; beyond this it is thrown away, so that they cannot fill it."""
 
 
 def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -164,19 +164,37 @@ class Line:
     log: IO[str]
     marker: Marker
     told: float = 0.0
+    process: int = dataclasses.field(default_factory=os.getpid)
 
     def emit(self, event: Mapping[str, Any]) -> None:
         """Send an event; of those that say what is being timed, only one now and then, as a sign of life."""
+        if os.getpid() != self.process:  # a body has forked, and both sides have returned from it
+            os.kill(os.getpid(), signal.SIGKILL)
+        before = self.marker.get() if event["event"] == "at" else None
         if "case" in event:
             self.marker.set(event["case"])
             now = time.monotonic()
             if event["event"] == "timing" and now - self.told < SIGN_OF_LIFE_SECONDS:
                 return
             self.told = now
-            self.log.write(f"{event['case']}\n")  # what the log says from here on belongs to this case
+            self._log_case(event["case"])
+        try:
+            self.answers.write(json.dumps(event) + "\n")
+            self.answers.flush()
+        except OSError:  # what broke the line is the case before, not the one that was just to be begun
+            if before is not None:
+                self.marker.set(before)
+            raise
+
+    def _log_case(self, case: str) -> None:
+        """Write down that what the log says from here on belongs to a case."""
+        with suppress(OSError):  # it is no file
+            if os.fstat(self.log.fileno()).st_size > MOST_LOG_BYTES:
+                os.ftruncate(self.log.fileno(), 0)
+                os.lseek(self.log.fileno(), 0, os.SEEK_SET)
+        with suppress(OSError):  # a full disk costs the last words of a crash, and nothing else
+            self.log.write(f"{case}\n")
             self.log.flush()
-        self.answers.write(json.dumps(event) + "\n")
-        self.answers.flush()
 
 
 def serve(requests: IO[str], line: Line) -> None:
@@ -190,26 +208,34 @@ def serve(requests: IO[str], line: Line) -> None:
     versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
     for request in map(json.loads, requests):
-        emit({"event": "done", **HANDLERS[request["do"]](request, emit)})
+        emit(_answer(request, emit))
 
 
-def _end_with_parent() -> None:
-    # A parent that is killed closes no pipe that a body in an endless loop would ever look at. Where there is no
-    # prctl, such a worker stays; any other ends when it next reads or answers.
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def _answer(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    try:
+        return {"event": "done", **HANDLERS[request["do"]](request, emit)}
+    except OutOfMemory as error:
+        return {"event": "full", "case": error.case, "reason": error.reason}
 
 
 def main() -> None:
     """Take standard input and output for the parent, and leave bodies an empty input and the log for their output."""
-    _end_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    os.register_at_fork(after_in_child=partial(_leave_to_parent, (requests.fileno(), answers.fileno())))
     serve(requests, Line(answers, sys.stderr, Marker.inherited(os.environ)))
+
+
+def _leave_to_parent(descriptors: Iterable[int]) -> None:
+    """Take the pipes from a process that a body has forked: it could take requests, or hold them open for ever."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(null, descriptor)
+    os.close(null)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
     raising, wrong, impossible  fail with `FAILURES`
     hanging  never answers            silent  never even says that it has come to the case
     crashing  ends by a signal        exiting  ends with exit code 7
+    killed  is ended from outside     noisy  answers what is no answer
+    forking  leaves a process that holds the pipe, then ends as `exiting`
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
@@ -59,6 +61,14 @@ def hang() -> None:
     sys.exit()
 
 
+def leave_a_process(path: Path) -> None:
+    """Fork a process that stays, and write its id to a file."""
+    process = os.fork()
+    if process == 0:
+        signal.pause()
+    path.write_text(str(process), encoding="utf-8")
+
+
 def behave(case: str, variant: str) -> None:
     """Name the case and do what its variant says, unless that is to answer."""
     if variant == "silent":
@@ -69,8 +79,15 @@ def behave(case: str, variant: str) -> None:
     if variant == "hanging" and "FAKE_WORKER_HEALED" not in os.environ:
         hang()
     if variant == "crashing":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if variant == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
-    if variant == "exiting":
+    if variant == "noisy":
+        sys.stdout.write("printed by a library\n")
+        sys.stdout.flush()
+    if variant == "forking":
+        leave_a_process(Path(os.environ["FAKE_WORKER_LEFT"]))
+    if variant in ("exiting", "forking"):
         sys.stderr.write("first words\nE0000 00:00:1795201820.852615   29463 some.cc:1] last words\n")
         sys.stderr.write("I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n\n")
         sys.stderr.flush()

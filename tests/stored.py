@@ -22,6 +22,7 @@ SETTINGS: dict[str, Any] = {
     "group_seconds": 0.5,
     "budget_seconds": None,
     "case_timeout_seconds": 60.0,
+    "memory_limit_bytes": None,
     "quick": False,
     "baseline": "well",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import pytest
 import stored
 from foreign_files import asv_folder, document, write
 from pairs import cases, write_run
-from pyopbench import axes
+from pyopbench import versions
 from pyopbench.axes import read_sides
 from pyopbench.contrast import contrast
 from pyopbench.errors import BadInput
-from pyopbench.readers import Run
-from pyopbench.sources import read_source
 
 FIRST, SECOND = "f80235869282", "e56cd84e0615"
 
@@ -118,29 +115,57 @@ def test_what_failed_is_known_by_what_it_is_matched_by(tmp_path: Path) -> None:
     assert sides.second.frame.empty
 
 
-def two_versions(folder: Path, *, blocks: bool) -> Run:
-    """Return a run whose launches are of two versions in turns, as blocks of two launches if asked for."""
-    (run,) = read_source(write_run(folder, cases(), launches=6))
-    versions = {launch: ("2.16.2", "2.21.0")[launch % 2] for launch in range(6)}
-    frame = run.frame.assign(tf=run.frame["launch"].map(versions))
-    launches = tuple(
-        {**line, "environment": {"tensorflow": versions[line["launch"]], "numpy": f"1.{line['launch'] % 2}"}}
-        for line in run.launches
-    )
-    return replace(run, frame=frame.assign(block=frame["launch"] // 2) if blocks else frame, launches=launches)
+def write_versions(folder: Path, *asked: str, **changes: Any) -> Path:
+    """Write a run of several versions, each with a NumPy and an order of samples of its own."""
+    named = versions.named(folder, asked)
+    for place, one in enumerate(named):
+        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf, "numpy": f"1.{place}"}
+        write_run(one.folder, cases(), seed=place, environment=environment, **changes.get(one.label, {}))
+    versions.write(folder, named)
+    return folder
 
 
-@pytest.mark.parametrize("blocks", [True, False])
-def test_versions_in_one_run_are_paired_where_launches_come_in_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: bool
-) -> None:
-    run = two_versions(tmp_path / "run", blocks=blocks)
-    monkeypatch.setattr(axes, "read_source", lambda path: (run,))
-    sides = read_sides(["a run"], "tf")
-    assert (sides.first.label, sides.second.label) == ("2.16.2", "2.21.0")
-    assert sides.paired == ("block" if blocks else "")
+def test_versions_of_one_run_are_paired_by_block(tmp_path: Path) -> None:
+    folder = str(write_versions(tmp_path / "run", "2.16.2", "2.21.0"))
+    sides = read_sides([folder], "tf")
+    assert (sides.first.label, sides.second.label, sides.paired) == ("2.16.2", "2.21.0", "block")
     assert (sides.first.environment["numpy"], sides.second.environment["numpy"]) == (["1.0"], ["1.1"])
     found = contrast(sides)
-    assert {line.verdict.launches for line in found.lines} == {3}
+    assert {line.verdict.launches for line in found.lines} == {4}
     assert {one.name for one in found.differences} == {"tensorflow", "numpy"}
-    assert read_sides(["a run", "2.21.0", "2.16.2"], "tf").first.label == "2.21.0"
+    assert read_sides([folder, "2.21.0", "2.16.2"], "tf").first.label == "2.21.0"
+
+
+def test_two_runs_of_several_versions_are_compared_version_by_version(tmp_path: Path) -> None:
+    """The order that versions were asked for in is no matter, and a run of one of them has partners too."""
+    slow = dict.fromkeys(cases(), 2.0)
+    first = write_versions(tmp_path / "a", "2.16.2", "2.21.0", **{"2.21.0": {"factors": slow}})
+    second = write_versions(tmp_path / "b", "2.21.0", "2.16.2", **{"2.21.0": {"factors": slow}})
+    found = contrast(read_sides([str(first), str(second)], "run"))
+    assert {line.case for line in found.lines} == {f"{case} in {tf}" for case in cases() for tf in ("2.16.2", "2.21.0")}
+    assert all(0.9 < line.verdict.ratio < 1.1 for line in found.lines)
+    assert {line.first_launches for line in found.lines} == {4}
+    single = contrast(read_sides([str(first), str(second / "tf-2.21.0")], "run"))
+    assert {line.case for line in single.lines} == {f"{case} in 2.21.0" for case in cases()}
+    assert all(0.9 < line.verdict.ratio < 1.1 for line in single.lines)
+
+
+def test_variants_of_a_run_of_several_versions_are_compared_on_each(tmp_path: Path) -> None:
+    factors = {case: 2.0 for case in cases() if "/xla/" in case}
+    folder = write_versions(tmp_path / "a", "2.16.2", "2.21.0", **{"2.21.0": {"factors": factors}})
+    sides = read_sides([str(folder), "native", "xla"], "variant")
+    ratios = {line.case: round(line.verdict.ratio) for line in contrast(sides).lines}
+    assert sides.paired == "round"
+    assert ratios == {
+        f"double/forward/call/float32/{size}/cpu in {tf}": ratio
+        for size in (1, 10)
+        for tf, ratio in (("2.16.2", 1), ("2.21.0", 2))
+    }
+
+
+def test_a_variant_that_is_wrong_on_one_version_keeps_its_number_on_the_other(tmp_path: Path) -> None:
+    wrong = {"2.16.2": {"skips": [stored.failure(cases()[0], "wrong", None)]}}
+    sides = read_sides([str(write_versions(tmp_path / "a", "2.16.2", "2.21.0", **wrong))], "tf")
+    assert cases()[0] not in set(sides.first.frame["case"])
+    assert cases()[0] in set(sides.second.frame["case"])
+    assert not sides.second.failures

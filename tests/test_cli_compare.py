@@ -156,3 +156,17 @@ def test_a_report_of_a_damaged_file_is_2(call: Call, tmp_path: Path, content: st
     assert (code, printed) == (2, "")
     assert "file.json" in said
     assert not (tmp_path / "results").exists()
+
+
+def test_markdown_never_goes_over_results(call: Call, tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
+    before = files[0].read_bytes()
+    code, _, said = call("compare", *files, "--markdown", files[0])
+    assert (code, files[0].read_bytes()) == (2, before)
+    assert "over a file of results" in said
+
+
+def test_json_and_markdown_are_not_both_printed(call: Call, pair: tuple[Path, Path]) -> None:
+    code, printed, said = call("compare", *pair, "--json", "--markdown", "-")
+    assert (code, printed) == (2, "")
+    assert "cannot both be printed" in said

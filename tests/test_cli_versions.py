@@ -36,7 +36,9 @@ def test_versions_are_measured_by_turns_and_reported_each(
     assert "What to do, by version of TensorFlow" in ended.out
     assert "2.21.0-2 (B) against 2.21.0 (A)" in ended.out
     assert "paired" in ended.out
-    assert "paired by block" in (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
+    told = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
+    assert "paired by block" in told
+    assert f"Again: pyopbench compare {tmp_path / 'run'} 2.21.0 2.21.0-2 --axis tf\n" in told
 
 
 def test_a_finished_run_is_resumed_and_reported_again(

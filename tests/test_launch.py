@@ -46,6 +46,17 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+def has_ended(pid: int, seconds: float = LONG) -> bool:
+    """Wait for the end of a process that is no child, and so might stay a zombie."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    ended, _, _ = select.select([descriptor], [], [], seconds)
+    os.close(descriptor)
+    return bool(ended)
+
+
 def pid_of(worker: Worker) -> int:
     return int(worker.environment["pid"])
 
@@ -117,7 +128,9 @@ def test_one_request_may_have_a_worker_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("variant", "status", "reason"),
     [
-        ("crashing", "crashed", "the worker process ended by signal SIGKILL"),
+        ("crashing", "crashed", "the worker process ended by signal SIGSEGV: Segmentation fault in behave"),
+        ("killed", "crashed", "the worker process ended by signal SIGKILL, from outside or for want of memory"),
+        ("noisy", "crashed", "the worker was killed, because what it answered is no answer: printed by a library"),
         ("exiting", "crashed", f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"),
         ("torn", "crashed", "the worker process ended with exit code 0"),
         ("hanging", "timeout", f"no sign of life for {SHORT:g} s; the worker was killed"),
@@ -130,8 +143,20 @@ def test_a_lost_worker_names_the_case_and_says_how(variant: str, status: str, re
             worker.ask(measure("talking", variant, "well"))
     assert caught.value.case == stored.case(variant)
     assert caught.value.status == status
-    assert caught.value.reason == reason
+    assert caught.value.reason.partition(" (")[0] == reason
+    assert caught.value.from_outside == (variant == "killed")
     assert is_gone(pid)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the worker's pipe open, so that the end of the pipe would never come."""
+    monkeypatch.setenv("FAKE_WORKER_LEFT", str(tmp_path / "left"))
+    with Worker(LONG) as worker, pytest.raises(CaseLost, match=f"exit code {EXIT_CODE}"):
+        worker.ask(measure("forking"))
+    assert has_ended(int((tmp_path / "left").read_text(encoding="utf-8")))
 
 
 @pytest.mark.usefixtures("_fake")
@@ -215,10 +240,4 @@ def orphan(tmp_path: Path) -> Iterator[int]:
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of a process that is no child")
 def test_a_worker_in_a_hanging_body_ends_with_its_parent(orphan: int) -> None:
-    try:
-        descriptor = os.pidfd_open(orphan)
-    except ProcessLookupError:
-        return
-    ended, _, _ = select.select([descriptor], [], [], LONG)
-    os.close(descriptor)
-    assert ended
+    assert has_ended(orphan)

@@ -16,11 +16,13 @@ import pytest
 
 import stored
 from fake_worker import FAILURES, LIMITS
+from pyopbench import clock as clock_module
 from pyopbench import launch, measure, store
 from pyopbench.errors import BadInput
-from pyopbench.measure import Ended, Settings
+from pyopbench.measure import Ended
 from pyopbench.model import Case
 from pyopbench.pace import Progress
+from pyopbench.settings import Settings
 
 TESTS = Path(__file__).parent
 SIZES = (1, 2, 3, 4, 5)
@@ -307,7 +309,7 @@ def test_a_launch_that_is_continued_has_its_limits(folder: Path, log: Path) -> N
     ("behaviour", "reason", "workers"),
     [
         ("raising", FAILURES["raising"][1], [0, 1]),
-        ("crashing", "the worker process ended by signal SIGKILL", [0, 0, 1]),
+        ("crashing", "the worker process ended by signal SIGKILL, from outside or for want of memory", [0, 0, 1]),
         ("hanging", "no sign of life for 1 s; the worker was killed", [0, 0, 1]),
     ],
 )
@@ -343,6 +345,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(measure, "time", clock)
+    monkeypatch.setattr(clock_module, "time", clock)
     return clock
 
 

@@ -71,6 +71,8 @@ def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
         (("benchmarks", 1, "stats", "data"), [1.0], "data has 1 item"),
         (("benchmarks", 1, "stats", "data"), 1.0, "stats.data is not a list"),
         (("benchmarks", 1, "stats", "iterations"), 0, "iterations 0"),
+        (("benchmarks", 1, "stats", "iterations"), 10**400, "iterations 1000"),
+        (("benchmarks", 1, "stats", "median"), 10**400, "stats hold 1000"),
         (("benchmarks", 1, "stats", "rounds"), True, "stats.rounds is not a whole number"),
         (("benchmarks", 1, "extra_info", "case"), "sinh", "extra_info.case is 'sinh'"),
         (("benchmarks", 1, "extra_info", "case"), 7, "extra_info.case is not text"),

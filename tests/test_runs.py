@@ -14,9 +14,10 @@ import certificates
 import pyopbench
 import stored
 from pyopbench import certificate, launch, runs, store, targets
+from pyopbench.clock import LEAST_LAUNCHES
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.measure import LEAST_LAUNCHES, Settings
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
+from pyopbench.settings import Settings
 from pyopbench.targets import Target
 
 CASES = [stored.case("native"), stored.case("numpy_function")]

@@ -14,8 +14,9 @@ from peers.processes import PeerFailed, Task
 from pyopbench import judging, runs
 from pyopbench.answers import Verdict
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find
-from pyopbench.measure import Settings, measure
+from pyopbench.measure import measure
 from pyopbench.model import MINIMUM_EFFECT, Axes, Case
+from pyopbench.settings import Settings
 
 SETTINGS: Settings = replace(runs.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.7, budget_seconds=None)
 """How a session measures, in one place."""

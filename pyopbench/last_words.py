@@ -1,0 +1,43 @@
+"""What the log of a worker says about its end: one line that tells something."""
+
+from __future__ import annotations
+
+import re
+
+LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
+"""Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
+
+LOG_PREFIX = re.compile(r"^[EF]\d{4} [\d:.]+\s+\d+ ")
+"""Severity, time and thread of a line that TensorFlow logs: nothing that tells two runs of the same apart."""
+
+FATAL = "Fatal Python error: "
+"""How Python's faulthandler begins: what is wrong, then a stack for each thread, the current one first."""
+
+FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
+
+LONGEST = 200
+
+
+def last_words(log: str, case: str | None) -> str:
+    """Return the line of a log that tells most about how a worker ended; nothing if none tells anything.
+
+    Args:
+        log: the end of the log.
+        case: the case that the worker was at; only what was logged since it said so counts.
+    """
+    since = log if case is None else log.rpartition(case)[2]
+    said, fatal, dump = since.partition(FATAL)
+    lines = [line.strip() for line in said.splitlines()]
+    telling = [LOG_PREFIX.sub("", line) for line in lines if line and not LOG_NOISE.match(line)]
+    if not fatal:
+        return telling[-1][:LONGEST] if telling else ""
+    # "Aborted" alone says less than what was said before it, for example by a `terminate` for want of memory.
+    return "; ".join(part for part in (_place(dump), telling[-1][:LONGEST] if telling else "") if part)
+
+
+def _place(dump: str) -> str:
+    """Return what was wrong and the innermost frame of the thread in which it was."""
+    what, _, stacks = dump.partition("\n")
+    current = stacks.partition("Current thread")[2].partition("\n\n")[0]
+    frame = FRAME.search(current)
+    return f"{what.strip()} in {frame['function']} ({frame['file']}:{frame['line']})" if frame else what.strip()

@@ -1,0 +1,44 @@
+"""A lost worker costs the case that it was at, what is timed with it, and the floor that explains it; nothing else."""
+
+from __future__ import annotations
+
+import stored
+from pyopbench.launch import CaseLost
+from pyopbench.losses import failures_of, floor_of
+
+KEYS = [
+    f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
+    for variant in ("crashing", "well")
+    for direction in ("backward", "forward_backward")
+]
+
+
+def lost(case: str | None) -> CaseLost:
+    return CaseLost(case, "crashed", "it ended")
+
+
+def test_what_is_timed_in_one_pass_is_lost_together() -> None:
+    found = failures_of(lost(KEYS[0]), KEYS, 3, retried=False)
+    assert [(one.case, one.status, one.reason, one.launch) for one in found] == [
+        (key, "crashed", "it ended", 3) for key in KEYS[:2]
+    ]
+
+
+def test_a_group_is_blamed_for_a_loss_before_any_case_the_second_time() -> None:
+    assert failures_of(lost(None), KEYS, 0, retried=False) == []
+    assert [one.case for one in failures_of(lost(None), KEYS, 0, retried=True)] == KEYS
+
+
+def test_a_case_is_blamed_for_a_worker_that_somebody_ended_the_second_time() -> None:
+    killed = CaseLost(KEYS[0], "crashed", "it was ended", from_outside=True)
+    assert failures_of(killed, KEYS, 0, retried=False) == []
+    assert [one.case for one in failures_of(killed, KEYS, 0, retried=True)] == KEYS[:2]
+
+
+def test_the_floor_of_a_variant_goes_with_it() -> None:
+    floor = [stored.case("crashing_floor"), stored.case("crashing", op="floor_produce", size=10)]
+    others = [stored.case("well_floor"), stored.case("crashing"), stored.case("well", op="floor_produce", size=10)]
+    found = floor_of(lost(stored.case("crashing")), [*floor, *others], 0, {floor[0]})
+    assert [one.case for one in found] == [floor[1]]
+    assert "crashing was lost: it ended" in found[0].reason
+    assert floor_of(lost(None), floor, 0, set()) == []
