@@ -142,7 +142,9 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
         require_gpu(python)
     plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
     if isinstance(plan.get("error"), dict):
-        raise BadInput(**plan["error"])
+        said = dict(plan["error"])
+        in_worker = RuntimeError(said.pop("traceback"))  # for --debug, because it happened there
+        raise BadInput(**said) from in_worker
     if "error" in plan:
         raise BadInput(
             "an op or a variant cannot be loaded",

@@ -57,7 +57,8 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         ops, variants = load_ops(), load_variants()
     except BadInput as error:
         said = {"what": error.what, "received": error.received, "legal": error.legal, "next_step": error.next_step}
-        return {"error": {name: None if value is None else str(value) for name, value in said.items()}}
+        shown = {name: None if value is None else str(value) for name, value in said.items()}
+        return {"error": {**shown, "traceback": "".join(traceback.format_exception(error))}}
     except PyopbenchError as error:
         return {"error": f"{error.what}: {error.received}"}
     except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything

@@ -255,3 +255,15 @@ def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     store.create(folder, stored.run([stored.case("native")], environment=environment))
     with pytest.raises(BadInput, match="another commit"):
         runs.require_resumable(folder)
+
+
+def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_traceback_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {"what": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "next_step": "mend it"}
+    answer = {"error": {**said, "traceback": "Traceback: line 3"}}
+    monkeypatch.setattr(runs, "ask_once", lambda *_, **__: answer)
+    with pytest.raises(BadInput, match=r"^mine\.py:3: ValueError: no\n  received: it") as refused:
+        runs.ask_for_plan(Axes(ops=("sinh",)))
+    assert "Traceback" not in str(refused.value)
+    assert "line 3" in str(refused.value.__cause__)
