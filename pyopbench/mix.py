@@ -117,7 +117,7 @@ def calls_in(calls: Calls, dtype: str) -> dict[int, float]:
 def read_mix(path: Path) -> Calls:
     """Read a mix from a CSV file: how often each size, or each shape, is called, in any dtype or in each.
 
-    A shape is written `480x640x3` and counts its elements; several inputs are joined as in `100x4 + 100`.
+    A shape is that of the largest input, such as `480x640x3`, and counts its elements.
 
     Args:
         path: the file; a line per size, blank lines are skipped.
@@ -175,7 +175,7 @@ def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple
     try:
         if len(cells) != len(row):
             raise ValueError(f"{len(row)} cells")
-        size = int(cells["size"]) if "size" in cells else _elements(cells["shape"])
+        size = int(cells["size"]) if "size" in cells else math.prod(int(extent) for extent in cells["shape"].split("x"))
         weight = float(cells["weight"])
     except (KeyError, ValueError) as error:
         raise BadInput(
@@ -184,8 +184,3 @@ def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple
     if size <= 0 or not (math.isfinite(weight) and weight > 0):
         raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal, next_step=REMEDY)
     return (cells.get("dtype", "").strip(), size), weight
-
-
-def _elements(shapes: str) -> int:
-    """Return the elements of all shapes together."""
-    return sum(math.prod(int(extent) for extent in shape.split("x")) for shape in shapes.split("+"))

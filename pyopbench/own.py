@@ -48,7 +48,8 @@ class OwnOp:
         kernel: a C++ file, beside the file of the op.
         differentiable: positions of the inputs that have a gradient; by default the floating ones, if an output is
             floating and does not jump where the inputs are moved a little; empty for an op that has none.
-        sizes: ascending, with `inputs` that is a function; otherwise a size is the elements of an example.
+        sizes: ascending, with `inputs` that is a function; otherwise a size is the elements of an
+            example's largest input.
         size_unit: what a size counts, in the plural.
         tolerance: largest error of a variant, relative to the largest magnitude of the reference.
         summary: one line for people.
@@ -175,15 +176,20 @@ def _inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...]]:
             "inputs are no tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"
         )
     arrays = [tuple(as_array(array) for array in example) for example in examples]
-    by_size = {max(1, sum(array.size for array in example)): example for example in arrays}
+    by_size = {_size_of(example): example for example in arrays}
     if len(by_size) < len(arrays):
         raise _wrong(
             "two examples hold as many elements",
-            [sum(array.size for array in example) for example in arrays],
+            [_size_of(example) for example in arrays],
             "examples that differ in size, by which they are told apart",
         )
     sizes = tuple(sorted(by_size))
     return Examples(by_size), sizes
+
+
+def _size_of(example: Sequence[Any]) -> int:
+    """Return the elements of the largest input: what a recording of a program counts too."""
+    return max(1, *(int(array.size) for array in example))
 
 
 def _wrong(what: str, received: object, legal: str) -> BadInput:

