@@ -139,6 +139,22 @@ def read_mix(path: Path) -> Calls:
             next_step=REMEDY,
         ) from error
     rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
+    header = _read_header(path, rows)
+    mix: dict[tuple[str, int], float] = {}
+    for number, row in rows[1:]:
+        key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
+        if key in mix:
+            raise BadInput(
+                f"{path}, line {number}: the size is there twice",
+                received=key[1],
+                legal="each size once",
+                next_step=REMEDY,
+            )
+        mix[key] = weight
+    return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
+
+
+def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
     header = [cell.strip() for cell in rows[0][1]] if rows else []
     if header not in HEADERS:
         where = f"{path}, line {rows[0][0] if rows else 1}"
@@ -156,18 +172,7 @@ def read_mix(path: Path) -> Calls:
             legal="at least one size",
             next_step=REMEDY,
         )
-    mix: dict[tuple[str, int], float] = {}
-    for number, row in rows[1:]:
-        key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
-        if key in mix:
-            raise BadInput(
-                f"{path}, line {number}: the size is there twice",
-                received=key[1],
-                legal="each size once",
-                next_step=REMEDY,
-            )
-        mix[key] = weight
-    return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
+    return header
 
 
 def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple[tuple[str, int], float]:

@@ -80,7 +80,7 @@ def test_every_output_holds_it() -> None:
     judgement = judged()
     shown = report.render(judgement)
     assert "What a port is worth" in shown["report.html"]
-    assert "25.0% of the step" in shown["report.md"]
+    assert "25% of the step" in shown["report.md"]
     assert "1.33× as fast, and no port does more" in shown["report.md"]
     found = json.loads(shown["decisions.json"])
     assert found["step"] == {"calls": 5, "seconds": 0.04}
