@@ -46,7 +46,7 @@ from pyopbench.cli_options import (
     read_judging,
     read_memory_limit,
 )
-from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_output import err, out, print_failures, print_table, printable
 from pyopbench.cli_placement import placement
 from pyopbench.cli_record import CONTEXT, record
 from pyopbench.cli_scan import scan
@@ -143,6 +143,8 @@ def run(
         for part in _parts(folder):
             runs.require_resumable(part)
             options = replace(options, baseline=runs.baseline_of(part))
+        mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
+        err.print(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", soft_wrap=True)
     ended = _measure(folder, options)
     if versions.is_here(folder):
         raise typer.Exit(report_versions(folder, options))
@@ -308,7 +310,7 @@ def _report(
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
-        err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+        err.print(f"[yellow]warning:[/] {escape(printable(warning))}", soft_wrap=True)
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:

@@ -45,7 +45,9 @@ def certify(
             command = ("pyopbench", *sys.argv[1:])
             certificate = measure(folder, QUICK if quick else FULL, quick=quick, command=command, tell=tell)
     except KeyboardInterrupt:
-        err.print(f"interrupted; nothing is certified, and what was measured is in {escape(str(folder))}")
+        name = escape(str(folder))
+        err.print(f"interrupted; nothing is certified, and what was measured is in {name}", soft_wrap=True)
+        err.print("  a certificate cannot be continued, its runs have to be of one time: begin again", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         out.print_json((folder / FILE).read_text(encoding="utf-8"))

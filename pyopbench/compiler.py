@@ -22,12 +22,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache, partial
 from pathlib import Path
 
-import platformdirs
 import tensorflow as tf
 
+from pyopbench.caches import private_folder
 from pyopbench.environment import usable_cores
-from pyopbench.errors import Unsupported
+from pyopbench.errors import BadInput, Unsupported
 from pyopbench.files import KERNELS
+from pyopbench.guard import Guard, end_group
 
 COMPILERS = ("g++", "c++", "clang++")
 COMPILER_VARIABLE = "CXX"
@@ -133,22 +134,10 @@ def cache_folder() -> Path:
     Raises:
         CannotCompile: it cannot be made, or it is somebody else's.
     """
-    folder = Path(platformdirs.user_cache_dir("pyopbench", appauthor=False)) / "kernels"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-    except OSError as error:
-        raise CannotCompile(
-            f"the folder for compiled kernels cannot be made: {error}",
-            next_step="set XDG_CACHE_HOME to a folder that can be written to",
-        ) from error
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise CannotCompile(
-            "others can write to the folder for compiled kernels, and what is in there would be run",
-            received=folder,
-            next_step=f"chmod 700 {shlex.quote(str(folder))}, if it is yours, or set XDG_CACHE_HOME",
-        )
-    return folder
+        return private_folder("kernels", "compiled kernels")
+    except BadInput as error:
+        raise CannotCompile(error.what, received=error.received, next_step=error.next_step) from error
 
 
 @cache
@@ -224,7 +213,9 @@ def _compile(source: Path, defines: Sequence[str], written: Path) -> None:
     call(command, arguments, source, remedy)
 
 
-def call(command: Sequence[str], arguments: Sequence[str], source: Path, remedy: str) -> None:
+def call(
+    command: Sequence[str], arguments: Sequence[str], source: Path, remedy: str, seconds: float | None = None
+) -> None:
     """Call a compiler.
 
     Args:
@@ -232,11 +223,12 @@ def call(command: Sequence[str], arguments: Sequence[str], source: Path, remedy:
         arguments: what it is given besides.
         source: what it compiles.
         remedy: what to do if it refuses.
+        seconds: how long it may take; `COMPILE_SECONDS` if that is None.
 
     Raises:
         CannotCompile: it refuses the source, or does not end.
     """
-    done = _run((*command, *arguments))
+    done = _run((*command, *arguments), COMPILE_SECONDS if seconds is None else seconds)
     if done.returncode:
         raise CannotCompile(
             f"{' '.join(command)} refuses {source.name} with exit code {done.returncode}: "
@@ -252,13 +244,28 @@ def _sweep(folder: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=COMPILE_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise CannotCompile(f"the compiler was not done after {COMPILE_SECONDS:.0f} s") from error
+def _run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # a compiler is several processes, which have to end together
+    ) as process:
+        guard = Guard(process.pid)
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise CannotCompile(
+                f"{Path(command[0]).name} was not done after {seconds:.0f} s",
+                received=" ".join(one for one in command if one.endswith((".cc", ".o", ".so", ".part"))),
+                next_step="`pyopbench build` tries again, best when the machine has less to do",
+            ) from error
+        finally:
+            end_group(process.pid)
+            guard.close()
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def first_error(said: str, source: str) -> str:

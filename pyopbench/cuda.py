@@ -13,13 +13,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
 import tensorflow as tf
 
-from pyopbench.compiler import CannotCompile, call, compiler, made_once
+from pyopbench.compiler import COMPILE_SECONDS, CannotCompile, call, compiler, made_once
 from pyopbench.files import KERNELS
 
 TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
@@ -120,10 +121,11 @@ def _compile(source: Path, wanted: tuple[str, ...], written: Path) -> None:
     before, after = tf.sysconfig.get_compile_flags(), tf.sysconfig.get_link_flags()
     standard = [flag for flag in before if "std=" in flag]
     common = (*FLAGS, f"-ccbin={host}", *(f"-Xcompiler={one}" for one in arguments), f"-I{KERNELS}")
+    end = time.monotonic() + COMPILE_SECONDS  # of both calls: a worker may not be silent for twice as long
     with tempfile.TemporaryDirectory() as folder:
         formulas = Path(folder) / f"{source.stem}.o"
         call(
             (program,), (*common, *standard, *wanted, *FORMULA_FLAGS, str(source), "-o", str(formulas)), source, REMEDY
         )
         parts = (*before, *KERNEL_FLAGS, str(source), str(formulas), "-o", str(written))
-        call((program,), (*common, *parts, *after), source, REMEDY)
+        call((program,), (*common, *parts, *after), source, REMEDY, max(end - time.monotonic(), 0.0))

@@ -6,9 +6,18 @@ guard sleeps in a read on a pipe that nobody writes to; when the parent has ende
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+from contextlib import suppress
 
 END_OF_GROUP = 'read -r _; kill -s KILL -- "-$1"'
+
+
+def end_group(group: int) -> None:
+    """End every process of a group, if any is left."""
+    with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says the latter of zombies
+        os.killpg(group, signal.SIGKILL)
 
 
 class Guard:

@@ -15,6 +15,8 @@ FATAL = "Fatal Python error: "
 
 FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
+LIBRARY = re.compile(r"/lib/python\d|<frozen")
+
 LONGEST = 200
 
 
@@ -36,8 +38,10 @@ def last_words(log: str, case: str | None) -> str:
 
 
 def _place(dump: str) -> str:
-    """Return what was wrong and the innermost frame of the thread in which it was."""
+    """Return what was wrong and where: the innermost frame that is not of Python's own library or of a package."""
     what, _, stacks = dump.partition("\n")
     current = stacks.partition("Current thread")[2].partition("\n\n")[0]
-    frame = FRAME.search(current)
+    frames = list(FRAME.finditer(current))
+    own = [frame for frame in frames if not LIBRARY.search(frame["file"])]
+    frame = next(iter(own or frames), None)
     return f"{what.strip()} in {frame['function']} ({frame['file']}:{frame['line']})" if frame else what.strip()

@@ -11,14 +11,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pyopbench import memory
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
-from pyopbench.guard import Guard
+from pyopbench.guard import Guard, end_group
 from pyopbench.last_words import last_words
 from pyopbench.marker import BYTES, VARIABLE, Marker
 from pyopbench.tensorflows import folder_with_only
@@ -96,9 +95,9 @@ class Worker:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
         self._watcher.start()
-        self._come_up(python, limit_bytes)
+        self._come_up(limit_bytes, python)
 
-    def _come_up(self, python: Path | None, limit_bytes: int | None) -> None:
+    def _come_up(self, limit_bytes: int | None, python: Path | None) -> None:
         within = "" if limit_bytes is None else f" within the memory limit of {limit_bytes:,} bytes"
         try:
             self.environment: Mapping[str, Any] = self._next(START_TIMEOUT_SECONDS, None)["environment"]
@@ -167,7 +166,7 @@ class Worker:
     def _kill(self) -> None:
         # The whole group: a compiler that it has started would go on, beside whatever is measured next.
         if self._process.poll() is None:
-            _kill_group(self._process.pid)
+            end_group(self._process.pid)
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -182,7 +181,7 @@ class Worker:
         The end of the pipe is no sign: a process that a body has forked may hold it open.
         """
         self._process.wait()
-        _kill_group(self._process.pid)
+        end_group(self._process.pid)
         self._reader.join(READ_SECONDS)
         self._lines.put(b"")
 
@@ -221,11 +220,6 @@ class Worker:
         self._log.seek(max(0, size - LOG_TAIL_BYTES))
         words = last_words(self._log.read().decode(errors="replace"), case)
         return f": {words}" if words else ""
-
-
-def _kill_group(group: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says the latter of zombies
-        os.killpg(group, signal.SIGKILL)
 
 
 def _remedy(python: Path | None) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from pyopbench.launch import CaseLost
 from pyopbench.model import FLOOR_OPS, FLOOR_SUFFIX, Case, Failure
+
+MOST_LOSSES = 2
+"""Workers that a variant of an op may cost before it is left alone: one may be by bad luck, or for want of memory."""
 
 
 def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: bool) -> list[Failure]:
@@ -32,6 +36,29 @@ def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: b
     ]
 
 
+def failures_elsewhere(
+    lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str], losses: Counter[tuple[str, str]]
+) -> list[Failure]:
+    """Return a failure for every case of other groups that goes with the one that was lost.
+
+    Args:
+        lost: how the worker was lost.
+        cases: ids of all cases that are still measured.
+        launch: the launch in which it happened.
+        told: ids of cases that have their failure.
+        losses: workers that each variant of an op has cost, by op and variant; this one is counted.
+    """
+    cases = list(cases)
+    found = floor_of(lost, cases, launch, told)
+    if lost.case is None:
+        return found
+    of = _op_and_variant(lost.case)
+    losses[of] += 1
+    if losses[of] >= MOST_LOSSES:
+        found += abandoned(lost, cases, launch, {*told, *(failure.case for failure in found)})
+    return found
+
+
 def floor_of(lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str]) -> list[Failure]:
     """Return a failure for all of the floor of the variant that was lost, in whatever group.
 
@@ -49,6 +76,32 @@ def floor_of(lost: CaseLost, cases: Iterable[str], launch: int, told: Collection
     reason = f"not measured, because {variant} was lost: {lost.reason}"
     keys = (key for key in cases if key not in told)
     return [Failure(key, lost.status, reason, launch) for key in keys if _is_floor_of(Case.from_id(key), variant)]
+
+
+def abandoned(lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str]) -> list[Failure]:
+    """Return a failure for every other case of the op in the variant that was lost, whatever its size and direction.
+
+    For a variant that has cost `MOST_LOSSES` workers: each further case would probably cost another, and a body that
+    hangs the whole of a timeout.
+
+    Args:
+        lost: how the worker was lost.
+        cases: ids of all cases that are still measured.
+        launch: the launch in which it happened.
+        told: ids of cases that have their failure.
+    """
+    if lost.case is None:
+        return []
+    of = _op_and_variant(lost.case)
+    reason = f"not measured, because {of[1]} of {of[0]} has cost {MOST_LOSSES} workers: {lost.reason}"
+    return [
+        Failure(key, lost.status, reason, launch) for key in cases if key not in told and _op_and_variant(key) == of
+    ]
+
+
+def _op_and_variant(key: str) -> tuple[str, str]:
+    case = Case.from_id(key)
+    return case.op, case.variant
 
 
 def _is_floor_of(case: Case, variant: str) -> bool:

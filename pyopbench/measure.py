@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pyopbench import store
+from pyopbench import remains, store
 from pyopbench.clock import LEAST_LAUNCHES, Clock, Place, Tell
 from pyopbench.errors import BadInput
 from pyopbench.launch import CaseLost, Worker
-from pyopbench.losses import failures_of, floor_of
+from pyopbench.losses import failures_elsewhere, failures_of
 from pyopbench.model import Case
 from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
@@ -22,11 +23,6 @@ from pyopbench.spending import look_schedule
 LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
 on, and the time of those that have gone belongs to those that are left."""
-
-BUSY_CORES = 0.5
-MANY_LEFT = 64
-"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
-after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
 
 After = Literal["healthy", "spoilt", "lost"]
 """A worker after a group: to be asked on; to be given up; gone, and the group is to be tried again."""
@@ -55,6 +51,7 @@ Look = Callable[[int], frozenset[str]]
 class _Work:
     """What is still to be done; shrinks as groups are finished, cases fail and looks are taken.
 
+    `losses` counts the workers that variants of ops have cost since the run was begun or resumed.
     `limits` has the launches that asked what the machine can do at most, each with the reason why that is not known.
     """
 
@@ -69,6 +66,7 @@ class _Work:
     limits: dict[int, str]
     python: Path | None
     retried: set[str] = field(default_factory=set)
+    losses: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def count(self, groups: Iterable[str]) -> int:
         """Return how many cases of some groups there are to measure."""
@@ -266,7 +264,8 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> Afte
     except CaseLost as lost:
         failures = failures_of(lost, cases, launch, retried=group in work.retried)
         if failures:
-            failures += floor_of(lost, work.unfailed(), launch, {failure.case for failure in failures})
+            told = {failure.case for failure in failures}
+            failures += failures_elsewhere(lost, work.unfailed(), launch, told, work.losses)
         else:
             work.retried.add(group)
         kind = "lost"
@@ -276,12 +275,7 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> Afte
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
     store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
     work.failed.update(failure["case"] for failure in content["failures"])
-    return "lost" if kind == "lost" else "spoilt" if _is_spoilt(content) else "healthy"
-
-
-def _is_spoilt(content: Mapping[str, Any]) -> bool:
-    left = content.get("left_behind", {})
-    return bool(left) and (left["cores"] >= BUSY_CORES or left["threads"] + left["processes"] >= MANY_LEFT)
+    return "lost" if kind == "lost" else "spoilt" if remains.is_spoilt(content) else "healthy"
 
 
 def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:

@@ -7,6 +7,17 @@ from typing import Any
 
 from pyopbench import text
 
+BUSY_CORES = 0.5
+MANY_LEFT = 64
+"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
+after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
+
+
+def is_spoilt(group: Mapping[str, Any]) -> bool:
+    """Whether what a group has left behind, as stored, makes its worker unfit for another."""
+    left = group.get("left_behind", {"threads": 0, "processes": 0, "cores": 0.0})
+    return bool(left["cores"] >= BUSY_CORES or left["threads"] + left["processes"] >= MANY_LEFT)
+
 
 def warnings_of(groups: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a warning for each op whose groups left something behind, with the most that was seen of each.

@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import platformdirs
-
+from pyopbench import caches
 from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE
 
 LOCKS = PACKAGE / "locks"
+ENVIRONMENTS = "environments"
 
 NEWEST_PYTHON = {"2.16": (3, 12), "2.20": (3, 13)}
 """From which version of TensorFlow on there are wheels for a Python; before these 3.11 is the newest. Read off the
@@ -75,8 +75,8 @@ def python_of(version: str) -> Path:
     """
     require_available([version])
     folder = folder_of(version)
+    caches.private_folder(ENVIRONMENTS, "environments of TensorFlow")
     if not _is_whole(folder):
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(folder):
             if not _is_whole(folder):  # somebody else may just have made it
                 _make(folder, LOCKS / f"{version}.txt")
@@ -87,23 +87,19 @@ def folder_of(version: str) -> Path:
     """Return the folder of a version's environment, whether it is there or not."""
     digest = hashlib.sha256((LOCKS / f"{version}.txt").read_bytes()).hexdigest()[:12]
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    return _environments() / f"tensorflow-{version}-{python}-{digest}"
+    return caches.folder_of(ENVIRONMENTS) / f"tensorflow-{version}-{python}-{digest}"
 
 
 def folder_with_only(package: Path) -> Path:
     """Return a folder in the cache that holds a link to a package and nothing else, for PYTHONPATH."""
     digest = hashlib.sha256(str(package.resolve()).encode()).hexdigest()[:12]
-    folder = _environments() / f"{package.name}-{digest}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = caches.private_folder(ENVIRONMENTS, "environments of TensorFlow") / f"{package.name}-{digest}"
+    folder.mkdir(mode=0o700, exist_ok=True)
     with _alone(folder):
         link = folder / package.name
         if not link.is_symlink():
             link.symlink_to(package.resolve(), target_is_directory=True)
     return folder
-
-
-def _environments() -> Path:
-    return Path(platformdirs.user_cache_dir("pyopbench", appauthor=False)) / "environments"
 
 
 def _is_whole(folder: Path) -> bool:

@@ -5,6 +5,7 @@
     hanging  never answers            silent  never even says that it has come to the case
     crashing  ends by a signal        exiting  ends with exit code 7
     killed  is ended from outside     noisy  answers what is no answer
+    leaving, waiting  leave a thread that works, or waits
     forking  leaves a process that holds the pipe, then ends as `exiting`
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
 
@@ -172,7 +173,15 @@ def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:
             failures.append({"case": case, "status": status, "reason": reason, "launch": request.get("launch")})
         else:
             samples[case] = [[index, place, 1, SECONDS] for index in range(request.get("rounds", 1))]
-    return {"samples": samples, "failures": failures, "timer_seconds": 0.0, "timer_error_seconds": 0.0, "noise": NOISE}
+    timer = {"timer_seconds": 0.0, "timer_error_seconds": 0.0}
+    return {"samples": samples, "failures": failures, **timer, "noise": NOISE, **left_by(cases)}
+
+
+def left_by(cases: Sequence[str]) -> dict[str, Any]:
+    """Return what bodies leave: a thread that works, or one that waits."""
+    variants = {case.split("/")[1] for case in cases}
+    found = {"threads": 1, "processes": 0, "cores": 1.0 if "leaving" in variants else 0.0}
+    return {"left_behind": found} if variants & {"leaving", "waiting"} else {}
 
 
 def main() -> None:

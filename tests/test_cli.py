@@ -6,6 +6,7 @@ their own: one whose variants misbehave in every way, and which is interrupted a
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -226,6 +227,48 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
     ended = call("report", folder)
     assert ended.code == 2
     assert ended.err.startswith("error: a file or folder cannot be read or written\n  received: [Errno 21]")
+
+
+def test_a_run_that_is_continued_says_what_it_is_judged_by(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    """Both may be given anew, and are not those of the command that began it."""
+    planned("native")
+    call("run", "double", "--launches", 2, "--min-effect", 0.2, "--out", tmp_path / "run")
+    (tmp_path / "mix.csv").write_text("size,weight\n1,1\n", encoding="utf-8")
+    again = call("run", "--resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
+    assert again.code == 0, again.err
+    assert f"judged by a minimum effect of 0.03 and the mix of {tmp_path / 'mix.csv'}, as given now\n" in again.err
+    assert "and an even mix of sizes" in call("run", "--resume", tmp_path / "run").err
+
+
+def test_a_full_disk_ends_a_run_with_what_was_finished(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    fsync = os.fsync
+
+    def fail_on_samples(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(store.SAMPLES_FILE) and rooms.pop() == "none":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    rooms = ["none", *["some"] * 5]  # taken from the end: a launch, its limits, a group, the next launch, its limits
+    monkeypatch.setattr(os, "fsync", fail_on_samples)
+    ended = call("run", "double", "--launches", 3, "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert "what was stored before is kept" in ended.err
+    assert "No space left on device" in ended.err
+    assert "--resume" in ended.err
+    lines, warnings = store.read_lines(tmp_path / "run")
+    assert [line["kind"] for line in lines] == ["launch", "limits", "group", "launch", "limits"]
+    assert not warnings
+    monkeypatch.setattr(os, "fsync", fsync)
+    again = call("run", "--resume", tmp_path / "run")
+    assert again.code == 0, again.err
+    kept, _ = store.read_lines(tmp_path / "run")
+    assert kept[: len(lines)] == lines
+    assert [line["launch"] for line in kept if line["kind"] == "group"] == [0, 1, 2]
 
 
 def test_results_without_a_sample_are_nothing_measured(call: Call, tmp_path: Path) -> None:
@@ -586,7 +629,8 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     for stream in (misbehaved.ended.out, misbehaved.ended.err):
         for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
             assert words not in stream
-    assert misbehaved.ended.err.splitlines() == ["launch 2 of at most 2, 2 of 2 groups"]
+    judged = "judged by a minimum effect of 0.03 and an even mix of sizes, as given now"
+    assert misbehaved.ended.err.splitlines() == [judged, "launch 2 of at most 2, 2 of 2 groups"]
 
 
 def test_verify_finds_a_planted_wrong_gradient() -> None:

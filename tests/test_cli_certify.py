@@ -99,3 +99,4 @@ def test_an_interrupted_one_certifies_nothing(call: Call, monkeypatch: pytest.Mo
     code, out, err = call("--out", "here")
     assert (code, out) == (130, "")
     assert "nothing is certified" in err
+    assert "cannot be continued" in err

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
+import subprocess
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pyopbench import compiler
 from pyopbench.compiler import CannotCompile, compile_all, cpu_flags, first_error, library_of
+from test_launch import has_ended
 
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
@@ -37,9 +41,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     real = compiler._run
 
-    def run(command: tuple[str, ...]) -> object:
+    def run(command: tuple[str, ...], seconds: float) -> object:
         asked.extend(Path(part).name for part in command if part.endswith(".cc"))
-        return real(command)
+        return real(command, seconds)
 
     monkeypatch.setattr(compiler, "_run", run)
     return asked
@@ -144,9 +148,32 @@ def test_a_compiler_that_is_named_is_the_only_one(source: Path, monkeypatch: pyt
 def test_a_compiler_that_does_not_end_is_given_up(source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     compiler.compiler()
     monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.0)
-    with pytest.raises(CannotCompile, match="not done after 0 s"):
+    with pytest.raises(CannotCompile, match="not done after 0 s") as caught:
         library_of(source)
+    assert str(source) in str(caught.value.received)
+    assert "pyopbench build" in caught.value.sentence
     assert list(cache.iterdir()) == []
+
+
+def test_what_a_compiler_has_started_is_given_up_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """g++ only drives cc1plus, which would go on by itself."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    driver = written(tmp_path / "driver", f"#!/bin/sh\nsh -c 'echo $$ > {pipe}; exec sleep 600' &\nwait\n")
+    driver.chmod(0o700)
+    told: list[str] = []
+    reader = threading.Thread(target=lambda: told.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    communicate = subprocess.Popen.communicate
+
+    def wait_for_the_inner(self: Any, timeout: float) -> Any:
+        reader.join()
+        return communicate(self, timeout=timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", wait_for_the_inner)
+    with pytest.raises(CannotCompile, match="driver was not done after 0 s"):
+        compiler._run((str(driver),), 0.0)
+    assert has_ended(int(told[0]))
 
 
 def test_a_cache_that_others_write_to_is_refused(source: Path, cache: Path) -> None:

@@ -12,6 +12,7 @@ Thread 0x00007f0000000001 (most recent call first):
   File "/python/threading.py", line 1 in wait
 
 Current thread 0x00007f0000000002 (most recent call first):
+  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at
   File "/ops/my_op.py", line 12 in body
   File "/python/script_ops.py", line 3 in __call__
 
@@ -41,6 +42,12 @@ def test_what_was_said_before_a_crash_is_told_with_it() -> None:
     said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
     aborted = STACKS.replace("Segmentation fault", "Aborted")
     assert last_words(said + aborted, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
+
+
+def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
+    dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
+    frames = '  File "/lib/python3.11/a.py", line 1 in inner\n  File "/lib/python3.11/b.py", line 2 in outer\n'
+    assert last_words(dump + frames, None) == "Aborted in inner (/lib/python3.11/a.py:1)"
 
 
 def test_a_crash_outside_of_python_is_told_without_a_place() -> None:

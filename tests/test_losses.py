@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stored
 from pyopbench.launch import CaseLost
-from pyopbench.losses import failures_of, floor_of
+from pyopbench.losses import abandoned, failures_of, floor_of
 
 KEYS = [
     f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
@@ -42,3 +42,12 @@ def test_the_floor_of_a_variant_goes_with_it() -> None:
     assert [one.case for one in found] == [floor[1]]
     assert "crashing was lost: it ended" in found[0].reason
     assert floor_of(lost(None), floor, 0, set()) == []
+
+
+def test_a_variant_that_has_cost_enough_is_left_alone_on_its_op() -> None:
+    same = [stored.case("crashing", size=2), stored.case("crashing", size=3)]
+    others = [stored.case("well"), stored.case("crashing", op="sinh")]
+    found = abandoned(lost(stored.case("crashing")), [*same, *others], 1, {same[0]})
+    assert [(one.case, one.status, one.launch) for one in found] == [(same[1], "crashed", 1)]
+    assert "crashing of double has cost 2 workers: it ended" in found[0].reason
+    assert abandoned(lost(None), same, 1, set()) == []

@@ -191,6 +191,48 @@ def test_the_floor_of_a_lost_variant_is_given_up_with_it_in_every_group(folder: 
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(others)
 
 
+def test_a_variant_that_has_cost_two_workers_costs_no_third(folder: Path) -> None:
+    plan(folder, "crashing", "well")
+    measure.measure(folder, settings(), ignore, never)
+    assert len(lines_of(folder, "lost")) == 2
+    assert sorted(failures(folder)) == [(stored.case("crashing", size=size), "crashed") for size in SIZES]
+    assert sorted(measured(folder)) == all_once(2)
+
+
+def test_a_worker_that_somebody_kills_is_blamed_on_nobody_the_first_time(folder: Path) -> None:
+    plan(folder, "killed", "well", sizes=(1,))
+    measure.measure(folder, settings(), ignore, never)
+    assert [len(line["failures"]) for line in lines_of(folder, "lost")] == [0, 1]
+    assert failures(folder) == [(stored.case("killed"), "crashed")]
+    assert measured(folder) == all_once(2, (1,))
+
+
+def test_a_worker_in_which_something_is_left_working_is_given_up_after_the_group(folder: Path) -> None:
+    """Its samples are kept, with what was left; one that only has a thread waiting is asked on."""
+    plan(folder, "leaving", sizes=(1, 2))
+    measure.measure(folder, settings(launches=1), ignore, never)
+    assert [line["left_behind"]["cores"] for line in lines_of(folder, "group")] == [1.0, 1.0]
+    assert len(lines_of(folder, "launch")) == 2
+    plan(folder.with_name("other"), "waiting", sizes=(1, 2))
+    measure.measure(folder.with_name("other"), settings(launches=1), ignore, never)
+    assert [line["left_behind"]["threads"] for line in lines_of(folder.with_name("other"), "group")] == [1, 1]
+    assert len(lines_of(folder.with_name("other"), "launch")) == 1
+
+
+def test_the_worker_is_given_its_memory_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int | None] = []
+    whole = launch.Worker
+
+    def worker(timeout_seconds: float, python: Path | None, limit_bytes: int | None) -> launch.Worker:
+        given.append(limit_bytes)
+        return whole(timeout_seconds, python, limit_bytes)
+
+    monkeypatch.setattr(measure, "Worker", worker)
+    plan(folder, "well", sizes=(1,))
+    measure.measure(folder, settings(memory_limit_bytes=1 << 31), ignore, never)
+    assert given == 2 * [1 << 31]
+
+
 def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_time(folder: Path) -> None:
     plan(folder, "silent", sizes=(1,))
     measure.measure(folder, settings(case_timeout_seconds=1.0), ignore, never)
@@ -485,8 +527,8 @@ def test_a_launch_of_what_is_open_is_begun_if_it_fits_into_the_budget(
     """A worker is ready after a minute, and a group takes another: 360 s a launch of all five, 180 s of two."""
 
     class SlowWorker(launch.Worker):
-        def __init__(self, timeout_seconds: float, python: Path | None) -> None:
-            super().__init__(timeout_seconds, python)
+        def __init__(self, timeout_seconds: float, python: Path | None, limit_bytes: int | None) -> None:
+            super().__init__(timeout_seconds, python, limit_bytes)
             clock.seconds += 60.0
 
     monkeypatch.setattr(measure, "Worker", SlowWorker)

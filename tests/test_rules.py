@@ -16,7 +16,7 @@ PACKAGE = ROOT / "pyopbench"
 
 # The path that data takes. A module imports only what stands before it in its own half, or is common to both.
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker")
+COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker", "guard", "caches")
 MEASURING = (
     "messages",
     "arrays",
@@ -116,7 +116,6 @@ JUDGING = (
     "judging",
     "tensorflows",
     "last_words",
-    "guard",
     "memory",
     "launch",
     "settings",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import fcntl
 import json
 import os
+import resource
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 import stored
 from certificates import as_stored, certificate
 from pyopbench import store
-from pyopbench.errors import BadInput
+from pyopbench.errors import BadInput, CannotStore
 from pyopbench.model import Case
 from pyopbench.store import RUN_FILE, SAMPLES_FILE, SCHEMA
 
@@ -375,3 +378,87 @@ def test_what_crosses_a_bridge_is_checked_where_it_is_there(
     with pytest.raises(BadInput) as raised:
         store.read_lines(folder)
     assert problem in str(raised.value.received)
+
+
+def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: half of the line is written, and taken back."""
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0)])
+    path = folder / store.SAMPLES_FILE
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    try:
+        with pytest.raises(CannotStore, match="what was stored before is kept") as caught:
+            store.append(folder, stored.launch_line(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "--resume" in caught.value.next_step
+    assert path.read_bytes() == before
+    store.append(folder, stored.launch_line(1))
+    assert [line["launch"] for line in store.read_lines(folder)[0]] == [0, 1]
+
+
+def test_a_file_that_finds_no_room_leaves_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    store.write_atomically(path, b"before")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            store.write_atomically(path, b"x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_two_runs_that_find_a_folder_new_the_second_is_refused(tmp_path: Path) -> None:
+    """Both have planned for a while; whoever makes it first has it."""
+    folder, content = tmp_path / "run", stored.run([stored.case("well")])
+    folder.mkdir()
+    outcomes: list[str] = []
+
+    def make() -> None:
+        try:
+            store.create(folder, content)
+            outcomes.append("made")
+        except BadInput as error:
+            outcomes.append(error.what)
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    threads = [threading.Thread(target=make) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    os.close(descriptor)  # lets go of the lock
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["made", "the output folder holds a run already, and measured data is never overwritten"]
+
+
+def test_a_lock_that_is_let_go_of_in_a_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    held = os.open(folder / store.RUN_FILE, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    waited: list[float] = []
+
+    class Time:
+        def sleep(self, seconds: float) -> None:
+            waited.append(seconds)
+            if len(waited) == 3:
+                os.close(held)
+
+    monkeypatch.setattr(store, "time", Time())
+    with store.locked(folder):
+        assert waited == 3 * [store.LOCK_SECONDS]
+
+
+def test_a_lock_that_is_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    monkeypatch.setattr(store, "LOCK_SECONDS", 0.0)
+    with (
+        store.locked(folder),
+        pytest.raises(BadInput, match="another process is measuring into this folder"),
+        store.locked(folder),
+    ):
+        pass

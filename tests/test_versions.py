@@ -78,3 +78,12 @@ def test_the_file_names_labels_and_versions(tmp_path: Path) -> None:
     versions.write(tmp_path, versions.named(tmp_path, ["2.21.0"]))
     content = json.loads((tmp_path / versions.FILE).read_text(encoding="utf-8"))
     assert content == {"schema": 1, "versions": [{"label": "2.21.0", "tf": "2.21.0"}]}
+
+
+@pytest.mark.parametrize("tf", ["../../elsewhere", "/etc", "", "2.21.0/..", "a\nb"])
+def test_a_version_that_would_lead_out_of_the_folder_is_refused(tmp_path: Path, tf: str) -> None:
+    content = {"schema": 1, "versions": [{"label": tf, "tf": tf}]}
+    (tmp_path / versions.FILE).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(BadInput, match="corrupt results") as caught:
+        versions.read(tmp_path)
+    assert "no version of TensorFlow" in str(caught.value.received)
