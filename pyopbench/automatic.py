@@ -41,7 +41,8 @@ def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
 
 
 def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) -> Iterator[Attempt]:
-    tried = variant.get("automatic") or variant["body"] in judgement.run.catalogue["ops"][op].get("tried", ())
+    made_of = variant["body"] in judgement.run.catalogue["ops"][op].get("tried", ())
+    tried = made_of and (variant.get("automatic") or variant["body"] != "numpy")
     reasons = [
         failure.reason
         for failure in judgement.run.failures

@@ -55,26 +55,28 @@ def load_probe(name: str) -> Any:
 
 
 def why_unloadable() -> dict[str, str | None] | None:
-    """Return what `BadInput` says of a file of an op or a variant that cannot be loaded; None if all can."""
+    """Return what `BadInput` says of a file of an op or a variant that cannot be loaded, and the traceback, or None."""
     try:
         load_ops(), load_variants()
     except BadInput as error:
         said = {"what": error.what, "received": error.received, "legal": error.legal, "next_step": error.next_step}
-        return {name: None if value is None else str(value) for name, value in said.items()}
+        shown = {name: None if value is None else str(value) for name, value in said.items()}
+        return {**shown, "traceback": "".join(traceback.format_exception(error))}
     except PyopbenchError as error:
-        return _unloadable(f"{error.what}: {error.received}")
+        return _unloadable(f"{error.what}: {error.received}", error)
     except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
         place = traceback.extract_tb(error.__traceback__)[-1]
-        return _unloadable(f"{describe_error(error)} ({place.filename}:{place.lineno})")
+        return _unloadable(f"{describe_error(error)} ({place.filename}:{place.lineno})", error)
     return None
 
 
-def _unloadable(received: str) -> dict[str, str | None]:
+def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
     return {
         "what": "an op or a variant cannot be loaded",
         "received": received,
         "legal": "a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
         "next_step": f"mend the file, or take its folder out of {PATH_VARIABLE}",
+        "traceback": "".join(traceback.format_exception(error)),
     }
 
 
@@ -160,7 +162,7 @@ def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
         "dtypes": list(op.dtypes),
         "outputs": list(op.outputs),
         "differentiable": bool(op.differentiable),
-        **({"own": True, "tried": sorted(op.tried)} if op.own else {}),
+        **({"own": True, "tried": sorted(op.tried) if op.callback else ["numpy"]} if op.own else {}),
         "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
         "flops": _counted(op.flops, sizes),
     }

@@ -10,7 +10,7 @@ import typer
 
 from pyopbench.cli_options import AsJson, Ops
 from pyopbench.cli_output import err, out, print_table
-from pyopbench.files import find, require_known
+from pyopbench.files import bring_own, find, require_known
 from pyopbench.launch import ask_once
 
 EXIT_REFUSED = 1
@@ -21,7 +21,7 @@ def build(ops: Ops = None, as_json: AsJson = False) -> None:
 
     With a TensorFlow that has CUDA, and nvcc, those for GPUs too. Exit code 1 if one cannot be compiled.
     """
-    names = list(ops or ())
+    names = bring_own(ops or (), ())
     require_known("op", names, find("ops"))
     with err.status("compiling"):
         answer = ask_once({"do": "build", "ops": names})

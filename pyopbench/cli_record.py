@@ -97,5 +97,5 @@ def _print_next(number: int, site: usage.SiteUsage, mix: Path) -> None:
     sizes = ",".join(map(str, usage.propose_sizes(list(site.calls_by_size))))
     place = f"{os.path.relpath(site.file)}:{site.line}"
     err.print(f"is #{number} worth a port? Draft an op of it, fill it in, and measure it at these sizes:")
-    err.print(f"  pyopbench scan --draft {escape(place)} --out my/ops/my_op.py", soft_wrap=True)
-    err.print(f"  PYOPBENCH_PATH=my pyopbench run my_op --axis size={sizes} --mix {escape(str(mix))}", soft_wrap=True)
+    err.print(f"  pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
+    err.print(f"  pyopbench run my_op.py --axis size={sizes} --mix {escape(str(mix))}", soft_wrap=True)

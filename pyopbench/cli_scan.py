@@ -89,9 +89,7 @@ def _print(found: Scan) -> None:
             out.print(f"  {risk}")
     if found.sites:
         place = f"{found.sites[0].file}:{found.sites[0].line}"
-        out.print(
-            f"an op file to start from: pyopbench scan --draft {escape(place)} --out ops/my_op.py", soft_wrap=True
-        )
+        out.print(f"an op file to start from: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
 
 
 def _print_site(site: CallSite) -> None:
@@ -131,5 +129,5 @@ def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: 
     for one in made.todo:
         out.print(f"  {escape(one)}")
     out.print("then:")
-    for step in drafts.next_steps(made, out_file):
+    for step in drafts.next_steps(out_file):
         out.print(f"  {escape(step)}", soft_wrap=True)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyopbench.bindings import Source
 from pyopbench.callsites import Found, find_callbacks, parse
 from pyopbench.errors import BadInput
-from pyopbench.files import PACKAGE, PATH_VARIABLE, RESERVED, find, python_files
-from pyopbench.model import CASE_DTYPE, DTYPES
+from pyopbench.files import PACKAGE, RESERVED, find, python_files
+from pyopbench.model import DTYPES
 from pyopbench.snippets import Snippet, take_body
 
 OUTPUT_DTYPE = re.compile(r"\b(bool|string|(?:u?int|float|complex|bfloat)\d*)\b")
 """A dtype in the words of a source: `tf.float32`, `np.int64`, `"float32"`, `tf.TensorSpec(..., tf.bool)`."""
-
-
-LEAVES_TENSORFLOW = re.compile(r"\.numpy\(|\bnp\.|\bnumpy\.")
-CONTROL_FLOW = re.compile(r"^ +(if|for|while) ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -29,13 +26,11 @@ class Draft:
     Attributes:
         name: of the op and the file.
         code: what the file holds.
-        dtype: the only floating dtype that the callback gives back, or empty.
         todo: what is left to fill in before it measures the user's op, in words; the first lines are the file's too.
     """
 
     name: str
     code: str
-    dtype: str
     todo: tuple[str, ...]
 
 
@@ -103,7 +98,7 @@ def _op_name(name: str, out: Path | None) -> str:
             "not a name for a new op",
             received=name,
             legal="small letters, digits and underscores, beginning with a letter, and no built-in op's name",
-            next_step="give another file with --out, for example --out ops/my_op.py",
+            next_step="give another file with --out, for example --out my_op.py",
         )
     return name
 
@@ -111,21 +106,17 @@ def _op_name(name: str, out: Path | None) -> str:
 def _write(name: str, place: str, found: Found, body: Snippet) -> Draft:
     call = found.call
     inputs = _count_inputs(call, found.form, body)
-    tout = _argument(call, "Tout", 2, found.form)
-    dtypes = _output_dtypes(tout)
-    floating = {dtype for dtype in dtypes if dtype in DTYPES}
-    only = floating.pop() if len(floating) == 1 else ""
-    outputs = tuple(CASE_DTYPE if dtype == only or not dtype else dtype for dtype in dtypes)
-    todo = tuple(_todo(body, tout, outputs))
-    on_tensors = found.kind == "py_function"
+    floating = {dtype for dtype in _output_dtypes(_argument(call, "Tout", 2, found.form)) if dtype in DTYPES}
+    dtype = floating.pop() if len(floating) == 1 else DTYPES[0]
+    todo = tuple(_todo(body))
     code = "\n".join(
         [
             *_head(name, place, found, body, todo),
-            *_functions(body, inputs, on_tensors=on_tensors),
-            *_op(Fields(name, place, found.kind, body, only, outputs, inputs)),
+            *_functions(body, inputs, dtype),
+            *_op(place, found.kind, body),
         ]
     )
-    return Draft(name, code, only, todo)
+    return Draft(name, code, todo)
 
 
 def _count_inputs(call: ast.Call | None, form: str, body: Snippet) -> int:
@@ -150,15 +141,13 @@ def _output_dtypes(tout: ast.expr | None) -> list[str]:
     return [found[-1] if found else "" for found in words]
 
 
-def _todo(body: Snippet, tout: ast.expr | None, outputs: tuple[str, ...]) -> list[str]:
+def _todo(body: Snippet) -> list[str]:
     todo = ["make the inputs what your program passes: number, shapes, dtypes, values"]
     if not body.code:
         todo.insert(0, "write the body: it is not in the file, or made when the program runs")
     if body.missing:
         todo.insert(0, f"bring along what the body uses from elsewhere: {', '.join(body.missing)}")
-    if tout is None or not outputs:
-        todo.append("say how many outputs there are and their dtypes")
-    return [*todo, "count bytes and operations; add a gradient (differentiable, numpy_gradient) if it has one"]
+    return [*todo, "add a gradient (numpy_gradient, or tensor_gradient) if your program has one"]
 
 
 def _head(name: str, place: str, found: Found, body: Snippet, todo: tuple[str, ...]) -> list[str]:
@@ -176,7 +165,7 @@ def _head(name: str, place: str, found: Found, body: Snippet, todo: tuple[str, .
         *own,
         *(line for line in body.imports if line not in own),
         "",
-        "from pyopbench.model import CASE_DTYPE, Op",
+        "from pyopbench.own import OwnOp",
         "",
         "# Left to do:",
         *(f"# - {one}" for one in todo),
@@ -185,75 +174,32 @@ def _head(name: str, place: str, found: Found, body: Snippet, todo: tuple[str, .
     ]
 
 
-def _functions(body: Snippet, inputs: int, *, on_tensors: bool) -> list[str]:
+def _functions(body: Snippet, inputs: int, dtype: str) -> list[str]:
     absent = f"def {body.name}(*inputs):\n    raise NotImplementedError('the body of the callback')"
     lines = ["", body.code or absent, "", ""]
     lines += [
-        "def draw_inputs(size: int, dtype: str, rng: numpy.random.Generator) -> tuple[Any, ...]:",
-        '    """Return the inputs for a size: `(size,)` arrays of the dtype, uniform in [0, 1)."""',
-        f"    return tuple(rng.uniform(0.0, 1.0, size).astype(dtype) for _ in range({inputs}))",
+        "def draw_inputs(size: int, rng: numpy.random.Generator) -> tuple[Any, ...]:",
+        f'    """Return the inputs for a size: `(size,)` arrays of {dtype}, uniform in [0, 1)."""',
+        f"    return tuple(rng.uniform(0.0, 1.0, size).astype({dtype!r}) for _ in range({inputs}))",
         "",
         "",
     ]
-    if on_tensors:
-        lines += [
-            "def run_on_arrays(*arrays: Any) -> Any:",
-            '    """Run the body on tensors, as tf.py_function does, and return arrays."""',
-            f"    found = {body.name}(*(tensorflow.convert_to_tensor(array) for array in arrays))",
-            "    several = isinstance(found, (list, tuple))",
-            "    return tuple(numpy.asarray(one) for one in found) if several else numpy.asarray(found)",
-            "",
-            "",
-        ]
     return lines
 
 
-@dataclass(frozen=True)
-class Fields:
-    """What the `Op` at the end of a draft is filled with."""
-
-    name: str
-    place: str
-    kind: str
-    body: Snippet
-    dtype: str
-    outputs: tuple[str, ...]
-    inputs: int
-
-
-def _op(fields: Fields) -> list[str]:
-    shown = ", ".join("CASE_DTYPE" if one == CASE_DTYPE else repr(one) for one in fields.outputs)
-    arrays = fields.inputs + len(fields.outputs)
-    on_tensors = fields.kind == "py_function"
-    # A body that leaves TensorFlow cannot become TensorFlow ops as it stands.
-    as_ops = on_tensors and fields.body.code and not LEAVES_TENSORFLOW.search(fields.body.code)
-    # Python control flow on tensors is for AutoGraph.
-    body_of_ops = "python" if CONTROL_FLOW.search(fields.body.code) else "tensor"
+def _op(place: str, kind: str, body: Snippet) -> list[str]:
     return [
-        "OP = Op(",
-        f"    name={fields.name!r},",
-        f"    summary={f'the body of the {fields.kind} at {Path(fields.place).name}'!r},",
-        f"    source={fields.place!r},",
-        "    make_inputs=draw_inputs,",
-        f"    numpy={'run_on_arrays' if on_tensors else fields.body.name},",
-        *([f"    {body_of_ops}={fields.body.name},"] if as_ops else []),
+        "OP = OwnOp(",
+        f"    summary={f'the body of the {kind} at {Path(place).name}'!r},",
+        f"    source={place!r},",
+        "    inputs=draw_inputs,",
         "    sizes=tuple(10**exponent for exponent in range(7)),",
-        "    quick_sizes=(1, 1_000, 1_000_000),",
-        f"    dtypes={(fields.dtype,) if fields.dtype else DTYPES!r},",
-        f"    outputs=({shown},),",
-        "    differentiable=(),",
-        f"    bytes_moved=lambda size, dtype: {arrays} * size * numpy.dtype(dtype).itemsize,",
-        "    flops=lambda size: size,",
+        f"    {'py_function' if kind == 'py_function' else 'numpy'}={body.name},",
         ")",
         "",
     ]
 
 
-def next_steps(made: Draft, out: Path) -> list[str]:
+def next_steps(out: Path) -> list[str]:
     """Return the commands that try a draft out."""
-    folder = out.resolve().parent
-    if folder.name != "ops":
-        return [f"move it into a folder ops/, and name the folder above in {PATH_VARIABLE}"]
-    axis = f" --axis dtype={made.dtype}" if made.dtype not in {"", "float32"} else ""
-    where = f"{PATH_VARIABLE}={out.parent.parent}"
-    return [f"{where} pyopbench verify {made.name}{axis}", f"{where} pyopbench run {made.name}{axis} --quick"]
+    return [f"pyopbench verify {shlex.quote(str(out))}", f"pyopbench run {shlex.quote(str(out))} --quick"]

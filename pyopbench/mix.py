@@ -20,8 +20,8 @@ Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""
 
 HEADER = ["size", "weight"]
-REMEDY = "mend the file: a line for each size below the header, for example size,weight and 1000,5"
 HEADERS = (HEADER, ["shape", "weight"], ["size", "dtype", "weight"], ["shape", "dtype", "weight"])
+REMEDY = "mend the file: a line for each size below the header, for example size,weight and then 1000,5"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def calls_in(calls: Calls, dtype: str) -> dict[int, float]:
 def read_mix(path: Path) -> Calls:
     """Read a mix from a CSV file: how often each size, or each shape, is called, in any dtype or in each.
 
-    A shape is written `480x640x3` and counts its elements; several inputs are joined as in `100x4 + 100`.
+    A shape is that of the largest input, such as `480x640x3`, and counts its elements.
 
     Args:
         path: the file; a line per size, blank lines are skipped.
@@ -139,6 +139,22 @@ def read_mix(path: Path) -> Calls:
             next_step=REMEDY,
         ) from error
     rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
+    header = _read_header(path, rows)
+    mix: dict[tuple[str, int], float] = {}
+    for number, row in rows[1:]:
+        key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
+        if key in mix:
+            raise BadInput(
+                f"{path}, line {number}: the size is there twice",
+                received=key[1],
+                legal="each size once",
+                next_step=REMEDY,
+            )
+        mix[key] = weight
+    return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
+
+
+def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
     header = [cell.strip() for cell in rows[0][1]] if rows else []
     if header not in HEADERS:
         where = f"{path}, line {rows[0][0] if rows else 1}"
@@ -156,18 +172,7 @@ def read_mix(path: Path) -> Calls:
             legal="at least one size",
             next_step=REMEDY,
         )
-    mix: dict[tuple[str, int], float] = {}
-    for number, row in rows[1:]:
-        key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
-        if key in mix:
-            raise BadInput(
-                f"{path}, line {number}: the size is there twice",
-                received=key[1],
-                legal="each size once",
-                next_step=REMEDY,
-            )
-        mix[key] = weight
-    return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
+    return header
 
 
 def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple[tuple[str, int], float]:
@@ -175,7 +180,7 @@ def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple
     try:
         if len(cells) != len(row):
             raise ValueError(f"{len(row)} cells")
-        size = int(cells["size"]) if "size" in cells else _elements(cells["shape"])
+        size = int(cells["size"]) if "size" in cells else math.prod(int(extent) for extent in cells["shape"].split("x"))
         weight = float(cells["weight"])
     except (KeyError, ValueError) as error:
         raise BadInput(
@@ -184,8 +189,3 @@ def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple
     if size <= 0 or not (math.isfinite(weight) and weight > 0):
         raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal, next_step=REMEDY)
     return (cells.get("dtype", "").strip(), size), weight
-
-
-def _elements(shapes: str) -> int:
-    """Return the elements of all shapes together."""
-    return sum(math.prod(int(extent) for extent in shape.split("x")) for shape in shapes.split("+"))

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.completing import complete
 from pyopbench.errors import BadInput
 from pyopbench.explaining import file_of, place_in
 from pyopbench.messages import describe_error
 from pyopbench.model import Op
-from pyopbench.own import OwnOp, complete
+from pyopbench.own import OwnOp
 from pyopbench.targets import Target, brought
 
 

@@ -105,10 +105,11 @@ def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
 
 def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Iterator[Case]:
     chosen_ops = axes.ops or tuple(ops)
-    for op, mode, placement in itertools.product((ops[name] for name in chosen_ops), axes.modes, axes.placements):
+    for op_name, mode, placement in itertools.product(chosen_ops, axes.modes, axes.placements):
+        op = ops[op_name]
         axes_of_op = (_dtypes(op, axes), sizes_of(op, axes), axes.directions, _variants(op, axes, variants))
         for dtype, size, direction, name in itertools.product(*axes_of_op):
-            case = Case(op.name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
+            case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
             for gradient in _gradients(axes, op, variants[name], case):
                 yield replace(case, gradient=gradient)
 

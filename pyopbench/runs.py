@@ -160,7 +160,9 @@ def require_loaded(answer: Mapping[str, Any]) -> None:
         BadInput: it could not; with the file's error.
     """
     if "error" in answer:
-        raise BadInput(**answer["error"])
+        said = dict(answer["error"])
+        in_worker = RuntimeError(said.pop("traceback"))  # for --debug, because it happened there
+        raise BadInput(**said) from in_worker
 
 
 def python_for(tf: str | None) -> Path | None:

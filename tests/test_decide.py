@@ -295,3 +295,21 @@ def test_pairs_of_their_own_have_verdicts_and_nothing_to_decide() -> None:
     assert {one.case.split("/")[1]: one.baseline.split("/")[1] for one in found.verdicts} == run.settings["pairs"]
     assert found.verdicts[-1].ratio == pytest.approx(2, rel=0.02)
     assert found.decisions == ()
+
+
+def test_a_mix_by_dtype_weighs_each_dtype_by_its_own_calls() -> None:
+    """By hand: only float32 is called at 100, where native is 10 times as fast; float64 only at 10, where it is 2."""
+    curves: dict[str, Curve] = {TODAY: 1e-3, "native": {10: 5e-4, 100: 1e-4}}
+    benches = [Bench(curves, sizes=(10, 100), dtype=one, within=0.0, between=0.0) for one in ("float32", "float64")]
+    found = judged(run_of(*benches), mix={("float32", 100): 1.0, ("float64", 10): 1.0}).decisions
+    assert {one.dtype: one.gain for one in found} == pytest.approx({"float32": 10.0, "float64": 2.0})
+
+
+def test_a_dtype_that_a_mix_leaves_out_is_undecided_and_one_that_nobody_measured_is_refused() -> None:
+    benches = [Bench({TODAY: 1e-3, "native": 1e-4}, dtype=one) for one in ("float32", "float64")]
+    found = {one.dtype: one for one in judged(run_of(*benches), mix={("float32", 1_000): 1.0}).decisions}
+    assert found["float32"].answer == "port to native"
+    assert found["float64"].reason == "the mix that was given has no calls in float64"
+    with pytest.raises(BadInput, match="no dtype that was measured") as refused:
+        judged(run_of(*benches), mix={("uint8", 1_000): 1.0})
+    assert refused.value.legal == "float32, float64"

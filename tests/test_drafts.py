@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pyopbench.completing import complete
 from pyopbench.drafts import draft, next_steps
 from pyopbench.errors import BadInput
 from pyopbench.model import Op
+from pyopbench.own import OwnOp
 
 CODE = """import numpy as np
 import tensorflow as tf
@@ -42,9 +45,9 @@ def load(source: Path, line: int) -> Op:
     made = draft(f"{source}:{line}", source.parent / "my_op.py")
     space: dict[str, Any] = {}
     exec(compile(made.code, "my_op.py", "exec"), space)
-    op = space["OP"]
-    assert isinstance(op, Op)
-    return op
+    own = space["OP"]
+    assert isinstance(own, OwnOp)
+    return complete(replace(own, sizes=(5, 9)), "my_op", source.parent)
 
 
 def test_a_numpy_body_is_the_op_with_its_constants(source: Path) -> None:
@@ -55,27 +58,21 @@ def test_a_numpy_body_is_the_op_with_its_constants(source: Path) -> None:
     assert (op.name, op.dtypes, op.tensor) == ("my_op", ("float64",), None)
 
 
-def test_a_tensor_body_is_a_body_of_tensorflow_ops_too(source: Path) -> None:
+def test_a_tensor_body_is_tried_as_tensorflow_ops_too(source: Path) -> None:
     op = load(source, 7)
     doubled, positive = op.numpy(np.array([-1.0, 2.0], np.float32))
     np.testing.assert_array_equal(doubled, [-2.0, 4.0])
     np.testing.assert_array_equal(positive, [False, True])
-    assert op.tensor is not None
-    assert op.output_dtypes("float32") == ("float32", "bool")
+    assert op.tensor is op.callback is not None
+    assert op.outputs == ("float32", "bool")
 
 
-def test_a_body_with_control_flow_is_for_autograph(source: Path) -> None:
-    op = load(source, 8)
-    assert op.tensor is None
-    assert op.python is not None
-    np.testing.assert_array_equal(op.numpy(np.array([-1.0], np.float32)), [1.0])
-
-
-def test_a_body_that_leaves_tensorflow_is_numpy_alone_and_any_line_of_a_call_will_do(source: Path) -> None:
-    op = load(source, 14)
-    assert op.tensor is None
-    assert op.python is None
-    np.testing.assert_allclose(op.numpy(np.array([1.0], np.float32)), np.sinh([1.0]), rtol=1e-6)
+@pytest.mark.parametrize(("line", "given", "expected"), [(8, [-1.0], [1.0]), (14, [1.0], np.sinh([1.0]))])
+def test_a_decorated_body_and_one_of_any_line_of_a_call_will_do(
+    source: Path, line: int, given: list[float], expected: list[float]
+) -> None:
+    op = load(source, line)
+    np.testing.assert_allclose(op.numpy(np.array(given, np.float32)), expected, rtol=1e-6)
 
 
 def test_a_body_that_is_not_there_is_left_to_write(source: Path) -> None:
@@ -102,8 +99,5 @@ def test_a_name_that_is_taken_or_none_is_refused(source: Path, name: str) -> Non
         draft(f"{source}:6", Path(name))
 
 
-def test_the_next_steps_name_the_folder_and_the_only_dtype(source: Path) -> None:
-    made = draft(f"{source}:6", Path("mine/ops/my_op.py"))
-    assert next_steps(made, Path("mine/ops/my_op.py"))[0] == (
-        "PYOPBENCH_PATH=mine pyopbench verify my_op --axis dtype=float64"
-    )
+def test_the_next_steps_name_the_file() -> None:
+    assert next_steps(Path("mine/my op.py"))[0] == "pyopbench verify 'mine/my op.py'"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyopbench.errors import BadInput
-from pyopbench.mix import calls_mix, even_mix, read_mix
+from pyopbench.mix import calls_in, calls_mix, even_mix, read_mix
 
 
 def test_an_even_mix_is_the_trapezoid_rule_over_the_log_of_the_size() -> None:
@@ -66,9 +66,24 @@ def test_a_mix_is_read_from_csv(tmp_path: Path) -> None:
     assert read_mix(path) == {1000: 3.0, 10: 0.5}
 
 
+def test_a_shape_counts_its_elements_and_a_dtype_parts_the_calls(tmp_path: Path) -> None:
+    """By hand: 4 x 5 x 3 is 60."""
+    path = tmp_path / "mix.csv"
+    path.write_text("shape,dtype,weight\n4x5x3,uint8,2\n500,float32,1\n60,float32,3\n", encoding="utf-8")
+    calls = read_mix(path)
+    assert calls == {("uint8", 60): 2.0, ("float32", 500): 1.0, ("float32", 60): 3.0}
+    assert calls_in(calls, "float32") == {500: 1.0, 60: 3.0}
+    assert calls_in(calls, "float64") == {}
+    assert calls_in({60: 2.0}, "float64") == {60: 2.0}
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [
+        ("shape,weight\n4x,1\n", 2),
+        ("shape,weight\n4x0,1\n", 2),
+        ("shape,dtype,weight\n4,1\n", 2),
+        ("shape,dtype,weight\n4,float32,1\n2x2,float32,1\n", 3),
         ("", 1),
         ("\n\n", 1),
         ("weight,size\n1,2\n", 1),

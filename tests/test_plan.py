@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import tensorflow as tf
 
 from pyopbench.catalogue import load_floor, load_ops, load_parts, load_variants
 from pyopbench.gradients import GRADIENTS
@@ -71,9 +72,39 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
 def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host"}
+    automatic = {"njit", "tnp_autograph", "tnp_xla", "xla_autograph"}
+    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", *automatic}
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
     assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
+
+
+def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
+    own = square(own=True, dtypes=("uint8",), fixed_sizes=True, python=tf.square)
+    plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
+    assert {"njit", "tnp", "tnp_autograph", "tnp_xla", "xla_autograph"} <= {case.variant for case in plan.cases}
+    assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
+
+
+def test_an_own_op_without_a_gradient_is_not_timed_backward(variants: dict[str, Variant]) -> None:
+    own = square(own=True, numpy_gradient=None, tensor_gradient=None)
+    plan = make_plan(replace(ONE, ops=("made",)), {"made": own}, variants)
+    assert not plan.cases
+    assert all("brings no gradient" in skip.reason for skip in plan.skips if "/native/" in skip.case)
+
+
+def test_a_py_function_body_is_behind_no_other_bridge(variants: dict[str, Variant]) -> None:
+    own = square(own=True, callback=tf.square)
+    plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
+    assert {case.variant for case in plan.cases if variants[case.variant].body == "numpy"} == {"py_function_numpy"}
+
+
+def test_sizes_that_are_not_there_are_refused(variants: dict[str, Variant]) -> None:
+    own = square(sizes=(3, 5), fixed_sizes=True)
+    plan = make_plan(
+        Axes(ops=("made",), variants=("native",), sizes=(4, 5), directions=("forward",)), {"made": own}, variants
+    )
+    assert [case.size for case in plan.cases] == [5]
+    assert [skip.reason for skip in plan.skips] == ["made has these sizes only: 3, 5"]
 
 
 def test_forward_has_no_gradient_whatever_is_asked_for(variants: dict[str, Variant]) -> None:

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "pyopbench"
 
 # The path that data takes. A module imports only what stands before it in its own half, or is common to both.
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "targets", "files", "marker", "guard", "caches")
+COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker", "guard", "caches")
 MEASURING = (
     "messages",
     "arrays",
@@ -33,7 +33,7 @@ MEASURING = (
     "custom_ops",
     "compiled",
     "callbacks",
-    "own",
+    "completing",
     "own_files",
     "ops",
     "variants",

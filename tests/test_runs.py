@@ -13,11 +13,12 @@ import pytest
 import certificates
 import pyopbench
 import stored
-from pyopbench import certificate, launch, runs, store
+from pyopbench import certificate, launch, runs, store, targets
 from pyopbench.clock import LEAST_LAUNCHES
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
 from pyopbench.settings import Settings
+from pyopbench.targets import Target
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
@@ -169,7 +170,12 @@ def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan
         runs.begin(tmp_path / "run", request())
 
 
-ERROR = {"what": "an op cannot be loaded", "received": "invalid syntax (mine.py:3)", "next_step": "PYOPBENCH_PATH"}
+ERROR = {
+    "what": "an op cannot be loaded",
+    "received": "invalid syntax (mine.py:3)",
+    "next_step": "PYOPBENCH_PATH",
+    "traceback": "",
+}
 
 
 def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
@@ -231,9 +237,41 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     assert "my_op" in str(raised.value)
 
 
+def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
+    monkeypatch.setenv(targets.VARIABLE, "")
+    file = tmp_path / "mine.py"
+    file.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    own = Target("body", str(file), "body", ("np.ones(3)",))
+    told = {"body": {"words": own.words, "fingerprint": own.fingerprint}}
+    folder = tmp_path / "run"
+    store.create(folder, {**stored.run([stored.case("native", op="body")]), "own": told})
+    with pytest.raises(BadInput, match="has an own op") as refused:
+        runs.require_resumable(folder)
+    assert refused.value.next_step == f"pyopbench run {file}:body --input 'np.ones(3)' --resume {folder}"
+    targets.bring([own])
+    assert runs.resume_command(folder) == refused.value.next_step
+    runs.require_resumable(folder)
+    file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="another one now"):
+        runs.require_resumable(folder)
+
+
 def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
     store.create(folder, stored.run([stored.case("native")], environment=environment))
     with pytest.raises(BadInput, match="another commit"):
         runs.require_resumable(folder)
+
+
+def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_traceback_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {"what": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "next_step": "mend it"}
+    answer = {"error": {**said, "traceback": "Traceback: line 3"}}
+    monkeypatch.setattr(runs, "ask_once", lambda *_, **__: answer)
+    with pytest.raises(BadInput, match=r"^mine\.py:3: ValueError: no\n  received: it") as refused:
+        runs.ask_for_plan(Axes(ops=("sinh",)))
+    assert "Traceback" not in str(refused.value)
+    assert "line 3" in str(refused.value.__cause__)

@@ -1,0 +1,46 @@
+"""The worked examples: each is an op whose callbacks and written ports are right, at its least size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyopbench import own_files, targets
+from pyopbench.catalogue import load_op, load_variants
+from pyopbench.files import bring_own
+from pyopbench.mix import read_mix
+from pyopbench.model import Axes
+from pyopbench.plan import make_plan
+from pyopbench.prepare import prepare
+from small_ops import put_in_place
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+FILES = sorted(EXAMPLES.glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(targets.VARIABLE, "")
+    own_files.load_own.cache_clear()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_todays_callback_and_the_ports_that_are_written_are_right(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = load_op(*bring_own([str(path)], []))
+    put_in_place(monkeypatch, op)
+    variants = ("py_function_numpy", "numpy_function", *(("native",) if op.tensor else ()))
+    axes = Axes(ops=(op.name,), variants=variants, directions=("forward", "backward"), sizes=op.sizes[:1])
+    cases = make_plan(axes, {op.name: op}, load_variants()).cases
+    assert {case.variant for case in cases} == set(variants)
+    for case in cases:
+        prepare(case)
+
+
+def test_there_are_three() -> None:
+    assert [path.stem for path in FILES] == ["assignment", "augmentation", "triplet_loss"]
+
+
+def test_the_mix_of_an_example_is_of_its_sizes() -> None:
+    op = load_op(*bring_own([str(EXAMPLES / "triplet_loss.py")], []))
+    assert set(read_mix(EXAMPLES / "triplet_loss_mix.csv")) <= set(op.sizes)
