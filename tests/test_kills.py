@@ -71,7 +71,7 @@ class Runs:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Iterator[Runs]:
-    cases = [stored.case(variant, size=size) for size in SIZES for variant in ("well", "well_too")]
+    cases = [stored.case(variant, size=size) for size in SIZES for variant in ("well", "lasting")]
     settings = {**stored.SETTINGS, "launches": LAUNCHES, "first_look": LAUNCHES}
     store.create(tmp_path / "run", stored.run(cases, settings=settings))
     with subprocess.Popen([sys.executable, str(TESTS / "killed_run.py")], stdin=-1, stdout=-1) as process:
@@ -101,7 +101,7 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
         run = runs.begin()
         told = runs.lines("ended", 60.0, rng.randrange(LINES + 1))
         told += runs.lines("ended", rng.uniform(0.0, LATEST_SECONDS))
-        if told and rng.random() < 0.3:
+        if told and rng.random() < 0.4:
             killed["worker"] += kill(workers_in(runs.folder)[-1])
             told += runs.lines("group", 60.0)
         killed["run"] += kill(run)
