@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import category
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,7 +21,7 @@ SHOWN_FAILURES = 20
 
 def printable(text: str) -> str:
     """Return text whose control characters, which a terminal would obey, are shown instead; lines and tabs stay."""
-    return "".join(one if one.isprintable() or one in "\n\t" else repr(one)[1:-1] for one in text)
+    return "".join(repr(one)[1:-1] if one not in "\n\t" and category(one)[0] == "C" else one for one in text)
 
 
 def print_table(

@@ -5,6 +5,7 @@
     hanging  never answers            silent  never even says that it has come to the case
     crashing  ends by a signal        exiting  ends with exit code 7
     killed  is ended from outside     noisy  answers what is no answer
+    lasting  takes a while, as real cases do, and then as `well`
     leaving, waiting  leave a thread that works, or waits
     forking  leaves a process that holds the pipe, then ends as `exiting`
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
@@ -22,6 +23,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,7 @@ FAILURES = {
 }
 EXIT_CODE = 7
 PROBES = ("savedmodel", "xla", "second_order", "server_other_process", "tflite")
+LASTING_SECONDS = 0.01
 
 
 def emit(event: Mapping[str, Any]) -> None:
@@ -95,6 +98,8 @@ def behave(case: str, variant: str) -> None:
         sys.stderr.write("I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n\n")
         sys.stderr.flush()
         os._exit(EXIT_CODE)
+    if variant == "lasting":
+        time.sleep(LASTING_SECONDS)
     if variant == "talking":
         sys.stderr.write("words of a case that is well\n")
     if variant == "torn":

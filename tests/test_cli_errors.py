@@ -118,7 +118,7 @@ def test_nothing_at_all_is_answered_with_the_help(call: Callable[..., tuple[int,
 
 
 def test_what_a_terminal_would_obey_is_shown_instead() -> None:
-    assert cli_output.printable("a\x1b[31m\x07b\r\n\tµ×") == "a\\x1b[31m\\x07b\\r\n\tµ×"
+    assert cli_output.printable("a\x1b[31m\x07b\r\n\tµ×\xa0") == "a\\x1b[31m\\x07b\\r\n\tµ×\xa0"
 
 
 def test_debugging_is_asked_for_once() -> None:

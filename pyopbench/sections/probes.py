@@ -70,4 +70,4 @@ def _other_version(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(f"They were tried on TensorFlow {then}, and this run is of {now}: make them again.", "warn"),)
 
 
-SECTION = Section("probes", "What works, and what each variant blocks", 15, build)
+SECTION = Section("probes", "What works, and what each variant blocks", 16, build)
