@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
+import signal
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +22,10 @@ FRESH = "fresh"
 
 SECONDS = 60.0
 """How long a peer may take for one call, its start included; less than a worker may be silent."""
+
+
+PR_SET_PDEATHSIG = 1
+"""Linux' prctl(2): the signal that a process gets when its parent has ended."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ def call(peer: str, libraries: Sequence[str], function: Callable[..., Any], *arg
 
 @cache
 def _pool(peer: str) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), end_with_parent)
 
 
 def _guarded(libraries: Sequence[str], function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[bool, Any]:
@@ -67,3 +74,11 @@ def _guarded(libraries: Sequence[str], function: Callable[..., Any], arguments: 
         return True, function(*arguments)
     except Exception as error:  # noqa: BLE001 - anything may be raised; not every error of TensorFlow can be pickled
         return False, (describe_error(error), f"{type(error).__name__}: {error}")
+
+
+def end_with_parent() -> None:
+    """Have this process killed when its parent ends, however that happens; on Linux."""
+    # A parent that is killed closes no pipe that a body in an endless loop would ever look at. Where there is no
+    # prctl, such a worker stays; any other ends when it next reads or answers.
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -11,12 +11,10 @@ bodies print goes to the log.
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import gc
 import json
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -43,15 +41,13 @@ from pyopbench.group import Emit, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import Axes, Case, Op, Variant
+from pyopbench.peers import end_with_parent
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import prepare_all
 from pyopbench.traffic import open_device, traffic
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
-
-PR_SET_PDEATHSIG = 1
-"""Linux' prctl(2): the signal that a process gets when its parent has ended."""
 
 
 def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -197,16 +193,9 @@ def serve(requests: IO[str], line: Line) -> None:
         emit({"event": "done", **HANDLERS[request["do"]](request, emit)})
 
 
-def _end_with_parent() -> None:
-    # A parent that is killed closes no pipe that a body in an endless loop would ever look at. Where there is no
-    # prctl, such a worker stays; any other ends when it next reads or answers.
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def main() -> None:
     """Take standard input and output for the parent, and leave bodies an empty input and the log for their output."""
-    _end_with_parent()
+    end_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDONLY)
