@@ -154,4 +154,9 @@ def sentences(found: Mapping[str, Standing]) -> tuple[str, ...]:
     for label, one in found.items():
         for name in one.unknown:
             unknown.setdefault(name, []).append(label)
-    return (*removed, *(f"whether they can {name} is not known of {', '.join(who)}" for name, who in unknown.items()))
+    return (*removed, *(f"{_unknown(name)} is not known of {', '.join(who)}" for name, who in unknown.items()))
+
+
+def _unknown(name: str) -> str:
+    where = " (pyopbench placement --out RUN/placement.json counts it)" if name == GPU else ""
+    return f"whether they can {name}{where}"
