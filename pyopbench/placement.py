@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pyopbench
 from pyopbench import routes
-from pyopbench.errors import NothingMeasured
+from pyopbench.errors import NothingMeasured, WorkerLost
 from pyopbench.files import find, require_known
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
@@ -136,7 +136,13 @@ def _count_until_lost(
     asked: Sequence[Asked], wanted: Wanted, document: dict[str, Any], tell: Callable[[int], None]
 ) -> int:
     """Count by one worker until it is lost or all is done; return how many requests are done with."""
-    with Worker(wanted.timeout_seconds, python_for(wanted.tf)) as worker:
+    python = python_for(wanted.tf)
+    try:
+        started = Worker(wanted.timeout_seconds, python)
+    except WorkerLost as lost:  # what was counted before is kept
+        document["failures"] += [_failure(one, "crashed", lost.what) for one in asked]
+        return len(asked)
+    with started as worker:
         reason = _why_no_device(worker, wanted)
         if reason:
             document["failures"] += [_failure(one, "unsupported", reason) for one in asked]

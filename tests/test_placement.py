@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pyopbench import launch, placement, placements
-from pyopbench.errors import BadInput, NothingMeasured
+from pyopbench.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.model import Case
 from pyopbench.placement import EVERYTHING, Wanted
 
@@ -55,6 +55,25 @@ def test_a_worker_that_dies_or_hangs_costs_what_it_was_at_and_the_rest_is_counte
     assert told == {("crashing", "crashed"), ("hanging", "timeout"), ("raising", "raised")}
     assert len(found["failures"]) == 3 * 3
     assert "SIGSEGV" in next(one["reason"] for one in found["failures"] if one["status"] == "crashed")
+
+
+def test_a_worker_that_does_not_start_again_leaves_what_was_counted(
+    count: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start(*arguments: Any) -> launch.Worker:
+        started.append(arguments)
+        if len(started) > 1:
+            raise WorkerLost("the worker process did not start: ended by signal SIGKILL")
+        return launch.Worker(*arguments)
+
+    monkeypatch.setattr(placement, "Worker", start)
+    found = count("well", "crashing", "last")
+    assert variants_of(found["rows"]) == ["well"]
+    reasons = [one["reason"] for one in found["failures"]]
+    assert len(reasons) == 1 + 2 + 3  # the crash, the rest of that variant, the last one
+    assert all("did not start" in reason for reason in reasons[1:])
 
 
 def test_cases_are_on_the_simulated_device_and_of_one_size(count: Callable[..., dict[str, Any]]) -> None:
