@@ -100,6 +100,7 @@ class Decision:
         crossovers: where the fastest variant changes.
         courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
         flips: what evidence would change the decision, in words.
+        launches: launches that the gain is made of; None without one.
     """
 
     op: str
@@ -118,6 +119,7 @@ class Decision:
     crossovers: tuple[Crossover, ...] = ()
     flips: tuple[str, ...] = ()
     courses: tuple[Course, ...] = ()
+    launches: int | None = None
 
     @property
     def answer(self) -> str:

@@ -30,7 +30,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,13 +40,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench import text
+from pyopbench.charts import DATA
 from pyopbench.markdown import escape, fence
 from pyopbench.model import Case
-from pyopbench.sections import Block, Section, discover
+from pyopbench.pages import Part, arrange, choices_of
+from pyopbench.sections import discover
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
 from pyopbench.sections.holes import grouped
 from pyopbench.store import write_atomically
+from pyopbench.tickets import folded
 
 if TYPE_CHECKING:
     from pyopbench.answers import Decision
@@ -55,9 +58,10 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 TEMPLATES = Path(__file__).parent / "templates"
+PAGE_SCRIPTS = ("filters.js", "tables.js")
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
 TICKET_CHARACTERS = 65_536
-"""The longest text that a GitHub issue takes; a longer Markdown report goes without its folded tables."""
+"""The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,22 +151,30 @@ def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:
     return (f"no number at {text.listing([text.size(size) for size in gone])}",) if gone and decision.ranges else ()
 
 
-Parts = list[tuple[Section, tuple[Block, ...]]]
-
-
-def _html(judgement: Judgement, parts: Parts) -> str:
-    scripts = [Markup(_harmless(script)) for script in (_library(), _read("page.js"))]
+def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
+    scripts = [Markup(_harmless(script)) for script in (_library(), _read("charts.js"), _page_script())]
     policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     template = _environment(autoescape=True).get_template("report.html.j2")
     style = Markup(_read("page.css"))
-    shown = {"run": judgement.run, "banner": judgement.disturbance.warning, "parts": parts}
+    layout = arrange(parts)
+    shown = {
+        "run": judgement.run,
+        "layout": layout,
+        "anchors": {page.op: page.anchor for page in layout.pages},
+        "choices": choices_of(judgement.latencies),
+    }
     return template.render(**shown, scripts=scripts, policy=policy, style=style) + "\n"
 
 
-def _markdown(judgement: Judgement, parts: Parts) -> str:
-    """Return the Markdown, without the folded tables if it is too long for a ticket with them."""
+def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
+    """Return the Markdown for a ticket, without the tables of the ops if it is too long for one with them."""
     template = _environment(autoescape=False).get_template("report.md.j2")
-    shown = {"run": judgement.run, "banner": judgement.disturbance.warning, "parts": parts}
+    briefs = ((section, tuple(section.brief(judgement))) for section, _ in parts if section.brief is not None)
+    shown = {
+        "run": judgement.run,
+        "parts": [(section, blocks) for section, blocks in briefs if blocks],
+        "pages": arrange(parts).pages,
+    }
     whole = template.render(**shown, whole=True)
     return whole if len(whole) <= TICKET_CHARACTERS else template.render(**shown, whole=False)
 
@@ -177,12 +189,28 @@ def _environment(*, autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(embedded=_embedded, fence=fence)
+    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded)
     return environment
 
 
 def _finalize_markdown(value: object) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
+
+
+def _packed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec whose rows are `{columns, words, values}`: no names in rows, and texts as places in `words`.
+
+    That takes a third of the bytes. None is what a row lacks.
+    """
+    rows = spec["datasets"][DATA]
+    columns = sorted({name for row in rows for name in row})
+    texts = {name: sorted({row[name] for row in rows if isinstance(row.get(name), str)}) for name in columns}
+    words = {name: {word: place for place, word in enumerate(found)} for name, found in texts.items() if found}
+    values = [
+        [words[name][row[name]] if name in words and name in row else row.get(name) for name in columns] for row in rows
+    ]
+    packed = {"columns": columns, "words": {name: texts[name] for name in words}, "values": values}
+    return {**spec, "datasets": {**spec["datasets"], DATA: packed}}
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
@@ -197,6 +225,12 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 def _library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that leaves nothing but `vegaEmbed` behind."""
     return f"(() => {{\n{vl_convert.javascript_bundle(EXPORTS)}\n}})();"
+
+
+def _page_script() -> str:
+    """Return what the page does itself, as one script that leaves no name behind."""
+    parts = "\n".join(_read(name) for name in PAGE_SCRIPTS)
+    return f'(() => {{\n  "use strict";\n{parts}}})();\n'
 
 
 def _harmless(script: str) -> str:

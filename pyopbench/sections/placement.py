@@ -42,7 +42,12 @@ def build(judgement: Judgement) -> Sequence[Block]:
     ]
     for op in dict.fromkeys(row.case.op for row in rows):
         mine = [row for row in rows if row.case.op == op]
-        blocks += [Heading(op), Bullets(tuple(routes.where_to_run(op, mine))), *_tables(op, mine, kind), *_notes(mine)]
+        blocks += [
+            Heading(op, of_op=True),
+            Bullets(tuple(routes.where_to_run(op, mine))),
+            *_tables(op, mine, kind),
+            *_notes(mine),
+        ]
     return blocks
 
 
