@@ -111,7 +111,7 @@ class Disturbance:
         left = f"{self.unresolved:,} of {text.count(self.verdicts, 'comparison')}"
         return (
             f"Launches usually differ by {text.percent(self.usual_spread)}, so that "
-            f"{text.count(self.launches_made, 'launch', 'launches')} can tell no difference below about "
+            f"{text.count(self.launches_made, 'launch', 'launches')} can tell no difference below "
             f"{text.percent(self.smallest_effect)}: {left} {'is' if self.unresolved == 1 else 'are'} unresolved. "
             f"{launches} It helps to stop other work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run "
             f"...).{larger}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -114,7 +115,7 @@ def _confidence(decisions: Sequence[Decision]) -> Cell:
     made = [one.launches for one in decisions if one.launches and one.action != OPEN]
     left = sum(one.action == OPEN for one in decisions)
     if not made:
-        return Cell("open", "warn")
+        return Cell(OPEN if left else text.MISSING, "warn" if left else "muted")
     launches = text.count(max(made), "launch", "launches")
     span = launches if min(made) == max(made) else f"{min(made):,} to {launches}"
     return Cell(f"95%, {span}", "warn" if left else "", f"{left:,} of {len(decisions):,} open" if left else "")
@@ -130,8 +131,8 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
         {
             **{name: getattr(one, name) for name in ("op", "use", "answer", "action", "gain")},
             "panel": " · ".join(place_of(one, places)),
-            "low": one.gain_low,
-            "high": one.gain_high,
+            "low": math.nan if one.gain_low is None else one.gain_low,
+            "high": math.nan if one.gain_high is None else one.gain_high,
         }
         for one in known
     ]

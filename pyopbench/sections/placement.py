@@ -51,6 +51,20 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return blocks
 
 
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return where to run each op."""
+    blocks = build(judgement)
+    told: list[str] = []
+    op = ""
+    for block in blocks:
+        if isinstance(block, Heading):
+            op = block.text
+        elif isinstance(block, Bullets) and op:
+            told += [f"{op}: {item}" for item in block.items]
+            op = ""  # further ones are notes on the counts
+    return (*blocks[:1], *((Bullets(tuple(told)),) if told else ()))
+
+
 def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequence[Block]:
     then, now = document["tensorflow"], judgement.run.environment["tensorflow"]
     if then == now:
@@ -90,4 +104,4 @@ def _notes(rows: Sequence[Row]) -> Sequence[Block]:
     return (Bullets(tuple(f"{', '.join(names)}: {sentence}" for sentence, names in notes.items())),)
 
 
-SECTION = Section("placement", "Where to run it: copies between host and device", 36, build)
+SECTION = Section("placement", "Where to run it: copies between host and device", 36, build, brief)
