@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +11,34 @@ import typer
 
 from pyopbench import judging, runs
 from pyopbench.arguments import apply_axes, split_some
+from pyopbench.cli_output import err
 from pyopbench.errors import BadInput
+from pyopbench.files import find
 from pyopbench.model import Axes
 
-Ops = Annotated[list[str] | None, typer.Argument(metavar="OP", help="Ops to cover; all if none is named.")]
-Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
+
+def _named(kind: str) -> Callable[[str], list[str]]:
+    """Return what completes the names of ops or variants in a shell; nothing is imported for it."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in find(kind) if name.startswith(incomplete)]
+
+    return complete
+
+
+def _hush(quiet: bool) -> bool:
+    err.quiet = quiet
+    return quiet
+
+
+Ops = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="OP", help="Ops to cover; all if none is named.", autocompletion=_named("ops")),
+]
+Variants = Annotated[
+    list[str] | None,
+    typer.Option("--variant", help="Variants, comma-separated or repeated.", autocompletion=_named("variants")),
+]
 Gradients = Annotated[
     list[str] | None,
     typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
@@ -35,6 +59,9 @@ TensorFlows = Annotated[
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
 MixFile = Annotated[Path | None, typer.Option("--mix", help="CSV with size,weight: how often each size is called.")]
 MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes on stderr; errors only.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 

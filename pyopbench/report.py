@@ -44,6 +44,7 @@ from pyopbench.charts import DATA
 from pyopbench.markdown import escape, fence
 from pyopbench.model import Case
 from pyopbench.pages import Part, arrange, choices_of
+from pyopbench.published import VERSION
 from pyopbench.sections import discover
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
     from pyopbench.disturbance import Disturbance
 
-SCHEMA = 1
+SCHEMA = VERSION
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
@@ -123,23 +124,35 @@ def _noise(disturbance: Disturbance) -> dict[str, Any]:
 
 
 def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
-    """Return a row for each decision, and how many cases have no number."""
+    """Return a row for each decision, and how many cases have no number and why; both fit 80 columns."""
     places = places_of(judgement)
-    rows = []
-    for decision in judgement.decisions:
-        gain = text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
-        by_size = ("differs by size",) if len(decision.ranges) > 1 else ()
-        # What would settle it is short; the reason names every candidate that is open.
-        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
-        note = "; ".join((*place_of(decision, places), *_gaps(decision, judgement), *by_size, *why))
-        rows.append((decision.op, decision.use, decision.answer, gain, note))
-    decisions = TerminalTable("What to do", ("op", "use", "answer", "gain", "note"), tuple(rows))
+    rows = [(made.op, made.use, *place_of(made, places), made.answer, _gain(made)) for made in judgement.decisions]
+    columns = ("op", "use", *places.varying, "answer", "gain")
+    decisions = TerminalTable("What to do", columns, tuple(rows))
     measured = {str(case) for case in judgement.latencies["case"]}
     cases: dict[str, set[str]] = {}
     for (status, _), found in grouped(judgement, measured).items():
         cases.setdefault(status, set()).update(set(found) - measured)
     holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
     return (decisions, *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()))
+
+
+def _gain(decision: Decision) -> str:
+    return text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
+
+
+def terminal_notes(judgement: Judgement) -> tuple[str, ...]:
+    """Return what else is to be known of the answers, a sentence each with the decisions that it holds for."""
+    places = places_of(judgement)
+    notes: dict[str, list[str]] = {}
+    for decision in judgement.decisions:
+        by_size = ("the answer differs by size",) if len(decision.ranges) > 1 else ()
+        # What would settle it is short; the reason names every candidate that is open.
+        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
+        name = " ".join((decision.op, decision.use, *place_of(decision, places)))
+        for note in (*_gaps(decision, judgement), *by_size, *why):
+            notes.setdefault(note, []).append(name)
+    return tuple(f"{note}: {', '.join(names)}" for note, names in notes.items())
 
 
 def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:

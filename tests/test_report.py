@@ -321,7 +321,7 @@ def test_every_decision_is_in_every_output(judged, rendered):
     (table, _) = report.terminal_tables(judged)
     assert len(document["decisions"]) == len(table.rows) == len(judged.decisions) > 4
     for made, found, row in zip(judged.decisions, document["decisions"], table.rows, strict=True):
-        assert (found["op"], found["use"], found["answer"]) == (made.op, made.use, made.answer) == row[:3]
+        assert (found["op"], found["use"], found["answer"]) == (made.op, made.use, made.answer) == (*row[:2], row[-2])
         assert made.reason in page
         assert made.reason in markdown
 
@@ -332,11 +332,15 @@ def test_every_failure_and_verdict_is_in_json(judged, rendered):
     assert [verdict["case"] for verdict in document["verdicts"]] == [verdict.case for verdict in judged.verdicts]
 
 
-def test_the_terminal_table_says_where_and_why():
+def test_the_terminal_says_where_and_why():
     made = decision("sinh", action="undecided", choice=None, flips=("more launches",), dtype="float64")
     judged = plain()
-    decisions, holes = report.terminal_tables(type(judged)(**{**vars(judged), "decisions": (made, *judged.decisions)}))
-    assert decisions.rows[0] == ("sinh", "inference", "undecided", "–", "float64; differs by size; more launches")
+    changed = dataclasses.replace(judged, decisions=(made, *judged.decisions))
+    decisions, holes = report.terminal_tables(changed)
+    assert decisions.rows[0] == ("sinh", "inference", "float64", "undecided", "–")
+    notes = report.terminal_notes(changed)
+    assert "more launches: sinh inference float64" in notes
+    assert any(note.startswith("the answer differs by size: sinh inference float64") for note in notes)
     # One case crashed in a launch and has its number from the others: it is no hole.
     assert dict(holes.rows) == {"not measured": "1", "timeout": "6", "unsupported": "40", "wrong": "1"}
 
@@ -349,6 +353,7 @@ def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():
 
 def test_the_terminal_table_names_sizes_without_an_answer():
     bench = Bench({"py_function_numpy": {1: 1e-4}, "native": 1e-5}, sizes=(1, 1000))
-    (row,) = report.terminal_tables(decide.judge(bench.run()))[0].rows
+    judged = decide.judge(bench.run())
+    (row,) = report.terminal_tables(judged)[0].rows
     assert row[2] == "port to native"
-    assert "no number at 1k" in row[4]
+    assert report.terminal_notes(judged) == ("no number at 1k: sinh inference",)

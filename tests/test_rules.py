@@ -102,6 +102,7 @@ JUDGING = (
     "pages",
     "tickets",
     "markdown",
+    "published",
     "contrast_texts",
     "report",
     "judging",
@@ -137,6 +138,7 @@ JUDGING = (
     "cli_versions",
     "cli_placement",
     "cli_copies",
+    "cli_report",
     "cli",
 )
 
