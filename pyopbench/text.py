@@ -100,6 +100,12 @@ def size(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
 
 
+def sized(low: float, unit: str, high: float | None = None) -> str:
+    """Format a size, or a range of them, with what it counts, a plural: `1k elements`, `1 element`, `1 to 1k rows`."""
+    shown = size(low) if high is None else size_range(low, high)
+    return f"{shown} {unit.removesuffix('s') if low == 1 and high in (None, 1) else unit}"
+
+
 def about_size(value: float) -> str:
     """Format a size that was interpolated, to two significant digits: 2,457 is `2.5k`."""
     rounded = float(f"{value:.1e}") if math.isfinite(value) else value

@@ -200,7 +200,7 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
         (
             decision.use,
             *place_of(decision, places),
-            f"{text.size_range(part.low, part.high)} {unit}",
+            text.sized(part.low, unit, part.high),
             part.answer,
             text.gain_at_least(part.gain, part.gain_low),
         )

@@ -83,9 +83,9 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
     fastest, slowest = (end(there, key=lambda row: row["seconds"]) for end in (min, max))
     return (
-        f"Time per call of {op} for {text.count(len(labels), 'variant')}. {panel.capitalize()} at {text.size(largest)} "
-        f"{unit}: {fastest['label']} is fastest with {text.seconds(fastest['seconds'])}, {slowest['label']} slowest "
-        f"with {text.seconds(slowest['seconds'])}."
+        f"Time per call of {op} for {text.count(len(labels), 'variant')}. {panel.capitalize()} at "
+        f"{text.sized(largest, unit)}: {fastest['label']} is fastest with {text.seconds(fastest['seconds'])}, "
+        f"{slowest['label']} slowest with {text.seconds(slowest['seconds'])}."
     )
 
 

@@ -120,7 +120,7 @@ def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places:
 def _told(judgement: Judgement, bound: Bound) -> tuple[Cell | str, ...]:
     case = Case.from_id(bound.case)
     return (
-        f"{text.size(case.size)} {unit_of(judgement, case.op)}",
+        text.sized(case.size, unit_of(judgement, case.op)),
         case.variant,
         text.seconds(bound.latency),
         text.seconds(bound.seconds),

@@ -53,7 +53,7 @@ def _row(judgement: Judgement, row: Mapping[str, Any], found: pd.DataFrame, plac
         text.direction(row["direction"]),
         *places.of(row),
         str(row["label"]),
-        f"{text.size(row['size'])} {unit_of(judgement, row['op'])}",
+        text.sized(row["size"], unit_of(judgement, row["op"])),
         text.seconds_interval(row["seconds"], row["low"], row["high"]),
         text.seconds_interval(overhead.mean, *overhead.interval()),
         ", ".join(str(number) for number in copies),
