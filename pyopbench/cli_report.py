@@ -32,7 +32,8 @@ def schema() -> None:
 def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is."""
     from pyopbench import stopping
-    from pyopbench.report import terminal_notes, terminal_tables
+    from pyopbench.report import terminal_notes, terminal_reasons, terminal_tables
+    from pyopbench.sections.holes import UNSUPPORTED
 
     for sentence in judgement.run.cannot:
         out.print(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
@@ -45,7 +46,9 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     out.print()
     for table in others:
         print_table(table.title, table.columns, table.rows)
-    print_failures([failure for failure in judgement.run.failures if failure.status != "unsupported"])
+    for reason in terminal_reasons(judgement):
+        out.print(f"- {escape(reason)}", soft_wrap=True)
+    print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
     if ended is not None:
         most = int(judgement.run.settings["launches"])
         out.print(stopping.look(judgement, ended.launches, most).sentence, soft_wrap=True)

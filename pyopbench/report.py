@@ -45,10 +45,10 @@ from pyopbench.markdown import escape, fence
 from pyopbench.model import Case
 from pyopbench.pages import Part, arrange, choices_of
 from pyopbench.published import VERSION
-from pyopbench.sections import discover
+from pyopbench.sections import Bullets, discover, holes
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
-from pyopbench.sections.holes import grouped
+from pyopbench.sections.holes import UNSUPPORTED, grouped
 from pyopbench.store import write_atomically
 from pyopbench.tickets import folded
 
@@ -133,8 +133,8 @@ def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
     cases: dict[str, set[str]] = {}
     for (status, _), found in grouped(judgement, measured).items():
         cases.setdefault(status, set()).update(set(found) - measured)
-    holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
-    return (decisions, *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()))
+    without = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
+    return (decisions, *((TerminalTable("Without a number", ("status", "cases"), without),) if without else ()))
 
 
 def _gain(decision: Decision) -> str:
@@ -153,6 +153,12 @@ def terminal_notes(judgement: Judgement) -> tuple[str, ...]:
         for note in (*_gaps(decision, judgement), *by_size, *why):
             notes.setdefault(note, []).append(name)
     return tuple(f"{note}: {', '.join(names)}" for note, names in notes.items())
+
+
+def terminal_reasons(judgement: Judgement) -> tuple[str, ...]:
+    """Return why cases were not measured at all, the reasons that most cases have; what failed is told by itself."""
+    items = [item for block in holes.brief(judgement) if isinstance(block, Bullets) for item in block.items]
+    return tuple(item for item in items if f" {UNSUPPORTED}, of " in item)
 
 
 def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:

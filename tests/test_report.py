@@ -357,3 +357,7 @@ def test_the_terminal_table_names_sizes_without_an_answer():
     (row,) = report.terminal_tables(judged)[0].rows
     assert row[2] == "port to native"
     assert report.terminal_notes(judged) == ("no number at 1k: sinh inference",)
+
+
+def test_the_terminal_says_why_cases_were_not_measured(judged):
+    assert report.terminal_reasons(judged) == ("40 cases unsupported, of sinh: no numba body",)

@@ -18,7 +18,7 @@ from pyopbench import sections, text
 from pyopbench.answers import Course, Crossover
 from pyopbench.bounds import Bound
 from pyopbench.certificate import Pairs
-from pyopbench.model import Case
+from pyopbench.model import Case, Failure
 from pyopbench.sections import (
     Bullets,
     Cell,
@@ -369,6 +369,23 @@ def test_forty_cases_of_one_reason_are_one_row(judged):
     rows = {row[2]: row for row in texts(table)}
     assert rows["no numba body"][:2] == ["unsupported", "40"]
     assert sorted(row[0] for row in rows.values())[:2] == ["crashed", "not measured"]
+
+
+def test_numbers_of_traced_functions_do_not_tell_reasons_apart(judged):
+    case = Case("sinh", "xla", "none", "forward", "call", "float32", 1_000)
+    numbered = [
+        Failure(replace(case, size=10**place).id, "unsupported", f"no kernel in __inference_body_{place}7")
+        for place in range(1, 5)
+    ]
+    (key,) = holes.grouped(with_run(judged, failures=numbered, cases=()), set())
+    assert key == ("unsupported", "no kernel in __inference_body_…")
+
+
+def test_a_reason_that_many_ops_have_is_told_once(judged):
+    case = Case("sinh", "autograph", "none", "forward", "call", "float32", 1_000)
+    lacking = [Failure(replace(case, op=op).id, "unsupported", f"{op} has no python body") for op in ("sinh", "log")]
+    (bullets,) = holes.brief(with_run(judged, failures=lacking, cases=()))
+    assert bullets.items == ("2 cases unsupported, of sinh and log: … has no python body",)
 
 
 def test_every_case_without_a_number_is_accounted_for(judged):

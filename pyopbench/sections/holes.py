@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 Pattern: TypeAlias = tuple[frozenset[str], ...]
 
+UNSUPPORTED = "unsupported"
 SEVERITY: dict[str, Tone] = {
     "wrong": "bad",
     "crashed": "bad",
     "raised": "bad",
     "elided": "warn",
     "timeout": "warn",
-    "unsupported": "",
+    UNSUPPORTED: "",
 }
 """Every status of a failure, the worst first."""
 NOT_REACHED = ("not measured", "planned, and no launch got to it: the run ended first")
@@ -79,9 +80,8 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 
 def _brief(key: tuple[str, str], count: int, ops: Sequence[str]) -> str:
     status, reason = key
-    named = text.listing(ops) if len(ops) > 1 else ops[0]
-    where = "" if ANY_OP in reason else f" ({named})"
-    return f"{text.count(count, 'case')} {status}: {text.shorten(reason.replace(ANY_OP, named), SHORT_REASON)}{where}"
+    told = text.shorten(reason.replace(ANY_OP, ops[0] if len(ops) == 1 else "…"), SHORT_REASON)
+    return f"{text.count(count, 'case')} {status}, of {text.listing(ops)}: {told}"
 
 
 def grouped(judgement: Judgement, measured: set[str]) -> dict[tuple[str, str], list[str]]:
