@@ -103,6 +103,7 @@ class Decision:
         blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required, and what is not known of it, in sentences.
         copies: what it means where data live on a GPU, in words, of counted copies; empty where none were counted.
+        launches: launches that the gain is made of; None without one.
     """
 
     op: str
@@ -124,6 +125,7 @@ class Decision:
     blocks: tuple[str, ...] = ()
     barred: tuple[str, ...] = ()
     copies: str = ""
+    launches: int | None = None
 
     @property
     def answer(self) -> str:

@@ -7,6 +7,7 @@ here, so that the same rows give the same spec.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -15,6 +16,9 @@ from pyopbench.looks import INK, OUTCOMES, THEME, Look
 from pyopbench.scales import Row, drawable, limits, ticks
 
 Spec: TypeAlias = dict[str, Any]
+Panels: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Title of a panel -> fields of the cases in it, by which a page filters: any of variant, direction, mode, dtype and
+placement."""
 
 DATA = "rows"
 PANELS_PER_ROW = 3
@@ -31,48 +35,67 @@ FORMATS = {"seconds": "format(datum.{field}, '.4s') + 's'", "ratio": "format(dat
 TITLES = {"seconds": "time per call", "ratio": "ratio"}
 
 
-def latency_chart(rows: Sequence[Row], pinned: Mapping[str, Look], baseline: str, unit: str) -> Spec:
+@dataclass(frozen=True)
+class Scene:
+    """What the charts of an op have in common.
+
+    Attributes:
+        panels: where each panel holds.
+        baseline: the label that is the callback of today.
+        unit: what a size counts.
+    """
+
+    panels: Panels
+    baseline: str
+    unit: str
+
+
+def latency_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, crossings: Sequence[Row] = ()) -> Spec:
     """Return latency against size, one panel for each `panel`; for an op of one size, latency by label.
 
     Args:
         rows: `panel`, `label`, `size`, and `seconds`, `low`, `high` per call in seconds (NaN where there is none).
         pinned: the look of every label.
-        baseline: the label whose line is thick.
-        unit: what a size counts.
+        scene: the baseline's line is thick.
+        crossings: where the fastest changes: `panel`, `size`, and `told` in words.
     """
     data = drawable(rows, "seconds")
     if len(_sizes(data)) < 2:
-        return _finish(_latency_dots(data, pinned), data, "seconds", BY_LABEL_FRAME)
-    return _finish(_latency_lines(data, pinned, baseline, unit), data, "seconds", LATENCY_FRAME)
+        return _finish(_latency_dots(data, pinned), data, "seconds", (scene.panels, BY_LABEL_FRAME))
+    layers = _latency_lines(data, pinned, scene, marked=bool(crossings))
+    marks = [{"panel": one["panel"], "at": one["size"], "told": one["told"]} for one in crossings]
+    return _finish(layers, [*data, *marks], "seconds", (scene.panels, LATENCY_FRAME))
 
 
-def ratio_chart(rows: Sequence[Row], baseline: str, minimum_effect: float, unit: str) -> Spec:
+def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spec:
     """Return ratios to the baseline with intervals, a line at 1 and a band of the minimum effect.
 
     Args:
         rows: `panel`, `label`, `size`, `outcome`, and `ratio`, `low`, `high` as plain ratios.
-        baseline: for the title of the axis.
+        scene: the baseline is named by the axis.
         minimum_effect: half the width of the band, as a share of one.
-        unit: what a size counts.
     """
     data = drawable(rows, "ratio")
     band = {"ratio": 1.0, "low": 1 / (1 + minimum_effect), "high": 1 + minimum_effect}
     ends = limits([*data, band], "ratio")
-    ratio = alt.X("ratio:Q", title=f"time relative to {baseline}").scale(type="log", domain=ends, nice=False)
+    ratio = alt.X("ratio:Q", title=f"time relative to {scene.baseline}").scale(type="log", domain=ends, nice=False)
     colour = _scaled(alt.Color("outcome:N", title=None), [(name, look[0]) for name, look in OUTCOMES.items()])
     shape = _scaled(alt.Shape("outcome:N", title=None), [(name, look[1]) for name, look in OUTCOMES.items()])
     base = _by_label(data).encode(color=colour)
     point = base.mark_point(filled=True, opacity=1, clip=True).encode(
-        x=ratio.axis(format="~r", values=ticks(ends)), shape=shape, size=_size(data, unit), tooltip=_tooltip("ratio")
+        x=ratio.axis(format="~r", values=ticks(ends)),
+        shape=shape,
+        size=_size(data, scene.unit),
+        tooltip=_tooltip("ratio"),
     )
     shaded = _constant(band).mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
     one = _constant(band).mark_rule(stroke=INK, opacity=0.7).encode(x="ratio:Q")
     layers = _layer(shaded, one, _interval(base), point, height=_row_step(data))
-    return _finish(layers, data, "ratio", BY_LABEL_FRAME)
+    return _finish(layers, data, "ratio", (scene.panels, BY_LABEL_FRAME))
 
 
-def _latency_lines(data: Sequence[Row], pinned: Mapping[str, Look], baseline: str, unit: str) -> alt.LayerChart:
-    x = alt.X("size:Q", title=unit).scale(type="log", nice=False, padding=12)
+def _latency_lines(data: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, *, marked: bool) -> alt.LayerChart:
+    x = alt.X("size:Q", title=scene.unit).scale(type="log", nice=False, padding=12)
     base = _chart().encode(
         x=x.axis(values=_sizes(data), format=".3~s", labelOverlap=True),
         color=_scaled(alt.Color("label:N", title=None), [(label, pinned[label].colour) for label in _labels(data)]),
@@ -80,7 +103,7 @@ def _latency_lines(data: Sequence[Row], pinned: Mapping[str, Look], baseline: st
     pick = alt.selection_point(fields=["label"], bind="legend", name="pick")
     strong = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.12))
     faint = alt.when(pick).then(alt.value(0.18)).otherwise(alt.value(0.02))
-    is_baseline = alt.FieldEqualPredicate(field="label", equal=baseline)
+    is_baseline = alt.FieldEqualPredicate(field="label", equal=scene.baseline)
     band = base.transform_filter(HAS_INTERVAL).mark_area(clip=True).encode(
         y=alt.Y("low:Q", title=TITLES["seconds"]), y2="high:Q", opacity=faint
     )  # fmt: skip
@@ -94,7 +117,18 @@ def _latency_lines(data: Sequence[Row], pinned: Mapping[str, Look], baseline: st
         shape=_scaled(alt.Shape("label:N", title=None), _part(data, pinned, "shape")),
     )  # fmt: skip
     named = point.properties(name="points").add_params(pick)  # or Altair makes a name up
-    return _layer(band, line, named, height=LATENCY_PIXELS)
+    if not marked:
+        return _layer(band, line, named, height=LATENCY_PIXELS)
+    rows = [layer.transform_filter("isValid(datum.seconds)") for layer in (line, named)]  # the others are crossings
+    return _layer(_crossing_rule(), band, *rows, height=LATENCY_PIXELS)
+
+
+def _crossing_rule() -> alt.Chart:
+    told = [alt.Tooltip("told:N", title="crossover")]
+    rule: alt.Chart = _chart().transform_filter("isValid(datum.at)").mark_rule(stroke=INK, strokeDash=[3, 3]).encode(
+        x=alt.X("at:Q"), strokeWidth=alt.value(1.5), tooltip=told
+    )  # fmt: skip
+    return rule
 
 
 def _latency_dots(data: Sequence[Row], pinned: Mapping[str, Look]) -> alt.LayerChart:
@@ -195,14 +229,29 @@ def _computed(value: str) -> dict[str, str]:
     }
 
 
-def _finish(layers: alt.LayerChart, data: list[dict[str, Any]], value: str, frame: Mapping[str, int]) -> Spec:
-    """Return the spec: a panel for each `panel` in the order of the rows, and the rows under a fixed name."""
+def _finish(
+    layers: alt.LayerChart, data: list[dict[str, Any]], value: str, frame: tuple[Panels, Mapping[str, int]]
+) -> Spec:
+    """Return the spec: a panel for each `panel` in the order of the rows."""
     panels = list(dict.fromkeys(row["panel"] for row in data))
     layers.data = alt.NamedData(DATA)
     chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=PANELS_PER_ROW)
-    chart = chart.transform_calculate(**_computed(value)).resolve_axis(x="independent")  # or upper panels have no axis
-    chart = chart.properties(usermeta={**frame, "panels": len(panels)}).configure(**THEME)
-    spec: Spec = chart.to_dict()
+    return as_spec(chart.transform_calculate(**_computed(value)), data, *frame)
+
+
+def as_spec(chart: alt.FacetChart, data: list[dict[str, Any]], panels: Panels, frame: Mapping[str, int]) -> Spec:
+    """Return the spec of a chart in panels with its rows under a fixed name, and with what a page needs to fit it.
+
+    Args:
+        chart: in panels by the field `panel`.
+        data: rows, with `panel` in each.
+        panels: where each panel holds.
+        frame: what the axis on the left takes, and the narrowest panel, in pixels.
+    """
+    shown = dict.fromkeys(row["panel"] for row in data)
+    meta = {**frame, "panels": {panel: dict(panels.get(panel, {})) for panel in shown}}
+    chart = chart.resolve_axis(x="independent").properties(usermeta=meta)  # or upper panels have no axis
+    spec: Spec = chart.configure(**THEME).to_dict()
     spec.pop("$schema", None)  # the page brings its own Vega-Lite, and must not warn about a patch release
     spec.setdefault("datasets", {})[DATA] = data
     return spec

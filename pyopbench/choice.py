@@ -12,7 +12,7 @@ import pandas as pd
 
 from pyopbench import stats
 from pyopbench.answers import Action
-from pyopbench.mix import Floats, Mix
+from pyopbench.mix import Bools, Floats, Mix
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
 from pyopbench.stats import Estimate
@@ -36,14 +36,19 @@ class Candidate:
 
     def over(self, mix: Mix) -> Floats:
         """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
-        return self._complete(mix).to_numpy(dtype="float64")
+        return self._complete(mix)[0]
 
     def log_gains(self, mix: Mix) -> pd.Series[float]:
         """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
-        return pd.Series(-np.log(mix.cost(self.over(mix))), index=self._complete(mix).index)
+        log_ratios, complete = self._complete(mix)
+        return pd.Series(-np.log(mix.cost(log_ratios)), index=self.log_ratios.index[complete])
 
-    def _complete(self, mix: Mix) -> pd.DataFrame:
-        return self.log_ratios.reindex(columns=list(mix.needed)).dropna()
+    def _complete(self, mix: Mix) -> tuple[Floats, Bools]:
+        """Return the log ratios at the sizes that are needed, of the launches that have all, and which those are."""
+        places = self.log_ratios.columns.get_indexer(pd.Index(mix.needed))  # -1 for what was not measured
+        log_ratios = np.where(places < 0, np.nan, self.log_ratios.to_numpy(dtype="float64")[:, places])
+        complete = np.asarray(~np.isnan(log_ratios).any(axis=1))
+        return log_ratios[complete], complete
 
     def lacks(self, mix: Mix) -> tuple[int, ...]:
         """Return the sizes that the mix draws on and no launch has."""

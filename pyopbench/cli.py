@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 import pyopbench
 from pyopbench import examination, judging, runs, text, version_runs, versions
@@ -39,6 +36,7 @@ from pyopbench.cli_options import (
     MixFile,
     Modes,
     Ops,
+    Quiet,
     Requires,
     StepMilliseconds,
     TensorFlows,
@@ -47,34 +45,42 @@ from pyopbench.cli_options import (
     read_judging,
     read_memory_limit,
 )
-from pyopbench.cli_output import err, out, print_failures, print_table, printable
+from pyopbench.cli_output import err, out, printable
 from pyopbench.cli_placement import placement
 from pyopbench.cli_probe import probe
 from pyopbench.cli_record import CONTEXT, record
+from pyopbench.cli_report import print_report, progress, schema
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.files import bring_own
 from pyopbench.measure import Ended, Task, measure_together
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
-from pyopbench.pace import Progress as Step
 from pyopbench.targets import is_target
 
 EXIT_WRONG = 1
 EXIT_INTERRUPTED = 130
 
+EPILOG = (
+    "**Exit codes**: 0 done; 1 a wrong variant or a slowdown was found, or a certificate missed; 2 bad usage or bad "
+    "input; 3 nothing was measured; 130 interrupted, and `--resume` continues.\n\n"
+    "**Output**: results go to stdout, progress and notes to stderr; plain text where it is piped or NO_COLOR is set. "
+    "`--json` prints JSON, `--quiet` leaves out progress and notes.\n\n"
+    "**Completion**: `pyopbench --install-completion` for the shell that you are in."
+)
+MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge what was measured", "Find and understand callbacks", "Trust and tools"
+
 app = typer.Typer(
     name="pyopbench",
-    help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?\n\n"
-    "Exit codes: 0 done, 1 a wrong variant or a slowdown was found or a certificate missed, 2 bad usage or bad input, "
-    "3 nothing was measured, 130 interrupted.",
+    help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?",
+    epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
 )
 
 
-WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms", "require")
+WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms", "require", "as_json", "quiet")
 """What a run that is continued can be given: nothing that changes the plan."""
 
 
@@ -88,7 +94,7 @@ def _whole(debug: Debug = False) -> None:
     pass
 
 
-@app.command()
+@app.command(rich_help_panel=MEASURE)
 def run(
     context: typer.Context,
     ops: Ops = None,
@@ -123,6 +129,8 @@ def run(
     tf: TensorFlows = None,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
     options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
@@ -158,7 +166,7 @@ def run(
     if versions.is_here(folder):
         raise typer.Exit(report_versions(folder, options))
     runs.require_measured(folder)
-    raise typer.Exit(_report([folder], folder, options, ended=ended))
+    raise typer.Exit(_report([folder], folder, options, as_json=as_json, ended=ended))
 
 
 def _budget(usual: float | None, tf: list[str] | None) -> float | None:
@@ -217,7 +225,7 @@ def _measure(folder: Path, options: judging.Judging) -> Ended | None:
     tasks = [_task(part, options) for part in _parts(folder)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
-        with _progress() as show:
+        with progress() as show:
             ended = min(measure_together(tasks, show), key=lambda one: one.launches)
     except KeyboardInterrupt:
         name = escape(str(folder))
@@ -249,35 +257,7 @@ def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> f
     return found.open
 
 
-@contextmanager
-def _progress() -> Iterator[Any]:
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=10),
-        TextColumn("{task.fields[left]}"),
-    )
-    # Two redraws a second: the parent shares the cores with what is measured.
-    with Progress(*columns, console=err, refresh_per_second=2, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("starting", total=1.0, left="")
-        told: set[int] = set()
-
-        def show(step: Step) -> None:
-            share = (step.launch + step.done / step.total) / step.launches
-            left = "" if step.seconds_left is None else f"at most {text.duration(step.seconds_left)} left"
-            op = step.group.partition("/")[0]
-            op = op if len(op) <= 20 else op[:19] + "…"
-            description = f"launch {step.launch + 1}/{step.launches} group {step.done + 1}/{step.total} {op}"
-            bar.update(task, description=escape(description), completed=share, left=left)
-            if not err.is_terminal and step.launch not in told:
-                told.add(step.launch)
-                groups = f"{step.total:,} of {step.planned:,} groups"
-                err.print(f"launch {step.launch + 1} of at most {step.launches}, {groups}{left and f', {left}'}")
-
-        yield show
-
-
-@app.command()
+@app.command(rich_help_panel=JUDGE)
 def report(
     results: Annotated[
         list[Path],
@@ -294,6 +274,7 @@ def report(
         typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
     ] = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write the decision report of stored results."""
     if len(results) == 1 and versions.is_here(results[0]):
@@ -327,10 +308,6 @@ def report(
 def _report(
     folders: list[Path], folder: Path, options: judging.Judging, *, as_json: bool = False, ended: Ended | None = None
 ) -> int:
-    from pyopbench import stopping
-    from pyopbench.report import terminal_tables
-    from pyopbench.sections._required import remarks
-
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
@@ -338,37 +315,25 @@ def _report(
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:
-        for sentence in judgement.run.cannot:
-            out.print(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
-        if judgement.disturbance.warning:
-            out.print(f"[bold yellow]{escape(judgement.disturbance.warning)}[/]\n")
-        for table in terminal_tables(judgement):
-            print_table(table.title, table.columns, table.rows)
-        for sentence in remarks(judgement):
-            out.print(sentence, soft_wrap=True, markup=False)
-        failures = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
-        print_failures(failures)
-        if ended is not None:
-            most = int(judgement.run.settings["launches"])
-            out.print(stopping.look(judgement, ended.launches, most).sentence, soft_wrap=True)
-        out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
+        print_report(judgement, folder, ended)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
-@app.command()
+app.command("list", rich_help_panel=MEASURE)(list_)
+app.command(rich_help_panel=MEASURE)(verify)
+app.command(rich_help_panel=MEASURE)(build)
+app.command(rich_help_panel=JUDGE)(compare)
+app.command(rich_help_panel=JUDGE)(schema)
+app.command(rich_help_panel=LOOK)(scan)
+app.command(rich_help_panel=LOOK, context_settings=CONTEXT)(record)
+app.command(rich_help_panel=LOOK)(placement)
+app.command(rich_help_panel=LOOK)(copies)
+app.command(rich_help_panel=LOOK)(probe)
+app.command(rich_help_panel=TRUST)(certify)
+app.add_typer(new, name="new", rich_help_panel=TRUST)
+
+
+@app.command(rich_help_panel=TRUST)
 def version() -> None:
     """Print the version of pyopbench."""
     out.print(pyopbench.__version__)
-
-
-app.command("list")(list_)
-app.command()(verify)
-app.command()(certify)
-app.command()(build)
-app.command()(scan)
-app.command(context_settings=CONTEXT)(record)
-app.command()(compare)
-app.command()(placement)
-app.command()(copies)
-app.add_typer(new, name="new")
-app.command()(probe)

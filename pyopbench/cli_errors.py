@@ -74,6 +74,7 @@ def _code_of(call: Callable[[], Any]) -> int:
 def _tell(error: Exception, told: PyopbenchError) -> int:
     if debugging.on:
         err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
+    err.quiet = False  # an error is told to those who want to hear nothing else, too
     err.print(f"[bold red]error:[/] {escape(printable(str(told)))}", soft_wrap=True)
     return told.exit_code
 

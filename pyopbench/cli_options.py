@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,18 +12,35 @@ import typer
 
 from pyopbench import judging, memory, requirements, runs
 from pyopbench.arguments import apply_axes, parse_bytes, split_some
+from pyopbench.cli_output import err
 from pyopbench.errors import BadInput
-from pyopbench.files import bring_own
+from pyopbench.files import bring_own, find
 from pyopbench.model import Axes
 
 if TYPE_CHECKING:
     from pyopbench.worth import Step
+
+
+def _named(kind: str) -> Callable[[str], list[str]]:
+    """Return what completes the names of ops or variants in a shell; nothing is imported for it."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in find(kind) if name.startswith(incomplete)]
+
+    return complete
+
+
+def _hush(quiet: bool) -> bool:
+    err.quiet = quiet
+    return quiet
+
 
 Ops = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="OP",
         help="Ops to cover, all if none is named; your own as my_op.py, my_module.py:function or a.b:function.",
+        autocompletion=_named("ops"),
     ),
 ]
 Inputs = Annotated[
@@ -33,7 +51,10 @@ Inputs = Annotated[
         help="Example of an argument of a function, in order: Python over np and rng, or a .npy file.",
     ),
 ]
-Variants = Annotated[list[str] | None, typer.Option("--variant", help="Variants, comma-separated or repeated.")]
+Variants = Annotated[
+    list[str] | None,
+    typer.Option("--variant", help="Variants, comma-separated or repeated.", autocompletion=_named("variants")),
+]
 Gradients = Annotated[
     list[str] | None,
     typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
@@ -70,6 +91,9 @@ MemoryLimit = Annotated[
 Requires = Annotated[
     list[str] | None,
     typer.Option("--require", help=f"What a port has to be able to do: {', '.join(requirements.NAMES)}."),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes on stderr; errors only.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 

@@ -231,6 +231,7 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         crossovers=crossovers(comparison.curves, comparison.log_ratios, at_size),
         courses=tuple(course_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates),
         flips=() if comparison.must_change else flips(choice, mix, comparison.baseline),
+        launches=choice.gain.log.n if choice.gain else None,
     )
 
 

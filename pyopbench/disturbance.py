@@ -95,25 +95,26 @@ class Disturbance:
 
     @property
     def warning(self) -> str:
-        """That the machine was too noisy, and what to do; empty if it was not."""
+        """What noise leaves open, and what would help; empty where it leaves nothing open."""
         if not self.too_noisy or self.smallest_effect is None:
             return ""
-        enough = self.enough_launches
+        enough, minimum = self.enough_launches, text.percent(self.minimum_effect)
         launches = (
-            f"more launches (about {enough:,} instead of {self.launches_made:,}: --launches {enough}, with a --budget "
-            "that allows for them)"
+            f"Differences of {minimum} take about {enough:,} launches (--launches {enough}, with a --budget that "
+            "allows for them); what each comparison takes by itself is told beside it."
             if enough is not None
-            else f"more launches alone will not do (over {stats.MOST_LAUNCHES:,})"
+            else f"Differences of {minimum} take more launches than anybody waits for (over {stats.MOST_LAUNCHES:,})."
         )
         # Rounded up, so that the advice is enough; a minimum effect of 1 or more is none.
         effect = math.ceil(self.smallest_effect * 100) / 100
-        larger = f"; or accept a larger minimum effect (--min-effect {effect:.2f})" if effect < 1 else ""
+        larger = f" Or accept a larger minimum effect (--min-effect {effect:.2f})." if effect < 1 else ""
+        left = f"{self.unresolved:,} of {text.count(self.verdicts, 'comparison')}"
         return (
-            f"Too noisy for a minimum effect of {text.percent(self.minimum_effect)}: launches usually differ by "
-            f"{text.percent(self.usual_spread)}, so that {text.count(self.launches_made, 'launch', 'launches')} can "
-            f"tell no difference below about {text.percent(self.smallest_effect)}, and {self.unresolved:,} of "
-            f"{text.count(self.verdicts, 'verdict')} {'is' if self.unresolved == 1 else 'are'} unresolved. What helps: "
-            f"stop other work; pin to cores of one's own (taskset -c 0,1 pyopbench run ...); {launches}{larger}."
+            f"Launches usually differ by {text.percent(self.usual_spread)}, so that "
+            f"{text.count(self.launches_made, 'launch', 'launches')} can tell no difference below "
+            f"{text.percent(self.smallest_effect)}: {left} {'is' if self.unresolved == 1 else 'are'} unresolved. "
+            f"{launches} It helps to stop other work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run "
+            f"...).{larger}"
         )
 
 

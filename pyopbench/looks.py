@@ -8,6 +8,7 @@ from typing import Any
 
 COLOURS = (
     "#0077bb", "#d95f02", "#009988", "#e7298a", "#7a6ff0", "#cc3311", "#6b8e23", "#a6761d", "#aa4499", "#808080",
+    "#4f8a5b", "#c2607a",
 )  # fmt: skip
 """At least 3:1 against white and against the dark page (WCAG 2.2, 1.4.11); shapes tell apart what hues may not."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")

@@ -33,7 +33,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,24 +44,29 @@ from markupsafe import Markup
 
 from pyopbench import text
 from pyopbench.automatic import attempts_of
+from pyopbench.charts import DATA
 from pyopbench.markdown import escape, fence
 from pyopbench.model import Case
-from pyopbench.sections import Block, Section, automatic, discover, worth
+from pyopbench.pages import Part, arrange, choices_of
+from pyopbench.published import VERSION
+from pyopbench.sections import Bullets, automatic, discover, holes, worth
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
-from pyopbench.sections.holes import grouped
+from pyopbench.sections.holes import UNSUPPORTED, grouped
 from pyopbench.store import write_atomically
+from pyopbench.tickets import folded
 
 if TYPE_CHECKING:
     from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
     from pyopbench.disturbance import Disturbance
 
-SCHEMA = 1
+SCHEMA = VERSION
 TEMPLATES = Path(__file__).parent / "templates"
+PAGE_SCRIPTS = ("filters.js", "tables.js")
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
 TICKET_CHARACTERS = 65_536
-"""The longest text that a GitHub issue takes; a longer Markdown report goes without its folded tables."""
+"""The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,29 +135,23 @@ def _noise(disturbance: Disturbance) -> dict[str, Any]:
 
 
 def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
-    """Return a row for each decision, and how many cases have no number."""
+    """Return a row for each decision, and how many cases have no number and why; both fit 80 columns."""
     places = places_of(judgement)
-    rows = []
-    for decision in judgement.decisions:
-        gain = text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
-        by_size = ("differs by size",) if len(decision.ranges) > 1 else ()
-        # What would settle it is short; the reason names every candidate that is open.
-        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
-        note = "; ".join((*place_of(decision, places), *_gaps(decision, judgement), *by_size, *why))
-        rows.append((decision.op, decision.use, decision.answer, gain, note))
-    decisions = TerminalTable("What to do", ("op", "use", "answer", "gain", "note"), tuple(rows))
+    rows = [(made.op, made.use, *place_of(made, places), made.answer, _gain(made)) for made in judgement.decisions]
+    columns = ("op", "use", *places.varying, "answer", "gain")
+    decisions = TerminalTable("What to do", columns, tuple(rows))
     measured = {str(case) for case in judgement.latencies["case"]}
     cases: dict[str, set[str]] = {}
     for (status, _), found in grouped(judgement, measured).items():
         cases.setdefault(status, set()).update(set(found) - measured)
-    holes = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
+    without = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
     tried = (_automatic_table(judgement),) if attempts_of(judgement) else ()
     worths = (_worth_table(judgement),) if judgement.worths else ()
     return (
         decisions,
         *tried,
         *worths,
-        *((TerminalTable("Without a number", ("status", "cases"), holes),) if holes else ()),
+        *((TerminalTable("Without a number", ("status", "cases"), without),) if without else ()),
     )
 
 
@@ -167,6 +166,30 @@ def _worth_table(judgement: Judgement) -> TerminalTable:
     return TerminalTable("What a port is worth (lower end)", found.columns, rows)
 
 
+def _gain(decision: Decision) -> str:
+    return text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
+
+
+def terminal_notes(judgement: Judgement) -> tuple[str, ...]:
+    """Return what else is to be known of the answers, a sentence each with the decisions that it holds for."""
+    places = places_of(judgement)
+    notes: dict[str, list[str]] = {}
+    for decision in judgement.decisions:
+        by_size = ("the answer differs by size",) if len(decision.ranges) > 1 else ()
+        # What would settle it is short; the reason names every candidate that is open.
+        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
+        name = " ".join((decision.op, decision.use, *place_of(decision, places)))
+        for note in (*_gaps(decision, judgement), *by_size, *why):
+            notes.setdefault(note, []).append(name)
+    return tuple(f"{note}: {', '.join(names)}" for note, names in notes.items())
+
+
+def terminal_reasons(judgement: Judgement) -> tuple[str, ...]:
+    """Return why cases were not measured at all, the reasons that most cases have; what failed is told by itself."""
+    items = [item for block in holes.brief(judgement) if isinstance(block, Bullets) for item in block.items]
+    return tuple(item for item in items if f" {UNSUPPORTED}, of " in item)
+
+
 def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:
     """Say at which planned sizes there is no answer, because the callback of today has no number there."""
     setting = (decision.op, decision.mode, decision.dtype)
@@ -176,22 +199,30 @@ def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:
     return (f"no number at {text.listing([text.size(size) for size in gone])}",) if gone and decision.ranges else ()
 
 
-Parts = list[tuple[Section, tuple[Block, ...]]]
-
-
-def _html(judgement: Judgement, parts: Parts) -> str:
-    scripts = [Markup(_harmless(script)) for script in (_library(), _read("page.js"))]
+def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
+    scripts = [Markup(_harmless(script)) for script in (_library(), _read("charts.js"), _page_script())]
     policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     template = _environment(autoescape=True).get_template("report.html.j2")
     style = Markup(_read("page.css"))
-    shown = {"run": judgement.run, "banner": judgement.disturbance.warning, "parts": parts}
+    layout = arrange(parts)
+    shown = {
+        "run": judgement.run,
+        "layout": layout,
+        "anchors": {page.op: page.anchor for page in layout.pages},
+        "choices": choices_of(judgement.latencies),
+    }
     return template.render(**shown, scripts=scripts, policy=policy, style=style) + "\n"
 
 
-def _markdown(judgement: Judgement, parts: Parts) -> str:
-    """Return the Markdown, without the folded tables if it is too long for a ticket with them."""
+def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
+    """Return the Markdown for a ticket, without the tables of the ops if it is too long for one with them."""
     template = _environment(autoescape=False).get_template("report.md.j2")
-    shown = {"run": judgement.run, "banner": judgement.disturbance.warning, "parts": parts}
+    briefs = ((section, tuple(section.brief(judgement))) for section, _ in parts if section.brief is not None)
+    shown = {
+        "run": judgement.run,
+        "parts": [(section, blocks) for section, blocks in briefs if blocks],
+        "pages": arrange(parts).pages,
+    }
     whole = template.render(**shown, whole=True)
     return whole if len(whole) <= TICKET_CHARACTERS else template.render(**shown, whole=False)
 
@@ -206,12 +237,28 @@ def _environment(*, autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(embedded=_embedded, fence=fence)
+    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded)
     return environment
 
 
 def _finalize_markdown(value: object) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
+
+
+def _packed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec whose rows are `{columns, words, values}`: no names in rows, and texts as places in `words`.
+
+    That takes a third of the bytes. None is what a row lacks.
+    """
+    rows = spec["datasets"][DATA]
+    columns = sorted({name for row in rows for name in row})
+    texts = {name: sorted({row[name] for row in rows if isinstance(row.get(name), str)}) for name in columns}
+    words = {name: {word: place for place, word in enumerate(found)} for name, found in texts.items() if found}
+    values = [
+        [words[name][row[name]] if name in words and name in row else row.get(name) for name in columns] for row in rows
+    ]
+    packed = {"columns": columns, "words": {name: texts[name] for name in words}, "values": values}
+    return {**spec, "datasets": {**spec["datasets"], DATA: packed}}
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
@@ -226,6 +273,12 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 def _library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that leaves nothing but `vegaEmbed` behind."""
     return f"(() => {{\n{vl_convert.javascript_bundle(EXPORTS)}\n}})();"
+
+
+def _page_script() -> str:
+    """Return what the page does itself, as one script that leaves no name behind."""
+    parts = "\n".join(_read(name) for name in PAGE_SCRIPTS)
+    return f'(() => {{\n  "use strict";\n{parts}}})();\n'
 
 
 def _harmless(script: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from pyopbench.charts import DATA, PANELS_PER_ROW, Spec
-from pyopbench.looks import INK, THEME
+from pyopbench.charts import DATA, PANELS_PER_ROW, Panels, Spec, as_spec
+from pyopbench.looks import INK
 
 COLOURS = {
     "dispatch": "#808080",
@@ -23,11 +23,12 @@ ROW_PIXELS = 22
 FRAME = {"axis": 70, "narrowest": 200}
 
 
-def stack_chart(rows: Sequence[Mapping[str, Any]], unit: str) -> Spec:
+def stack_chart(rows: Sequence[Mapping[str, Any]], panels: Panels, unit: str) -> Spec:
     """Return stacked bars of the parts, a row for each size, a panel for each variant, and a line at the total.
 
     Args:
         rows: `panel`, `size`, `part` (a key of `COLOURS`), `seconds` per call, and `share` of the measured total.
+        panels: where each panel holds.
         unit: what a size counts.
     """
     data = [{**row, "place": list(COLOURS).index(row["part"])} for row in rows]
@@ -45,10 +46,6 @@ def stack_chart(rows: Sequence[Mapping[str, Any]], unit: str) -> Spec:
     one = alt.Chart(alt.InlineData(values=[{"whole": 1}])).mark_rule(stroke=INK, strokeDash=[4, 2]).encode(x="whole:Q")
     layers = alt.LayerChart(layer=[bars, one], height=alt.Step(ROW_PIXELS))
     layers.data = alt.NamedData(DATA)
-    panels = list(dict.fromkeys(row["panel"] for row in data))
-    chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=PANELS_PER_ROW)
-    chart = chart.resolve_axis(x="independent").properties(usermeta={**FRAME, "panels": len(panels)})
-    spec: Spec = chart.configure(**THEME).to_dict()
-    spec.pop("$schema", None)  # as in `charts`
-    spec.setdefault("datasets", {})[DATA] = data
-    return spec
+    names = list(dict.fromkeys(row["panel"] for row in data))
+    chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=names), columns=PANELS_PER_ROW)
+    return as_spec(chart, data, panels, FRAME)

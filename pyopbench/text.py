@@ -13,6 +13,9 @@ MISSING = "–"
 UNBOUNDED = "∞"
 SIGNIFICANT_DIGITS = 3
 SMALLEST_FIXED_EXPONENT = -6  # below 1e-6 a number without exponent is a row of zeros
+LARGEST_RATIO = 10_000.0
+LARGEST_SHARE = 10.0
+"""Beyond these a figure is not of an op but of an interval from two launches, and its digits mean nothing."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
@@ -51,20 +54,20 @@ def seconds_interval(value: float | None, low: float | None, high: float | None)
 
 
 def ratio(value: float | None) -> str:
-    """Format a ratio or a gain: `0.352×`, `6.20×`."""
-    return MISSING if value is None or math.isnan(value) else f"{number(value)}×"
+    """Format a ratio or a gain: `0.352×`, `6.20×`; beyond `LARGEST_RATIO` either way only that it is."""
+    return MISSING if value is None or math.isnan(value) else f"{_capped(value, LARGEST_RATIO)}×"
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Format the interval of a ratio or a gain: `2.10–2.90×`."""
-    return MISSING if _missing(low) and _missing(high) else f"{_span(low, high, 1.0)}×"
+    return MISSING if _missing(low) and _missing(high) else f"{_ratios(low, high)}×"
 
 
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
     """Format a ratio and its interval: `0.352× (0.340–0.365)`."""
     if _missing(value) or _missing(low) or _missing(high):
         return ratio(value)
-    return f"{ratio(value)} ({_span(low, high, 1.0)})"
+    return f"{ratio(value)} ({_ratios(low, high)})"
 
 
 def gain_at_least(gain: float | None, low: float | None) -> str:
@@ -76,6 +79,8 @@ def percent(share: float | None) -> str:
     """Format a share of one as a percentage without trailing zeros: 0.03 is `3%`, 0.00012 is `0.012%`."""
     if share is None or not math.isfinite(share):
         return number(share)
+    if abs(share) > LARGEST_SHARE:
+        return f"{'<' if share < 0 else '>'} {math.copysign(LARGEST_SHARE * 100, share):,.0f}%"
     shown = number(share * 100)
     return (shown.rstrip("0").rstrip(".") if "." in shown and "e" not in shown else shown) + "%"
 
@@ -93,6 +98,12 @@ def size(value: float | None) -> str:
         if value >= scale and value * 10 % scale == 0:
             return f"{value / scale:,.1f}".removesuffix(".0") + unit
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
+
+
+def sized(low: float, unit: str, high: float | None = None) -> str:
+    """Format a size, or a range of them, with what it counts, a plural: `1k elements`, `1 element`, `1 to 1k rows`."""
+    shown = size(low) if high is None else size_range(low, high)
+    return f"{shown} {unit.removesuffix('s') if low == 1 and high in (None, 1) else unit}"
 
 
 def about_size(value: float) -> str:
@@ -147,6 +158,17 @@ def shorten(words: str, characters: int) -> str:
     """Fold white space to single blanks and cut what goes beyond `characters`, marked by an ellipsis."""
     folded = " ".join(words.split())
     return folded if len(folded) <= characters else folded[: characters - 1].rstrip() + "…"
+
+
+def _capped(value: float, largest: float) -> str:
+    """Format a positive number; beyond `largest`, or below one over it, say that and no digits, which mean nothing."""
+    if math.isfinite(value) and value > largest:
+        return f"> {number(largest)}"
+    return f"< {1 / largest:.15g}" if 0 < value < 1 / largest else number(value)
+
+
+def _ratios(low: float | None, high: float | None) -> str:
+    return "–".join(MISSING if end is None else _capped(end, LARGEST_RATIO) for end in (low, high))
 
 
 def _missing(value: float | None) -> bool:

@@ -9,11 +9,12 @@ import pytest
 import vl_convert
 
 from judgements import HOSTILE
-from pyopbench.charts import latency_chart, ratio_chart
+from pyopbench.charts import Scene, latency_chart, ratio_chart
 from pyopbench.looks import looks
 
 LABELS = ("native", "py_func", "py_func+override_map")
 PANELS = ("forward", "backward")
+WHERE = {panel: {"direction": panel, "mode": "call"} for panel in PANELS}
 
 
 def latencies(sizes=(1_000, 10_000), labels=LABELS, interval=1.1):
@@ -34,12 +35,12 @@ def ratios(sizes=(1_000, 10_000), labels=LABELS, interval=1.1):
     ]  # fmt: skip
 
 
-def latency(rows, labels=LABELS):
-    return latency_chart(rows, looks(labels, labels), labels[0], "elements")
+def latency(rows, labels=LABELS, crossings=()):
+    return latency_chart(rows, looks(labels, labels), Scene(WHERE, labels[0], "elements"), crossings)
 
 
 def ratio(rows, baseline="py_function_numpy"):
-    return ratio_chart(rows, baseline, 0.03, "elements")
+    return ratio_chart(rows, Scene(WHERE, baseline, "elements"), 0.03)
 
 
 def drawn(spec) -> str:
@@ -114,3 +115,15 @@ def test_names_are_data_and_never_code(name):
 
 def test_panels_keep_the_order_of_the_rows():
     assert latency(latencies())["facet"]["sort"] == list(PANELS)
+
+
+def test_a_spec_says_what_each_of_its_panels_is_filtered_by():
+    for spec in (latency(latencies()), ratio(ratios())):
+        assert spec["usermeta"]["panels"] == WHERE
+
+
+def test_a_crossover_is_a_rule_in_its_panel():
+    marked = latency(latencies(), crossings=[{"panel": "backward", "size": 3_000.0, "told": "they change places"}])
+    assert marks(marked) == ["rule", "area", "line", "point"]
+    assert {"panel": "backward", "at": 3_000.0, "told": "they change places"} in marked["datasets"]["rows"]
+    assert drawn(marked).count('stroke-dasharray="3,3"') == 1

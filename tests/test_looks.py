@@ -23,8 +23,8 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("colour", sorted({*COLOURS, *(colour for colour, _ in OUTCOMES.values())}))
 def test_colours_stand_out_from_the_light_and_the_dark_page(colour):
-    assert len(PAGES) == 2
-    for page in PAGES:
+    assert len(set(PAGES)) == 2
+    for page in set(PAGES):
         light, dark = sorted((luminance(colour), luminance(page)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3
 

@@ -123,8 +123,12 @@ JUDGING = (
     "scales",
     "charts",
     "stacks",
+    "gains",
     "sections",
+    "pages",
+    "tickets",
     "markdown",
+    "published",
     "contrast_texts",
     "report",
     "judging",
@@ -170,6 +174,7 @@ JUDGING = (
     "cli_placement",
     "cli_copies",
     "cli_probe",
+    "cli_report",
     "cli",
 )
 

@@ -18,7 +18,7 @@ from pyopbench import sections, text
 from pyopbench.answers import Course, Crossover
 from pyopbench.bounds import Bound
 from pyopbench.certificate import Pairs
-from pyopbench.model import Case
+from pyopbench.model import Case, Failure
 from pyopbench.sections import (
     Bullets,
     Cell,
@@ -103,11 +103,13 @@ def test_the_answer_comes_first(judged):
 
 
 def test_every_decision_has_its_answer_gain_and_reason(judged):
-    evidence = tables(decisions.build(judged))[1]
-    assert evidence.columns == ("op", "use", "dtype", "answer", "gain (lower bound)", "95% interval", "why")
-    assert texts(evidence) == [
+    evidence = [table for table in tables(decisions.build(judged)) if table.columns[-1] == "why"]
+    assert {table.columns for table in evidence} == {
+        ("use", "dtype", "answer", "gain (lower bound)", "95% interval", "why")
+    }
+    assert [row for table in evidence for row in texts(table)] == [
         [
-            made.op, made.use, made.dtype, made.answer, text.gain_at_least(made.gain, made.gain_low),
+            made.use, made.dtype, made.answer, text.gain_at_least(made.gain, made.gain_low),
             text.interval(made.gain_low, made.gain_high), made.reason,
         ]
         for made in judged.decisions
@@ -116,16 +118,15 @@ def test_every_decision_has_its_answer_gain_and_reason(judged):
 
 def test_sizes_crossovers_and_flips_are_told_where_there_are_any(judged):
     made = decision("native", op="sinh", flips=("a faster baseline",))
-    other = decision("xla", flips=("a slower xla",), ranges=(), crossovers=())
+    other = decision("xla", op="sinh", flips=("a slower xla",), ranges=(), crossovers=())
     blocks = decisions.build(replace(judged, decisions=(made, other)))
-    by_size, flips = tables(blocks)[2:]
-    assert [row[3:] for row in texts(by_size)] == [
+    by_size, crossovers, flips = tables(blocks)[2:]
+    assert [row[2:] for row in texts(by_size)] == [
         ["1k to 10k elements", "native", "2.00×\u00a0(≥\u00a01.50×)"],
         ["100k elements", "keep", "0.500×\u00a0(≥\u00a00.400×)"],
     ]
     assert [row[-1] for row in flips.rows] == ["a faster baseline", "a slower xla"]
-    (bullets,) = [block for block in blocks if isinstance(block, Bullets)]
-    assert bullets.items[0].endswith("native is fastest below about 35k elements, native above.")
+    assert [row[-1] for row in crossovers.rows] == ["native is fastest up to about 35k elements, native beyond"]
 
 
 def test_one_answer_for_all_sizes_is_not_told_by_size(judged):
@@ -138,13 +139,55 @@ def test_an_undecided_one_says_so_and_why(judged):
         "sinh", action="undecided", choice=None, gain=None, gain_low=None, gain_high=None, reason="too noisy"
     )
     glance, evidence = tables(decisions.build(replace(judged, decisions=(made,))))[:2]
-    assert glance.rows[0][-1] == Cell("undecided", "warn")
+    assert glance.rows[0][1] == Cell("undecided", "warn")
     assert [str(cell) for cell in evidence.rows[0][-4:]] == ["undecided", "–", "–", "too noisy"]
 
 
 def test_long_details_are_folded(judged):
-    many = tuple(decision(f"op_{i:02}") for i in range(decisions.MOST_ROWS))
-    assert [table.folded for table in tables(decisions.build(replace(judged, decisions=many)))] == [False, False, True]
+    many = tuple(decision(f"v_{i:02}", op="sinh") for i in range(decisions.MOST_ROWS))
+    folded = {table.caption: table.folded for table in tables(decisions.build(replace(judged, decisions=many)))}
+    assert folded["Answers at a glance"] is False
+    assert folded["sinh: the evidence"] is False
+    assert folded["sinh: where the answer depends on the size"] is True
+
+
+def test_an_op_whose_settings_agree_is_one_row_with_its_least_gain(judged):
+    places = (decision("xla", op="sinh"), decision("xla", op="sinh", dtype="float64", gain=2.5, gain_low=2.2))
+    (row,) = tables(decisions.build(replace(judged, decisions=places)))[0].rows
+    assert str(row[1]).startswith("port to xla: 2.50×\u00a0(≥\u00a02.20×) or more in 2 settings")
+    other = decision("tnp", op="sinh", dtype="float64")
+    (row,) = tables(decisions.build(replace(judged, decisions=(places[0], other))))[0].rows
+    assert row[1] == Cell("depends", "warn", "port to xla in 1 and port to tnp in 1 of 2 settings")
+
+
+def test_confidence_is_the_launches_that_answers_stand_on(judged):
+    made = (decision("xla", op="sinh", launches=3), decision("xla", op="sinh", use="training", launches=5))
+    left = decision("xla", op="sinh", action="undecided", choice=None, dtype="float64", launches=7)
+    for decided, told in ((made, "95%, 3 to 5 launches"), ((*made, left), "95%, 3 to 5 launches: 1 of 3 open")):
+        (row,) = tables(decisions.build(replace(judged, decisions=decided)))[0].rows
+        assert str(row[-1]) == told
+
+
+def test_the_gain_of_every_decision_is_in_the_chart(judged):
+    (chart,) = [block for block in decisions.build(judged) if isinstance(block, Chart)]
+    drawn = sorted((row["op"], row["use"], row["answer"]) for row in chart.spec["datasets"]["rows"])
+    assert drawn == sorted((made.op, made.use, made.answer) for made in judged.decisions)
+
+
+def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
+    noisy = replace(judged.disturbance, unresolved=7, smallest_effect=0.5)
+    told = [block for block in decisions.build(replace(judged, disturbance=noisy)) if isinstance(block, Paragraph)]
+    assert (told[-1].tone, told[-1].text.split(".")[0]) == (
+        "muted", f"All {len(judged.decisions)} decisions are clear of the noise; single comparisons are not all",
+    )  # fmt: skip
+    left = (decision("xla", action="undecided", choice=None), *judged.decisions)
+    told = [
+        block
+        for block in decisions.build(replace(judged, disturbance=noisy, decisions=left))
+        if isinstance(block, Paragraph)
+    ]
+    assert told[-1].tone == "warn"
+    assert told[-1].text.startswith(f"1 of {len(left)} decisions is undecided. Launches usually differ")
 
 
 def test_warnings_of_the_files_stand_beside_the_answer(judged):
@@ -159,7 +202,9 @@ def test_every_latency_is_in_a_chart_and_in_a_table(judged):
     blocks = latency_section.build(judged)
     rows = [row for block in blocks if isinstance(block, Chart) for row in block.spec["datasets"]["rows"]]
     cells = [cell for table in tables(blocks) for row in table.rows for cell in row[table.headings :]]
-    assert len(rows) == len(judged.latencies)
+    assert sum("seconds" in row for row in rows) == len(judged.latencies)
+    crossovers = [(made.use, one.size) for made in judged.decisions for one in made.crossovers]
+    assert sorted(row["at"] for row in rows if "at" in row) == sorted(size for _, size in crossovers)
     shown = sorted(
         text.seconds_interval(row.seconds, row.low, row.high) for row in judged.latencies.itertuples(index=False)
     )
@@ -185,9 +230,12 @@ def test_every_verdict_is_in_a_chart_and_in_a_table_with_its_outcome(judged):
 
 def test_an_unresolved_verdict_has_its_reason():
     judgement = plain(launches=1)
-    reasons = [row[-1] for table in tables(ratios_section.build(judgement)) for row in texts(table)]
+    left = [table for table in tables(ratios_section.build(judgement)) if "settle" in table.caption]
+    cells = [cell for table in left for row in texts(table) for cell in row[table.headings :]]
     assert {verdict.outcome for verdict in judgement.verdicts} == {"unresolved"}
-    assert reasons.count("one launch gives no interval") == len(judgement.verdicts)
+    assert sum(cell != text.MISSING for cell in cells) == len(judgement.verdicts)
+    said = {f"about {one.needed:,}, not 1" if one.needed else one.reason for one in judgement.verdicts}
+    assert said == set(cells) - {text.MISSING}
 
 
 def test_directions_of_one_dtype_stand_side_by_side(judged):
@@ -203,10 +251,11 @@ def test_directions_of_one_dtype_stand_side_by_side(judged):
 
 
 def test_every_candidate_has_its_crossover_or_an_answer(judged):
-    (table,) = tables(crossovers_section.build(judged))
+    found = tables(crossovers_section.build(judged))
+    shown = [[table.caption.partition(":")[0], *row] for table in found for row in texts(table)]
     asked = [(made.op, made.use, made.dtype, one.label) for made in judged.decisions for one in made.courses]
-    assert [tuple(row[:4]) for row in texts(table)] == asked
-    crossing = [row for row in texts(table) if row[:4] == ["sinh", "inference", "float32", "native"]]
+    assert sorted(tuple(row[:4]) for row in shown) == sorted(asked)
+    crossing = [row for row in shown if row[:4] == ["sinh", "inference", "float32", "native"]]
     # By hand: the logs of 9.6e-5 / 1.3e-4 at 10,000 and 9.06e-4 / 4.9e-4 at 100,000 are -0.303 and 0.615, and the line
     # through them is 0 at 10,000 * 10 ** (0.303 / 0.918), which is 21,400.
     ((*_, answer, size, span),) = crossing
@@ -234,8 +283,10 @@ def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
 
 def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
     made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
-    (bullets,) = [block for block in decisions.build(replace(judged, decisions=(made,))) if isinstance(block, Bullets)]
-    assert bullets.items[0].endswith("below about 35k elements (above 21k), b above.")
+    table = tables(decisions.build(replace(judged, decisions=(made,))))[3]
+    assert table.rows[0][-1] == (
+        "a is fastest up to about 35k elements, b beyond; by the 95% interval they change places above 21k"
+    )
 
 
 # limits
@@ -318,6 +369,23 @@ def test_forty_cases_of_one_reason_are_one_row(judged):
     rows = {row[2]: row for row in texts(table)}
     assert rows["no numba body"][:2] == ["unsupported", "40"]
     assert sorted(row[0] for row in rows.values())[:2] == ["crashed", "not measured"]
+
+
+def test_numbers_of_traced_functions_do_not_tell_reasons_apart(judged):
+    case = Case("sinh", "xla", "none", "forward", "call", "float32", 1_000)
+    numbered = [
+        Failure(replace(case, size=10**place).id, "unsupported", f"no kernel in __inference_body_{place}7")
+        for place in range(1, 5)
+    ]
+    (key,) = holes.grouped(with_run(judged, failures=numbered, cases=()), set())
+    assert key == ("unsupported", "no kernel in __inference_body_…")
+
+
+def test_a_reason_that_many_ops_have_is_told_once(judged):
+    case = Case("sinh", "autograph", "none", "forward", "call", "float32", 1_000)
+    lacking = [Failure(replace(case, op=op).id, "unsupported", f"{op} has no python body") for op in ("sinh", "log")]
+    (bullets,) = holes.brief(with_run(judged, failures=lacking, cases=()))
+    assert bullets.items == ("2 cases unsupported, of sinh and log: … has no python body",)
 
 
 def test_every_case_without_a_number_is_accounted_for(judged):

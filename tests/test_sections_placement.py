@@ -56,7 +56,7 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
     for name in ("report.md", "report.html"):
         assert "counted on a simulated device" in texts[name]
         assert "with inputs and result on the device: nothing crosses with native" in texts[name]
-        assert "10,000 MB/s" in texts[name]
+    assert "10,000 MB/s" in texts["report.html"]
     tables = [block for block in PLACEMENT.build(with_files(judgement, placement=document())) if block.kind == "table"]
     assert tables
     assert all(table.caption.endswith("(simulated)") for table in tables)

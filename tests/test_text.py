@@ -164,3 +164,17 @@ def test_a_size_is_exact(n):
     shown = text.size(n).replace(",", "")
     scale = {"k": 10**3, "M": 10**6, "G": 10**9}.get(shown[-1], 1)
     assert round(float(shown.rstrip("kMG")) * scale) == n
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(1, None, "1 element"), (1, 1, "1 element"), (1, 1_000, "1 to 1k elements"), (1_000, None, "1k elements")],
+)
+def test_one_of_a_kind_is_no_plural(low, high, shown):
+    assert text.sized(low, "elements", high) == shown
+
+
+def test_figures_that_mean_nothing_are_capped():
+    assert (text.ratio(2.5e9), text.ratio(1e-9), text.ratio(9_000.0)) == ("> 10,000×", "< 0.0001×", "9,000×")
+    assert text.ratio_interval(2.0, 1e-12, 1e15) == "2.00× (< 0.0001–> 10,000)"
+    assert (text.percent(82.9), text.percent(-82.9), text.percent(9.99)) == ("> 1,000%", "< -1,000%", "999%")

@@ -22,20 +22,37 @@ Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that stands out; `tone` is told by colour in HTML and never by colour alone."""
+    """A cell of a table that stands out.
+
+    Attributes:
+        text: what it says.
+        tone: told by colour in HTML and never by colour alone.
+        note: the small print of `text`.
+        op: an op whose page the cell leads to; "" for none.
+    """
 
     text: str
     tone: Tone = ""
+    note: str = ""
+    op: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        return f"{self.text}: {self.note}" if self.note else self.text
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading within a section."""
+    """A heading within a section.
+
+    Attributes:
+        text: the heading.
+        of_op: True if `text` is an op, and the blocks up to the next such heading belong to the page of that op.
+        note: one line that says the most important, shown while the page is folded.
+    """
 
     text: str
+    of_op: bool = False
+    note: str = ""
     kind: str = "heading"
 
 
@@ -105,12 +122,14 @@ class Section:
         title: for people.
         order: its place; sections are sorted by it.
         build: `judgement -> blocks`.
+        brief: the same for a ticket, which is short; without it, nothing of the section goes into a ticket.
     """
 
     name: str
     title: str
     order: int
     build: Callable[[Judgement], Sequence[Block]]
+    brief: Callable[[Judgement], Sequence[Block]] | None = None
 
 
 def discover() -> tuple[Section, ...]:

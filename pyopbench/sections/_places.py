@@ -12,6 +12,7 @@ from pyopbench.model import DIRECTIONS, Case
 from pyopbench.sections import Cell, Table
 
 if TYPE_CHECKING:
+    from pyopbench.answers import Crossover
     from pyopbench.decide import Judgement
 
 FIELDS = ("mode", "dtype", "placement")
@@ -31,10 +32,19 @@ class Places:
         """Return the title of the panel: the direction, and where it holds."""
         return " · ".join((text.direction(row["direction"]), *self.of(row)))
 
+    def fields(self, row: Mapping[str, Any]) -> dict[str, str]:
+        """Return what a page filters a panel by: mode, dtype and placement, and the direction where there is one."""
+        return {field: str(row[field]) for field in ("direction", *FIELDS) if field in row}
+
     def in_panels(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows with their `panel`, sorted so that the directions of one place stand side by side."""
         ordered = sorted(rows, key=lambda row: (self.of(row), _rank(row["direction"]), row["label"], row["size"]))
         return [{**row, "panel": self.panel(row)} for row in ordered]
+
+
+def panels_of(rows: Iterable[Mapping[str, Any]], places: Places) -> dict[str, dict[str, str]]:
+    """Return for rows that have their `panel` what each panel is filtered by."""
+    return {row["panel"]: places.fields(row) for row in rows}
 
 
 def places_of(judgement: Judgement) -> Places:
@@ -60,6 +70,17 @@ def ops_of(judgement: Judgement) -> list[str]:
 def unit_of(judgement: Judgement, op: str) -> str:
     """Return what a size of the op counts."""
     return str(judgement.run.catalogue["ops"].get(op, {}).get("size_unit", "elements"))
+
+
+def crossover_text(crossover: Crossover, unit: str) -> str:
+    """Say where the fastest changes, and how far that may be off, in a line without brackets."""
+    size = text.about_size(crossover.size)
+    said = f"{crossover.before} is fastest up to about {size} {unit}, {crossover.after} beyond"
+    if crossover.low is None and crossover.high is None:
+        return said
+    span = text.about_sizes(crossover.low, crossover.high)
+    before = "" if crossover.low is None or crossover.high is None else "between " if " to " in span else "at "
+    return f"{said}; by the 95% interval they change places {before}{span.replace(' to ', ' and ')}"
 
 
 def parsed(case: str) -> Case | None:

@@ -50,6 +50,15 @@ def build(judgement: Judgement) -> Sequence[Block]:
     )
 
 
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the figures of the certificate in a sentence each, or that there is none."""
+    if judgement.run.cannot or judgement.run.certificate is None:
+        return build(judgement)
+    certificate = from_dict(judgement.run.certificate)
+    told = "; ".join(f"{what}: {found}" for what, found, promised in rows_of(certificate) if promised != text.MISSING)
+    return (Paragraph(f"{_made(certificate)} {told}."), *_misses(certificate))
+
+
 def rows_of(certificate: Certificate) -> tuple[Row, ...]:
     """Return the figures as rows of `COLUMNS`."""
     identical = certificate.identical
@@ -135,4 +144,4 @@ def _misses(certificate: Certificate) -> Sequence[Block]:
     )
 
 
-SECTION = Section("certificate", "How far these numbers can be trusted", 47, build)
+SECTION = Section("certificate", "How far these numbers can be trusted", 47, build, brief)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench import text
-from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import places_of, unit_of
 from pyopbench.sections.decisions import place_of
 
@@ -15,20 +15,11 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
 TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
-MOST_ROWS = 40
-"""A longer table is folded."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return a row for each crossover, and one for each candidate that has none."""
-    places = places_of(judgement)
-    rows = tuple(
-        (decision.op, decision.use, *place_of(decision, places), *row)
-        for decision in judgement.decisions
-        for course in decision.courses
-        for row in _rows(course, unit_of(judgement, decision.op))
-    )
-    if not rows:
+    """Return for each op a row for each crossover, and one for each candidate that has none."""
+    if not any(decision.courses for decision in judgement.decisions):
         return (Paragraph(f"Nothing was compared with {judgement.baseline} over a range of sizes.", "muted"),)
     effect = text.percent(judgement.minimum_effect)
     intro = Paragraph(
@@ -38,9 +29,22 @@ def build(judgement: Judgement) -> Sequence[Block]:
         "of the ratio holds 1; where no measured size beyond is clear, that end is open and the crossover may lie "
         "outside of what was measured."
     )
-    columns = ("op", "use", *places.varying, "variant", "against today", "crossover at about", "95% interval")
-    caption = f"Crossovers with {judgement.baseline}"
-    return (intro, Table(columns, rows, caption, folded=len(rows) > MOST_ROWS, headings=3 + len(places.varying)))
+    ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.courses)
+    return (intro, *(block for op in ops for block in _op(judgement, op)))
+
+
+def _op(judgement: Judgement, op: str) -> Sequence[Block]:
+    places = places_of(judgement)
+    rows = tuple(
+        (decision.use, *place_of(decision, places), *row)
+        for decision in judgement.decisions
+        if decision.op == op
+        for course in decision.courses
+        for row in _rows(course, unit_of(judgement, op))
+    )
+    columns = ("use", *places.varying, "variant", "against today", "crossover at about", "95% interval")
+    caption = f"{op}: crossovers with {judgement.baseline}"
+    return (Heading(op, of_op=True), Table(columns, rows, caption, folded=True, headings=2 + len(places.varying)))
 
 
 def _rows(course: Course, unit: str) -> list[tuple[Cell | str, ...]]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench import text
-from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
-from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
+from pyopbench.gains import gain_chart
+from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import FIELDS, Places, crossover_text, places_of, unit_of
 from pyopbench.sections._required import blocked
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Crossover, Decision
+    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
@@ -20,27 +22,41 @@ Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 TONES: dict[str, Tone] = {"port": "good", "switch": "good", "keep": "", "undecided": "warn"}
 SUMMARY = {"port": "to port", "switch": "to switch to another callback", "keep": "to keep", "undecided": "undecided"}
 USES = ("inference", "training")
-MOST_ROWS = 40
-"""A longer table of details is folded."""
+OPEN = "undecided"
+MOST_ROWS = 8
+"""A longer table of details is folded, so that charts stay near."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return the answers at a glance, then the evidence, then where they hold and what would change them."""
-    warnings = tuple(Paragraph(f"Warning: {warning}", "warn") for warning in judgement.run.warnings)
-    if not judgement.decisions:
-        return (Paragraph("There is no decision: nothing that was measured bears on one.", "warn"), *warnings)
+    """Return the answers at a glance, what they gain, and for each op the evidence and what would change the answer."""
     decisions = judgement.decisions
+    if not decisions:
+        return _head(judgement)
     places = places_of(judgement)
-    blocks = (_glance(decisions, places), _evidence(decisions, places), *_by_size(judgement, decisions, places))
-    what = blocked(judgement)
-    told = (Paragraph(what, "warn"),) if what else ()
-    blocks = (*blocks, *_copies(judgement, decisions, places))
-    return (_summary(decisions, judgement.baseline), *warnings, *told, *blocks, *_flips(decisions, places))
+    ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
+    pages = (block for op, mine in ops.items() for block in _page(judgement, op, mine, places))
+    return (*_head(judgement), _glance(ops), *_noise(judgement), *_gains(judgement, places), *pages)
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the answers at a glance, and what is to be known about them; reasons are on the pages of the ops."""
+    decisions = judgement.decisions
+    ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
+    return (*_head(judgement), *((_glance(ops),) if ops else ()), *_noise(judgement))
 
 
 def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
     """Return where a decision holds, as far as that varies."""
     return places.of({field: getattr(decision, field) for field in FIELDS})
+
+
+def _head(judgement: Judgement) -> tuple[Block, ...]:
+    warnings = tuple(Paragraph(f"Warning: {warning}", "warn") for warning in judgement.run.warnings)
+    if not judgement.decisions:
+        return (Paragraph("There is no decision: nothing that was measured bears on one.", "warn"), *warnings)
+    what = blocked(judgement)
+    told = (Paragraph(what, "warn"),) if what else ()
+    return (_summary(judgement.decisions, judgement.baseline), *warnings, *told)
 
 
 def _summary(decisions: Sequence[Decision], baseline: str) -> Paragraph:
@@ -50,33 +66,133 @@ def _summary(decisions: Sequence[Decision], baseline: str) -> Paragraph:
     head = f"{text.count(len(decisions), 'decision')} on {text.count(ops, 'op')}"
     return Paragraph(
         f"{head}: {text.listing(told)}. A gain is time today, with {baseline}, over time afterwards: "
-        "2× is half the time."
+        "2× is half the time; ≥ is the lower end of its 95% interval."
     )
 
 
-def _glance(decisions: Sequence[Decision], places: Places) -> Table:
-    answers: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for decision in decisions:
-        line = answers.setdefault((decision.op, *place_of(decision, places)), {})
-        line[decision.use] = Cell(_answer(decision), TONES[decision.action])
-    uses = [use for use in USES if any(use in line for line in answers.values())]
-    none = Cell(text.MISSING, "muted")
-    rows: Rows = tuple((*head, *(line.get(use, none) for use in uses)) for head, line in answers.items())
-    columns = ("op", *places.varying, *(f"for {use}" for use in uses))
-    return Table(columns, rows, "Answers at a glance", headings=1 + len(places.varying))
+def _noise(judgement: Judgement) -> Sequence[Block]:
+    """Return what noise leaves open, beside what it does not."""
+    warning = judgement.disturbance.warning
+    if not warning:
+        return ()
+    total, left = len(judgement.decisions), sum(decision.action == OPEN for decision in judgement.decisions)
+    made = text.count(total, "decision")
+    if left:
+        return (Paragraph(f"{left:,} of {made} {'is' if left == 1 else 'are'} undecided. {warning}", "warn"),)
+    stand = "The decision is" if total == 1 else f"All {made} are"
+    return (Paragraph(f"{stand} clear of the noise; single comparisons are not all. {warning}", "muted"),)
 
 
-def _answer(decision: Decision) -> str:
-    if decision.choice is None:
-        return decision.answer
-    by_size = ", differs by size" if len(decision.ranges) > 1 else ""
-    return f"{decision.answer}: {text.gain_at_least(decision.gain, decision.gain_low)}{by_size}"
-
-
-def _evidence(decisions: Sequence[Decision], places: Places) -> Table:
+def _glance(ops: dict[str, list[Decision]]) -> Table:
+    uses = [use for use in USES if any(one.use == use for mine in ops.values() for one in mine)]
     rows: Rows = tuple(
         (
-            decision.op,
+            Cell(op, op=op),
+            *(_over_places([one for one in mine if one.use == use]) for use in uses),
+            _confidence(mine),
+        )
+        for op, mine in ops.items()
+    )
+    return Table(("op", *(f"for {use}" for use in uses), "confidence"), rows, "Answers at a glance")
+
+
+def _over_places(decisions: Sequence[Decision]) -> Cell:
+    """Return the answer where all places have the same, with the gain that is shown at least; else what they have."""
+    if not decisions:
+        return Cell(text.MISSING, "muted")
+    answers = Counter(one.answer for one in decisions)
+    if len(answers) > 1:
+        told = text.listing([f"{answer} in {n}" for answer, n in answers.most_common()])
+        return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
+    least = min(decisions, key=lambda one: (one.gain_low or 0.0, one.gain or 0.0))
+    if least.choice is None:
+        return Cell(least.answer, TONES[least.action])
+    settings = f" or more in {len(decisions)} settings" if len(decisions) > 1 else ""
+    by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
+    gain = f"{text.gain_at_least(least.gain, least.gain_low)}{settings}{by_size}"
+    return Cell(least.answer, TONES[least.action], gain)
+
+
+def _confidence(decisions: Sequence[Decision]) -> Cell:
+    """Say what the answers stand on: the level of their intervals and the launches; or that some are open."""
+    made = [one.launches for one in decisions if one.launches and one.action != OPEN]
+    left = sum(one.action == OPEN for one in decisions)
+    if not made:
+        return Cell(OPEN if left else text.MISSING, "warn" if left else "muted")
+    launches = text.count(max(made), "launch", "launches")
+    span = launches if min(made) == max(made) else f"{min(made):,} to {launches}"
+    return Cell(f"95%, {span}", "warn" if left else "", f"{left:,} of {len(decisions):,} open" if left else "")
+
+
+def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
+    """Return the chart of the gains, one panel for each place."""
+    known = [one for one in judgement.decisions if one.gain is not None]
+    if not known:
+        return ()
+    fields = {" · ".join(place_of(one, places)): {field: getattr(one, field) for field in FIELDS} for one in known}
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: getattr(one, name) for name in ("op", "use", "answer", "action", "gain")},
+            "panel": " · ".join(place_of(one, places)),
+            "low": math.nan if one.gain_low is None else one.gain_low,
+            "high": math.nan if one.gain_high is None else one.gain_high,
+        }
+        for one in known
+    ]
+    best = max(known, key=lambda one: one.gain_low or 0.0)
+    alt = (
+        f"Gain of each op with its 95% interval; right of 1 is faster than today. {best.op} for {best.use} gains most "
+        f"for certain: {text.gain_at_least(best.gain, best.gain_low)} by {best.answer}."
+    )
+    return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
+
+
+def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    cells = {use: _over_places(mine) for use in USES if (mine := [one for one in decisions if one.use == use])}
+    note = " · ".join(f"{use}: {', '.join(filter(None, (cell.text, cell.note)))}" for use, cell in cells.items())
+    return (
+        Heading(op, of_op=True, note=note),
+        _evidence(op, decisions, places),
+        *_by_size(decisions, places, unit_of(judgement, op)),
+        *_crossovers(decisions, places, unit_of(judgement, op)),
+        *_changes(decisions, places),
+        *_copies(judgement, decisions, places),
+    )
+
+
+def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
+    found = [(one, crossover) for one in decisions for crossover in one.crossovers]
+    rows = tuple((one.use, *place_of(one, places), crossover_text(crossover, unit)) for one, crossover in found)
+    return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
+
+
+def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    found = [(one, flip) for one in decisions for flip in one.flips if flip not in one.reason]
+    rows = tuple((one.use, *place_of(one, places), one.answer, flip) for one, flip in found)
+    return _details(
+        ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
+    )
+
+
+def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    """Return what each answer means where data live on a device, where copies were counted."""
+    rows = tuple((one.use, *place_of(one, places), one.answer, one.copies) for one in decisions if one.copies)
+    kind = "a simulated device" if (judgement.run.placement or {}).get("device") == "simulated" else "a GPU"
+    caption = f"{decisions[0].op}: what the answer means where there is a GPU, by copies counted on {kind}"
+    return _details(("answer", "where there is a GPU"), rows, caption, places)
+
+
+def _details(columns: tuple[str, ...], rows: Rows, caption: str, places: Places) -> Sequence[Block]:
+    """Return a table of what there is to tell beyond the answer, or nothing; what is long is folded."""
+    if not rows:
+        return ()
+    head = ("use", *places.varying)
+    return (Table((*head, *columns), rows, caption, folded=len(rows) > MOST_ROWS, headings=len(head)),)
+
+
+def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
+    rows: Rows = tuple(
+        (
             decision.use,
             *place_of(decision, places),
             Cell(decision.answer, TONES[decision.action]),
@@ -86,18 +202,17 @@ def _evidence(decisions: Sequence[Decision], places: Places) -> Table:
         )
         for decision in decisions
     )
-    columns = ("op", "use", *places.varying, "answer", "gain (lower bound)", "95% interval", "why")
-    return Table(columns, rows, "The evidence", headings=2 + len(places.varying))
+    columns = ("use", *places.varying, "answer", "gain (lower bound)", "95% interval", "why")
+    return Table(columns, rows, f"{op}: the evidence", headings=1 + len(places.varying))
 
 
-def _by_size(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    """Return the answers by size where they differ, and where the fastest variant changes."""
-    rows = tuple(
+def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
+    """Return the answers by size where they differ."""
+    rows: Rows = tuple(
         (
-            decision.op,
             decision.use,
             *place_of(decision, places),
-            f"{text.size_range(part.low, part.high)} {unit_of(judgement, decision.op)}",
+            text.sized(part.low, unit, part.high),
             part.answer,
             text.gain_at_least(part.gain, part.gain_low),
         )
@@ -105,65 +220,9 @@ def _by_size(judgement: Judgement, decisions: Sequence[Decision], places: Places
         if len(decision.ranges) > 1
         for part in decision.ranges
     )
-    columns = ("op", "use", *places.varying, "sizes", "answer", "gain")
-    caption = "Where the answer depends on the size"
-    return (*_details(columns, rows, caption, places), *_crossovers(judgement, decisions, places))
-
-
-def _crossovers(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    items = tuple(
-        f"{_name(decision, places)}: {crossover.before} is fastest below about {text.about_size(crossover.size)} "
-        f"{unit_of(judgement, decision.op)}{_span(crossover)}, {crossover.after} above."
-        for decision in decisions
-        for crossover in decision.crossovers
-    )
-    return (
-        (
-            Paragraph("Where the fastest variant changes, with the sizes at which the 95% interval leaves it open:"),
-            Bullets(items),
-        )
-        if items
-        else ()
+    return _details(
+        ("sizes", "answer", "gain"), rows, f"{decisions[0].op}: where the answer depends on the size", places
     )
 
 
-def _span(crossover: Crossover) -> str:
-    if crossover.low is None and crossover.high is None:
-        return ""
-    return f" ({text.about_sizes(crossover.low, crossover.high)})"
-
-
-def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    """Return what each answer means where data live on a device, where copies were counted."""
-    rows = tuple(
-        (decision.op, decision.use, *place_of(decision, places), decision.answer, decision.copies)
-        for decision in decisions
-        if decision.copies
-    )
-    kind = "a simulated device" if (judgement.run.placement or {}).get("device") == "simulated" else "a GPU"
-    columns = ("op", "use", *places.varying, "answer", "where there is a GPU")
-    return _details(columns, rows, f"What an answer means where there is a GPU, by copies counted on {kind}", places)
-
-
-def _flips(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    rows = tuple(
-        (decision.op, decision.use, *place_of(decision, places), decision.answer, flip)
-        for decision in decisions
-        for flip in decision.flips
-        if flip not in decision.reason
-    )
-    columns = ("op", "use", *places.varying, "answer", "what would change it")
-    return _details(columns, rows, "What would change an answer", places)
-
-
-def _details(columns: tuple[str, ...], rows: Rows, caption: str, places: Places) -> Sequence[Block]:
-    """Return a table of what there is to tell beyond the answers, or nothing."""
-    folded = len(rows) > MOST_ROWS
-    return (Table(columns, rows, caption, folded=folded, headings=2 + len(places.varying)),) if rows else ()
-
-
-def _name(decision: Decision, places: Places) -> str:
-    return ", ".join((decision.op, decision.use, *place_of(decision, places)))
-
-
-SECTION = Section("decisions", "What to do", 10, build)
+SECTION = Section("decisions", "What to do", 10, build, brief)

@@ -19,17 +19,24 @@ Facts = dict[str, Any]
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the command, the environment, the settings and the launches."""
     run = judgement.run
-    version = run.environment.get("tensorflow") or "of an unknown version"
-    made = f"Run {run.name}, made on {run.created or 'an unknown day'} with TensorFlow {version}"
     if not run.command:  # other tools do not record it, nor launches
-        return (Paragraph(f"{made}, by {run.tool}."), _facts("Environment", run.environment))
+        return (*brief(judgement), _facts("Environment", run.environment))
     return (
-        Paragraph(f"{made}:"),
-        Code(shlex.join(run.command)),
+        *brief(judgement),
         _facts("Environment", run.environment),
         _facts("Settings", run.settings),
         *_launches(run.launches),
     )
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return when it ran with what, and the command that repeats it."""
+    run = judgement.run
+    version = run.environment.get("tensorflow") or "of an unknown version"
+    made = f"Run {run.name}, made on {run.created or 'an unknown day'} with TensorFlow {version}"
+    if not run.command:
+        return (Paragraph(f"{made}, by {run.tool}."),)
+    return (Paragraph(f"{made}:"), Code(shlex.join(run.command)))
 
 
 def flat(facts: Mapping[str, Any], prefix: str = "") -> Facts:
@@ -79,4 +86,4 @@ def _launches(launches: Sequence[Mapping[str, Any]]) -> Sequence[Block]:
     return (said, Table(("launch", *varying), rows, "What differs between launches", folded=True))
 
 
-SECTION = Section("environment", "Environment and settings", 50, build)
+SECTION = Section("environment", "Environment and settings", 50, build, brief)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench import slopes, stats, text
-from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import parsed
 
 if TYPE_CHECKING:
@@ -15,19 +16,26 @@ if TYPE_CHECKING:
 
 Pattern: TypeAlias = tuple[frozenset[str], ...]
 
+UNSUPPORTED = "unsupported"
 SEVERITY: dict[str, Tone] = {
     "wrong": "bad",
     "crashed": "bad",
     "raised": "bad",
     "elided": "warn",
     "timeout": "warn",
-    "unsupported": "",
+    UNSUPPORTED: "",
 }
 """Every status of a failure, the worst first."""
 NOT_REACHED = ("not measured", "planned, and no launch got to it: the run ended first")
 NO_SLOPE = "no slope"
 """Status of a case of mode node in which more copies took no longer."""
 LONGEST_REASON = 600
+SHORT_REASON = 200
+MOST_BRIEF = 8
+ANY_OP = "\0"
+"""Stands for the op in a reason; no reason has it of its own."""
+NUMBERED = re.compile(r"(?<=[a-z]_)\d+\b")
+"""Functions that TensorFlow traces are numbered, and nothing else tells their reasons apart."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -52,6 +60,30 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return (intro, Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", headings=1))
 
 
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the reasons that most cases have, the worst status first; the page has all of them, with their cases."""
+    measured = {str(case) for case in judgement.latencies["case"]}
+    counts: Counter[tuple[str, str]] = Counter()
+    ops: dict[tuple[str, str], dict[str, None]] = {}
+    for (status, reason), cases in grouped(judgement, measured).items():
+        for case in cases:
+            op = case.partition("/")[0]
+            key = (status, reason.replace(op, ANY_OP))  # many ops lack the same for the same reason
+            counts[key] += 1
+            ops.setdefault(key, {})[op] = None
+    order = sorted(counts, key=lambda key: (_rank(key[0]), -counts[key], key))
+    told = tuple(_brief(key, counts[key], list(ops[key])) for key in order[:MOST_BRIEF])
+    more = len(order) - len(told)
+    rest = (f"{text.count(more, 'more reason')} in report.html",) if more > 0 else ()
+    return (Bullets((*told, *rest)),) if told else ()
+
+
+def _brief(key: tuple[str, str], count: int, ops: Sequence[str]) -> str:
+    status, reason = key
+    told = text.shorten(reason.replace(ANY_OP, ops[0] if len(ops) == 1 else "…"), SHORT_REASON)
+    return f"{text.count(count, 'case')} {status}, of {text.listing(ops)}: {told}"
+
+
 def grouped(judgement: Judgement, measured: set[str]) -> dict[tuple[str, str], list[str]]:
     """Return the cases of each (status, reason).
 
@@ -59,7 +91,7 @@ def grouped(judgement: Judgement, measured: set[str]) -> dict[tuple[str, str], l
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for failure in judgement.run.failures:
-        groups.setdefault((failure.status, failure.reason), []).append(failure.case)
+        groups.setdefault((failure.status, NUMBERED.sub("…", failure.reason)), []).append(failure.case)
     flat = slopes.without_slope(judgement.run.frame, stats.UNIT)
     for case, reason in flat.items():
         groups.setdefault((NO_SLOPE, reason), []).append(case)
@@ -115,4 +147,4 @@ def _all(n: int) -> str:
     return "the one planned case was" if n == 1 else f"all {n:,} planned cases were"
 
 
-SECTION = Section("holes", "What has no number, and why", 40, build)
+SECTION = Section("holes", "What has no number, and why", 40, build, brief)

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import slopes, text
-from pyopbench.charts import latency_chart
+from pyopbench.charts import Scene, latency_chart
+from pyopbench.comparison import USES
 from pyopbench.looks import looks
 from pyopbench.sections import Block, Chart, Heading, Paragraph, Section
-from pyopbench.sections._places import Places, by_size, ops_of, places_of, records, unit_of
+from pyopbench.sections._places import Places, by_size, crossover_text, ops_of, panels_of, places_of, records, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
     from pyopbench.looks import Look
+
+DIRECTION_OF_USE = {use: direction for direction, use in USES.items()}
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -25,7 +28,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     intro = Paragraph(
         "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower "
         f"is faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
-        f"singles its line out.{_of_nodes(judgement)}"
+        f"singles its line out; a dashed upright line is where the fastest variant changes.{_of_nodes(judgement)}"
     )
     return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
 
@@ -38,11 +41,31 @@ def _of_nodes(judgement: Judgement) -> str:
 def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Look]) -> Sequence[Block]:
     rows = places.in_panels(records(judgement, op))
     unit = unit_of(judgement, op)
-    spec = latency_chart([_chart_row(row) for row in rows], pinned, judgement.baseline, unit)
+    scene = Scene(panels_of(rows, places), judgement.baseline, unit)
+    spec = latency_chart([_chart_row(row) for row in rows], pinned, scene, _crossings(judgement, op, places))
     caption = f"{op}: time per call (95% interval) by {unit}"
     summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
     described = (Paragraph(summary),) if summary else ()
-    return (Heading(op), *described, Chart(spec, _alt(op, rows, unit)), by_size(rows, places, _cell, caption))
+    return (
+        Heading(op, of_op=True),
+        *described,
+        Chart(spec, _alt(op, rows, unit)),
+        by_size(rows, places, _cell, caption),
+    )
+
+
+def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, Any]]:
+    """Return where the fastest variant changes, in the panel of the direction that each decision is about."""
+    return [
+        {
+            "panel": places.panel({**vars(decision), "direction": DIRECTION_OF_USE[decision.use]}),
+            "size": crossover.size,
+            "told": crossover_text(crossover, unit_of(judgement, op)),
+        }
+        for decision in judgement.decisions
+        if decision.op == op
+        for crossover in decision.crossovers
+    ]
 
 
 def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,9 +83,9 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
     fastest, slowest = (end(there, key=lambda row: row["seconds"]) for end in (min, max))
     return (
-        f"Time per call of {op} for {text.count(len(labels), 'variant')}. {panel.capitalize()} at {text.size(largest)} "
-        f"{unit}: {fastest['label']} is fastest with {text.seconds(fastest['seconds'])}, {slowest['label']} slowest "
-        f"with {text.seconds(slowest['seconds'])}."
+        f"Time per call of {op} for {text.count(len(labels), 'variant')}. {panel.capitalize()} at "
+        f"{text.sized(largest, unit)}: {fastest['label']} is fastest with {text.seconds(fastest['seconds'])}, "
+        f"{slowest['label']} slowest with {text.seconds(slowest['seconds'])}."
     )
 
 

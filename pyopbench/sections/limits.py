@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench import text
 from pyopbench.bounds import Bound, Limits, bounded_rows, nearest
 from pyopbench.model import Case
-from pyopbench.sections import Block, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import Places, by_size, places_of, unit_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
     by_op: dict[str, list[Bound]] = {}
     for bound in judgement.bounds:
         by_op.setdefault(Case.from_id(bound.case).op, []).append(bound)
-    shares = (_shares(judgement, op, bounds, places) for op, bounds in by_op.items())
+    shares = (
+        block
+        for op, bounds in by_op.items()
+        for block in (Heading(op, of_op=True), _shares(judgement, op, bounds, places))
+    )
     return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *shares)
 
 
@@ -116,7 +120,7 @@ def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places:
 def _told(judgement: Judgement, bound: Bound) -> tuple[Cell | str, ...]:
     case = Case.from_id(bound.case)
     return (
-        f"{text.size(case.size)} {unit_of(judgement, case.op)}",
+        text.sized(case.size, unit_of(judgement, case.op)),
         case.variant,
         text.seconds(bound.latency),
         text.seconds(bound.seconds),

@@ -134,7 +134,7 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
         if row["size"] == smallest
     )
     caption = (
-        f"The floor: forward {FLOOR_OP} at {text.size(smallest)} elements, which does nothing but cross the bridge"
+        f"The floor: forward {FLOOR_OP} at {text.sized(smallest, 'elements')}, which does nothing but cross the bridge"
     )
     return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyopbench import slopes, stats, text
-from pyopbench.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.sections import Block, Cell, Heading, Paragraph, Section, Table
 from pyopbench.sections._places import Places, ops_of, places_of, records, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
-MOST_ROWS = 40
-"""A longer table is folded."""
 MEANING = (
     "In mode node one graph holds the op k times, one copy after another, and is timed for several k: the slope over k "
     "is what one more such op costs inside a graph, and the intercept is what a call of the graph costs beside its "
@@ -25,36 +23,37 @@ MEANING = (
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return a table of slopes and intercepts, or nothing where no case of mode node was measured."""
+    """Return for each op a table of slopes and intercepts, or nothing where no case of mode node was measured."""
     rows = [row for op in ops_of(judgement) for row in records(judgement, op) if row["mode"] == slopes.MODE]
     if not rows:
         return ()
     found = {str(case): lines for case, lines in slopes.lines(judgement.run.frame, stats.UNIT).groupby("case")}
     places = Places(tuple(field for field in places_of(judgement).varying if field != "mode"))
-    columns = ("op", "direction", *places.varying, "variant", "size", "per copy", "call overhead", "copies", "note")
+    columns = ("direction", *places.varying, "variant", "size", "per copy", "call overhead", "copies", "note")
     notes = slopes.without_slope(judgement.run.frame, stats.UNIT)
-    lines = tuple(
-        (*_row(judgement, row, found[row["case"]], places), Cell(notes.get(row["case"], ""), "warn")) for row in rows
-    )
-    table = Table(
-        columns,
-        lines,
-        "Cost of one more op inside a graph",
-        folded=len(lines) > MOST_ROWS,
-        headings=4 + len(places.varying),
-    )
-    return (Paragraph(MEANING), table)
+    blocks: list[Block] = []
+    for op in dict.fromkeys(row["op"] for row in rows):
+        lines = tuple(
+            (*_row(judgement, row, found[row["case"]], places), Cell(notes.get(row["case"], ""), "warn"))
+            for row in rows
+            if row["op"] == op
+        )
+        caption = f"{op}: cost of one more op inside a graph"
+        blocks += [
+            Heading(op, of_op=True),
+            Table(columns, lines, caption, folded=True, headings=3 + len(places.varying)),
+        ]
+    return (Paragraph(MEANING), *blocks)
 
 
 def _row(judgement: Judgement, row: Mapping[str, Any], found: pd.DataFrame, places: Places) -> tuple[Cell | str, ...]:
     overhead = stats.Estimate.of(found["intercept"].dropna())
     copies = sorted({number for numbers in found["copies"] for number in numbers})
     return (
-        row["op"],
         text.direction(row["direction"]),
         *places.of(row),
         str(row["label"]),
-        f"{text.size(row['size'])} {unit_of(judgement, row['op'])}",
+        text.sized(row["size"], unit_of(judgement, row["op"])),
         text.seconds_interval(row["seconds"], row["low"], row["high"]),
         text.seconds_interval(overhead.mean, *overhead.interval()),
         ", ".join(str(number) for number in copies),

@@ -42,8 +42,27 @@ def build(judgement: Judgement) -> Sequence[Block]:
     ]
     for op in dict.fromkeys(row.case.op for row in rows):
         mine = [row for row in rows if row.case.op == op]
-        blocks += [Heading(op), Bullets(tuple(routes.where_to_run(op, mine))), *_tables(op, mine, kind), *_notes(mine)]
+        blocks += [
+            Heading(op, of_op=True),
+            Bullets(tuple(routes.where_to_run(op, mine))),
+            *_tables(op, mine, kind),
+            *_notes(mine),
+        ]
     return blocks
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return where to run each op."""
+    blocks = build(judgement)
+    told: list[str] = []
+    op = ""
+    for block in blocks:
+        if isinstance(block, Heading):
+            op = block.text
+        elif isinstance(block, Bullets) and op:
+            told += [f"{op}: {item}" for item in block.items]
+            op = ""  # further ones are notes on the counts
+    return (*blocks[:1], *((Bullets(tuple(told)),) if told else ()))
 
 
 def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequence[Block]:
@@ -85,4 +104,4 @@ def _notes(rows: Sequence[Row]) -> Sequence[Block]:
     return (Bullets(tuple(f"{', '.join(names)}: {sentence}" for sentence, names in notes.items())),)
 
 
-SECTION = Section("placement", "Where to run it: copies between host and device", 36, build)
+SECTION = Section("placement", "Where to run it: copies between host and device", 36, build, brief)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import text
-from pyopbench.charts import ratio_chart
+from pyopbench.charts import Scene, ratio_chart
 from pyopbench.looks import OUTCOMES
-from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
-from pyopbench.sections._places import Places, by_size, parsed, places_of, unit_of
+from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Tone
+from pyopbench.sections._places import Places, by_size, panels_of, parsed, places_of, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.answers import Verdict
@@ -32,7 +32,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     intro = Paragraph(
         f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; left of 1 is "
         f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a "
-        "variant small sizes are on top."
+        "variant small sizes are on top. Unresolved is what has an interval, corrected for "
+        f"{text.count(len(judgement.verdicts), 'verdict')}, that reaches across a border of the band."
     )
     return (
         intro,
@@ -43,12 +44,18 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
     unit = unit_of(judgement, op)
     chart_rows = [{key: row[key] for key in CHART_FIELDS} for row in rows]
-    spec = ratio_chart(chart_rows, judgement.baseline, judgement.minimum_effect, unit)
+    spec = ratio_chart(chart_rows, Scene(panels_of(rows, places), judgement.baseline, unit), judgement.minimum_effect)
     caption = f"{op}: time relative to {judgement.baseline} (95% interval) and verdict, by {unit}"
     table = by_size(rows, places, _cell, caption)
-    return (Heading(op), Chart(spec, _alt(op, rows, judgement.baseline)), table, *_unresolved(op, rows, places))
+    return (
+        Heading(op, of_op=True),
+        Chart(spec, _alt(op, rows, judgement.baseline)),
+        table,
+        *_unresolved(op, rows, places),
+    )
 
 
+JUDGED = ("ratio", "low", "high", "outcome", "reason", "needed", "launches")
 CHART_FIELDS = ("panel", "label", "size", "ratio", "low", "high", "outcome")
 
 
@@ -63,7 +70,7 @@ def _row(verdict: Verdict, labels: Mapping[str, str]) -> dict[str, Any] | None:
     if case is None:
         return None
     fields = {name: getattr(case, name) for name in ("op", "direction", "mode", "dtype", "size", "placement")}
-    judged = {name: getattr(verdict, name) for name in ("ratio", "low", "high", "outcome", "reason")}
+    judged = {name: getattr(verdict, name) for name in JUDGED}
     return {**fields, **judged, "label": labels.get(verdict.case, case.variant)}
 
 
@@ -77,17 +84,14 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     return f"Ratios of {op} to {baseline}: {text.count(len(rows), 'verdict')}, {told}."
 
 
-def _unresolved(op: str, rows: Sequence[Mapping[str, Any]], places: Places) -> Sequence[Block]:
-    """Return a folded table of the verdicts that are open, each with its reason."""
-    lines = tuple(
-        (str(row["label"]), row["panel"], text.size(row["size"]), row["reason"])
-        for row in rows
-        if row["outcome"] == "unresolved"
-    )
-    if not lines:
-        return ()
-    columns = ("variant", "direction", "size", "why it is unresolved")
-    return (Table(columns, lines, f"{op}: unresolved verdicts", folded=True, headings=3),)
+def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
+    """Return a folded table of the verdicts that are open: about how many launches would settle each, or why none."""
+    left = [row for row in rows if row["outcome"] == "unresolved"]
+    return (by_size(left, places, _settling, f"{op}: launches that would settle what is unresolved"),) if left else ()
+
+
+def _settling(row: Mapping[str, Any]) -> str:
+    return row["reason"] if row["needed"] is None else f"about {row['needed']:,}, not {row['launches']:,}"
 
 
 SECTION = Section("ratios", "Ratio to the callback of today", 30, build)

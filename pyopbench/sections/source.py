@@ -19,4 +19,4 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(f"These are results of {run.tool}. What they cannot tell:", "warn"), Bullets(run.cannot))
 
 
-SECTION = Section("source", "What this source cannot tell", 5, build)
+SECTION = Section("source", "What this source cannot tell", 5, build, build)

@@ -61,7 +61,7 @@ def _unexplained(judgement: Judgement, found: Sequence[Split]) -> Sequence[Block
     if off:
         rows = tuple((Case.from_id(split.case).op, *_head(judgement, split), *_off_by(split)) for split in off)
         columns = (*head, "measured", "predicted", "remainder", "share of measured")
-        blocks.append(Table(columns, rows, "Cases that the parts do not predict", headings=len(head)))
+        blocks.append(Table(columns, rows, "Cases that the parts do not predict", folded=True, headings=len(head)))
     if dark := [split for split in found if split.predicted is None]:
         lines = tuple((Case.from_id(one.case).op, *_head(judgement, one), one.reason) for one in dark)
         blocks.append(Table((*head, "why"), lines, "Cases without a prediction", folded=True, headings=len(head)))
@@ -83,7 +83,12 @@ def _op(judgement: Judgement, op: str, splits: Sequence[Split]) -> Sequence[Bloc
     rows = tuple((*_head(judgement, split), *_amounts(split)) for split in splits)
     table = Table((*head, *COLUMNS), rows, f"{op}: time per call by part, by {unit}", folded=True, headings=len(head))
     drawn = [row for split in splits for row in _bars(judgement, split)]
-    return (Heading(op), *((Chart(stack_chart(drawn, unit), _alt(op, splits)),) if drawn else ()), table)
+    panels = {row["panel"]: row.pop("fields") for row in drawn}
+    return (
+        Heading(op, of_op=True),
+        *((Chart(stack_chart(drawn, panels, unit), _alt(op, splits)),) if drawn else ()),
+        table,
+    )
 
 
 def _amounts(split: Split) -> tuple[str, ...]:
@@ -94,8 +99,16 @@ def _amounts(split: Split) -> tuple[str, ...]:
 def _bars(judgement: Judgement, split: Split) -> list[dict[str, Any]]:
     case = Case.from_id(split.case)
     panel = " · ".join((case.variant, *places_of(judgement).of(_fields(case))))
+    fields = {"variant": case.variant, "direction": case.direction, **_fields(case)}
     return [
-        {"panel": panel, "size": case.size, "part": title, "seconds": seconds, "share": seconds / split.total}
+        {
+            "panel": panel,
+            "fields": fields,
+            "size": case.size,
+            "part": title,
+            "seconds": seconds,
+            "share": seconds / split.total,
+        }
         for title, seconds in zip(TITLES, split.parts.values(), strict=True)
         if seconds is not None
     ]
