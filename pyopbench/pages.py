@@ -18,7 +18,7 @@ Part: TypeAlias = tuple[Section, tuple[Block, ...]]
 NOT_IN_ANCHORS = re.compile(r"[^a-z0-9_]+")
 FILTERS = {"variant": "variant", "direction": "direction", "mode": "mode", "dtype": "dtype", "placement": "device"}
 """What tables and charts are filtered by, with its title; a column of a table is named like the field."""
-BEFORE_PAGES = 10
+BEFORE_PAGES = 15
 """Sections up to this order, the answer among them, stand before the pages of the ops."""
 
 
