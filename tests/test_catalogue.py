@@ -143,4 +143,5 @@ def test_the_whole_description_is_plain_data() -> None:
         "effort": 4,
         "gradients": ["autodiff"],
         "modes": ["eager", "call", "node"],
+        "automatic": False,
     }

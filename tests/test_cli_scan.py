@@ -47,7 +47,7 @@ def test_a_draft_is_printed_or_written_and_never_over_another_file(source: Path,
     out = tmp_path / "ops" / "mine.py"
     out.parent.mkdir()
     assert CliRunner().invoke(app, ["scan", "--draft", f"{source}:4", "--out", str(out)]).exit_code == 0
-    assert "name='mine'" in out.read_text()
+    assert "OP = OwnOp(" in out.read_text()
     again = CliRunner().invoke(app, ["scan", "--draft", f"{source}:4", "--out", str(out)])
     assert isinstance(again.exception, BadInput)
 
