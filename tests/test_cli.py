@@ -578,9 +578,7 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     interrupted = Ended(process.returncode, out, err)
-    return Finished(
-        folder, interrupted, is_gone(worker), groups(folder), program("run", "--no-probes", "--resume", folder)
-    )
+    return Finished(folder, interrupted, is_gone(worker), groups(folder), program("run", "--resume", folder))
 
 
 def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:
