@@ -41,7 +41,8 @@ class Look:
         if self.resolved == self.verdicts:
             return f"{made} every verdict is resolved ({self.verdicts:,})"
         away = self.verdicts - self.resolved - self.reachable
-        parts = [f"{made} {self.resolved:,} of {text.count(self.verdicts, 'verdict')} are resolved"]
+        are = "is" if self.verdicts == 1 else "are"
+        parts = [f"{made} {self.resolved:,} of {text.count(self.verdicts, 'verdict')} {are} resolved"]
         parts += [f"{self.reachable:,} still open"] if self.reachable else []
         parts += [f"{away:,} out of reach of {text.count(self.most, 'launch', 'launches')}"] if away else []
         return ", ".join(parts)
