@@ -17,6 +17,7 @@ from pyopbench.disturbance import Disturbance
 from pyopbench.errors import PyopbenchError
 from pyopbench.model import Failure
 from pyopbench.split import Split
+from pyopbench.worth import Step, Worth
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 VERSION = 1
@@ -37,11 +38,14 @@ def schema() -> dict[str, Any]:
         "baseline": {"type": "string"},
         "minimum_effect": {"type": "number"},
         "mix": {"type": ["object", "null"], "additionalProperties": {"type": "number"}},
+        "requires": TEXTS,
         "decisions": _list_of(Decision, answer),
         "verdicts": _list_of(Verdict),
         "splits": _list_of(Split),
         "limits": {"anyOf": [_fields(Limits), {"type": "null"}]},
         "bounds": _list_of(Bound, share),
+        "step": {"anyOf": [_fields(Step), {"type": "null"}]},
+        "worths": _list_of(Worth),
         "failures": _list_of(Failure),
         "tool": {"enum": ["pyopbench", "asv", "pytest-benchmark"]},
         "cannot": TEXTS,

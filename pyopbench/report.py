@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
     from pyopbench.disturbance import Disturbance
 
-SCHEMA = VERSION
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
@@ -102,7 +101,7 @@ def decisions_json(judgement: Judgement) -> str:
     """Return `decisions.json`; its keys are described at the top of this module."""
     run = judgement.run
     document = {
-        "schema": SCHEMA,
+        "schema": VERSION,
         "run": run.name,
         "created": run.created,
         "baseline": judgement.baseline,

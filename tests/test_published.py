@@ -35,7 +35,3 @@ def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
 
 def test_the_file_in_docs_is_the_schema():
     assert FILE.read_text(encoding="utf-8") == published.as_text()
-
-
-def test_the_schema_has_the_version_that_reports_have():
-    assert published.VERSION == report.SCHEMA

@@ -42,6 +42,17 @@ def test_requirements_and_what_they_removed_are_told_first() -> None:
     assert remarks(made)[:2] == (blocks, f"required: {TODAY} cannot xla (probe xla: no)")
 
 
+def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
+    def told(*rows: Any) -> str:
+        (table, *_) = (block for block in decisions.build(judged(*rows, requires=())) if isinstance(block, Table))
+        assert table.columns[-1] == "the answer blocks"
+        return str(table.rows[0][-1])
+
+    assert told(row("tflite", "xla", "fails", "no"), row("xla", "xla")) == "tflite"
+    assert told(row("xla", "xla")) == "nothing seen"
+    assert told(row("xla", TODAY)) == "not probed"
+
+
 def test_a_matrix_of_another_version_is_told() -> None:
     run = run_with(probes=document(row("xla", TODAY), tensorflow="2.16.2"))
     assert "tried on TensorFlow 2.16.2, and this run is of 2.21.0" in words(probes.build(judge(run)))
@@ -50,5 +61,5 @@ def test_a_matrix_of_another_version_is_told() -> None:
 def test_every_output_of_the_report_holds_it() -> None:
     made = render(judged(row("xla", TODAY, "fails", "own <words>"), requires=("xla",)))
     assert "own &lt;words&gt;" in made["report.html"]
-    assert "What works on this TensorFlow" in made["report.md"]
+    assert "Required: xla" in made["report.md"]
     assert '"blocks": [\n    "xla"' in made["decisions.json"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pyopbench import requirements, text
@@ -17,6 +18,15 @@ def blocked(judgement: Judgement) -> str:
         return ""
     names = text.listing([name for name in requirements.NAMES if name in found])
     return f"As long as {judgement.baseline} stays, it blocks {names}, however fast it is."
+
+
+def blocked_by(judgement: Judgement, labels: Iterable[str]) -> str:
+    """Return in words what at least one of some variants was seen not to do, of all that can be required."""
+    found = [requirements.standing(judgement.run, label, requirements.NAMES) for label in dict.fromkeys(labels)]
+    if any(len(one.unknown) == len(requirements.NAMES) for one in found):
+        return "not probed"
+    bars = {bar.requirement for one in found for bar in one.bars}
+    return ", ".join(name for name in requirements.NAMES if name in bars) or "nothing seen"
 
 
 def barred(judgement: Judgement) -> tuple[str, ...]:

@@ -35,4 +35,4 @@ def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     return (attempt.op, attempt.variant, works, gain, attempt.reason or text.MISSING)
 
 
-SECTION = Section("automatic", "Ports that cost nothing", 12, build)
+SECTION = Section("automatic", "Ports that cost nothing", 12, build, build)

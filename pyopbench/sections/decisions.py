@@ -11,7 +11,7 @@ from pyopbench import text
 from pyopbench.gains import gain_chart
 from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import FIELDS, Places, crossover_text, places_of, unit_of
-from pyopbench.sections._required import blocked
+from pyopbench.sections._required import blocked, blocked_by
 
 if TYPE_CHECKING:
     from pyopbench.answers import Decision
@@ -35,14 +35,14 @@ def build(judgement: Judgement) -> Sequence[Block]:
     places = places_of(judgement)
     ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
     pages = (block for op, mine in ops.items() for block in _page(judgement, op, mine, places))
-    return (*_head(judgement), _glance(ops), *_noise(judgement), *_gains(judgement, places), *pages)
+    return (*_head(judgement), _glance(judgement, ops), *_noise(judgement), *_gains(judgement, places), *pages)
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the answers at a glance, and what is to be known about them; reasons are on the pages of the ops."""
     decisions = judgement.decisions
     ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
-    return (*_head(judgement), *((_glance(ops),) if ops else ()), *_noise(judgement))
+    return (*_head(judgement), *((_glance(judgement, ops),) if ops else ()), *_noise(judgement))
 
 
 def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
@@ -83,17 +83,20 @@ def _noise(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(f"{stand} clear of the noise; single comparisons are not all. {warning}", "muted"),)
 
 
-def _glance(ops: dict[str, list[Decision]]) -> Table:
+def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
     uses = [use for use in USES if any(one.use == use for mine in ops.values() for one in mine)]
+    probed = judgement.run.probes is not None
     rows: Rows = tuple(
         (
             Cell(op, op=op),
             *(_over_places([one for one in mine if one.use == use]) for use in uses),
             _confidence(mine),
+            *((blocked_by(judgement, [one.choice or one.baseline for one in mine]),) if probed else ()),
         )
         for op, mine in ops.items()
     )
-    return Table(("op", *(f"for {use}" for use in uses), "confidence"), rows, "Answers at a glance")
+    columns = ("op", *(f"for {use}" for use in uses), "confidence", *(("the answer blocks",) if probed else ()))
+    return Table(columns, rows, "Answers at a glance")
 
 
 def _over_places(decisions: Sequence[Decision]) -> Cell:

@@ -44,6 +44,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
     )
 
 
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return what is required and what was removed for it."""
+    return _required(judgement)
+
+
 def _required(judgement: Judgement) -> tuple[Block, ...]:
     if not judgement.requires:
         return ()
@@ -70,4 +75,4 @@ def _other_version(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(f"They were tried on TensorFlow {then}, and this run is of {now}: make them again.", "warn"),)
 
 
-SECTION = Section("probes", "What works, and what each variant blocks", 16, build)
+SECTION = Section("probes", "What works, and what each variant blocks", 16, build, brief)

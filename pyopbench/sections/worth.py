@@ -86,4 +86,4 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-SECTION = Section("worth", "What a port is worth", 15, build)
+SECTION = Section("worth", "What a port is worth", 15, build, build)
