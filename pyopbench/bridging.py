@@ -7,7 +7,7 @@ from typing import Any
 from pyopbench.copies import SCHEMA
 from pyopbench.errors import NothingMeasured
 from pyopbench.launch import CaseLost, Worker
-from pyopbench.runs import require_gpu
+from pyopbench.planning import require_gpu
 
 TIMEOUT_SECONDS = 120.0
 """Longest silence; each block is told, and lasts milliseconds."""

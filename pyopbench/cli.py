@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 
 import pyopbench
-from pyopbench import examination, judging, runs, text, version_runs, versions
+from pyopbench import examination, judging, planning, runs, text, version_runs, versions
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
@@ -247,7 +247,7 @@ def _measure(folder: Path, options: judging.Judging) -> Ended | None:
 def _task(folder: Path, options: judging.Judging) -> Task:
     settings = runs.settings_of(folder)
     look = partial(_look, folder, options, settings.launches)
-    return Task(folder, settings, look, runs.python_for(runs.tf_of(folder)))
+    return Task(folder, settings, look, planning.python_for(runs.tf_of(folder)))
 
 
 def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from pyopbench import runs
+from pyopbench import planning
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_options import AsJson, AxisTexts, Directions, Gradients, Inputs, Modes, Ops, Variants, read_axes
 from pyopbench.cli_output import err, out, print_failures, print_table
@@ -34,7 +34,7 @@ def list_(
     """Show ops, variants and cases, and why a case cannot be."""
     axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs)
     with err.status("asking TensorFlow"):
-        plan = runs.ask_for_plan(axes, compiles=False)
+        plan = planning.ask_for_plan(axes, compiles=False)
     if as_json:
         out.print_json(json.dumps(plan))
         return
@@ -61,7 +61,7 @@ def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(f"{count:,}", reason) for reason, count in runs.count_reasons(skips)]
+    return [(f"{count:,}", reason) for reason, count in planning.count_reasons(skips)]
 
 
 def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:

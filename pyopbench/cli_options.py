@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyopbench import judging, memory, requirements, runs
+from pyopbench import judging, memory, planning, requirements
 from pyopbench.arguments import apply_axes, parse_bytes, split_some
 from pyopbench.cli_output import err
 from pyopbench.errors import BadInput
@@ -120,7 +120,7 @@ def read_axes(
     }
     chosen: dict[str, Any] = {name: split_some(name, values) for name, values in given.items() if values}
     axes = apply_axes(replace(default, **chosen), axis or ())
-    runs.check_axes(axes)
+    planning.check_axes(axes)
     return axes
 
 

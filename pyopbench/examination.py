@@ -22,8 +22,8 @@ from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE, find, require_known
 from pyopbench.launch import CaseLost, Worker, ask_once
 from pyopbench.model import Case
+from pyopbench.planning import python_for, require_loaded
 from pyopbench.requirements import PROBES, probes_for
-from pyopbench.runs import python_for, require_loaded
 
 TIMEOUT_SECONDS = 180.0
 """Longest silence of one probe. They take seconds at the most, but for the first with a kernel, which compiles it."""

@@ -18,7 +18,7 @@ from pyopbench.files import find, require_known
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
 from pyopbench.placements import SCHEMA
-from pyopbench.runs import ask_for_plan, no_gpu, python_for, require_cases
+from pyopbench.planning import ask_for_plan, no_gpu, python_for, require_cases
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import DTYPES, NO_GRADIENT, Axes, Case, Failure
-from pyopbench.runs import ask_for_plan, python_for, require_cases
+from pyopbench.planning import ask_for_plan, python_for, require_cases
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""

@@ -21,7 +21,7 @@ import pytest
 
 import pyopbench
 import stored
-from pyopbench import capabilities, cli, cli_output, examination, judging, launch, runs, store
+from pyopbench import capabilities, cli, cli_output, examination, judging, launch, planning, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -283,7 +283,7 @@ def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeyp
     def interrupted(request: object, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "ask_once", interrupted)
+    monkeypatch.setattr(planning, "ask_once", interrupted)
     assert call("run", "sinh").code == 130
 
 

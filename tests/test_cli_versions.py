@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench import runs, store, tensorflows, versions
+from pyopbench import planning, runs, store, tensorflows, versions
 from test_cli import REPORT, Call, Ended, call, planned
 
 __all__ = ["call", "planned"]  # fixtures
@@ -16,7 +16,7 @@ __all__ = ["call", "planned"]  # fixtures
 
 @pytest.fixture(autouse=True)
 def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
     monkeypatch.setattr(tensorflows, "available", tensorflows.locked)
 
 

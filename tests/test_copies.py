@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import test_transferred
-from pyopbench import bridging, copies, runs, transferred
+from pyopbench import bridging, copies, planning, transferred
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 from pyopbench.sections.copies import SECTION
@@ -119,7 +119,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
 
 def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridging, "measure", lambda: pytest.fail("measured"))
-    monkeypatch.setattr(runs, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
+    monkeypatch.setattr(planning, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
     done = CliRunner().invoke(app, ["copies", "--device", "gpu"])
     assert isinstance(done.exception, BadInput)
     assert done.exception.exit_code == 2

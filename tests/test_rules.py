@@ -141,6 +141,7 @@ JUDGING = (
     "pace",
     "clock",
     "measure",
+    "planning",
     "runs",
     "version_runs",
     "examination",

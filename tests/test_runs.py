@@ -213,11 +213,6 @@ def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[
     assert words in str(caught.value)
 
 
-def test_reasons_are_counted_the_most_frequent_first() -> None:
-    skips = [{"reason": reason} for reason in ("a", "b", "b")]
-    assert runs.count_reasons(skips) == [("b", 2), ("a", 1)]
-
-
 def test_quick_is_quicker_than_full() -> None:
     quick, full = runs.QUICK, runs.FULL
     assert isinstance(quick, Settings)
@@ -263,15 +258,3 @@ def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     store.create(folder, stored.run([stored.case("native")], environment=environment))
     with pytest.raises(BadInput, match="another commit"):
         runs.require_resumable(folder)
-
-
-def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_traceback_is_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    said = {"what": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "next_step": "mend it"}
-    answer = {"error": {**said, "traceback": "Traceback: line 3"}}
-    monkeypatch.setattr(runs, "ask_once", lambda *_, **__: answer)
-    with pytest.raises(BadInput, match=r"^mine\.py:3: ValueError: no\n  received: it") as refused:
-        runs.ask_for_plan(Axes(ops=("sinh",)))
-    assert "Traceback" not in str(refused.value)
-    assert "line 3" in str(refused.value.__cause__)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench import launch, runs, store, tensorflows, version_runs, versions
+from pyopbench import launch, planning, runs, store, tensorflows, version_runs, versions
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
 
@@ -37,7 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
 
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
-    monkeypatch.setattr(runs, "python_of", python_of)
+    monkeypatch.setattr(planning, "python_of", python_of)
     monkeypatch.setattr(tensorflows, "available", tensorflows.locked)
     return lambda: told
 
