@@ -76,11 +76,10 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
         require_gpu(python)
     plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
     require_loaded(plan)
-    found = plan["environment"].get("tensorflow")
-    if tf is not None and found != tf:
+    if tf is not None and plan["environment"].get("tensorflow") != tf:
         raise BadInput(
             "the worker has another TensorFlow than the one that was asked for",
-            received=f"{found}, for --tf {tf}",
+            received=f"{plan['environment'].get('tensorflow')}, for --tf {tf}",
             legal=f"TensorFlow {tf} from {python}",
             next_step="take folders that hold a TensorFlow out of PYTHONPATH",
         )
