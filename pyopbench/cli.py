@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +11,7 @@ import typer
 from rich.markup import escape
 
 import pyopbench
-from pyopbench import examination, judging, planning, runs, text, version_runs, versions
+from pyopbench import judging, runs, versions
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
@@ -49,17 +47,17 @@ from pyopbench.cli_output import err, out, printable
 from pyopbench.cli_placement import placement
 from pyopbench.cli_probe import probe
 from pyopbench.cli_record import CONTEXT, record
-from pyopbench.cli_report import print_report, progress, schema
+from pyopbench.cli_report import print_report, schema
+from pyopbench.cli_run import begin, measure, parts_of, probe_beside, refuse_with_resume
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
-from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
+from pyopbench.errors import BadInput
 from pyopbench.files import bring_own
-from pyopbench.measure import Ended, Task, measure_together
+from pyopbench.measure import Ended
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.targets import is_target
 
 EXIT_WRONG = 1
-EXIT_INTERRUPTED = 130
 
 EPILOG = (
     "**Exit codes**: 0 done; 1 a wrong variant or a slowdown was found, or a certificate missed; 2 bad usage or bad "
@@ -78,10 +76,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-
-
-WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms", "require", "as_json", "quiet")
-"""What a run that is continued can be given: nothing that changes the plan."""
 
 
 def main() -> None:
@@ -134,6 +128,13 @@ def run(
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
     options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    if as_json and (tf or (resume is not None and versions.is_here(resume))):
+        raise BadInput(
+            "a run on several versions has a report for each",
+            received="--json with --tf",
+            legal="--json with one version, or its folder",
+            next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
+        )
     if resume is None:
         axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
         settings = runs.QUICK if quick else runs.FULL
@@ -149,20 +150,20 @@ def run(
             "memory_limit_bytes": read_memory_limit(memory_limit),
         }
         request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
-        folder = _begin(out_dir, request, tf)
+        folder = begin(out_dir, request, tf)
     else:
-        _refuse_with_resume(context, ("ops", "inputs") if ops and all(map(is_target, ops)) else ())
+        refuse_with_resume(context, ("ops", "inputs") if ops and all(map(is_target, ops)) else ())
         bring_own(ops or (), inputs or ())
         folder = resume
-        for part in _parts(folder):
+        for part in parts_of(folder):
             runs.require_resumable(part)
             options = replace(options, baseline=runs.baseline_of(part))
         mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
         err.print(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", soft_wrap=True)
     if require or (probes and resume is None):
-        for part in _parts(folder):
-            _probe(part, options)
-    ended = _measure(folder, options)
+        for part in parts_of(folder):
+            probe_beside(part, options)
+    ended = measure(folder, options)
     if versions.is_here(folder):
         raise typer.Exit(report_versions(folder, options))
     runs.require_measured(folder)
@@ -171,90 +172,6 @@ def run(
 
 def _budget(usual: float | None, tf: list[str] | None) -> float | None:
     return None if usual is None else usual * len(tf or [""])
-
-
-def _begin(folder: Path | None, request: runs.Request, tf: list[str] | None) -> Path:
-    with err.status("planning, and installing what is not there of TensorFlow" if tf else "planning"):
-        if tf:
-            folder, begun = version_runs.begin(folder, request, tf)
-        else:
-            begun = [runs.begin(folder, request)]
-            folder = begun[0].folder
-    for one in begun:
-        counts = f"{one.cases:,} cases, {one.skips:,} combinations that cannot be"
-        err.print(f"{counts}; results in {escape(str(one.folder))}", soft_wrap=True)
-    return folder
-
-
-def _probe(folder: Path, options: judging.Judging) -> None:
-    """Put beside a run what probes find; a run is worth having without, so that nothing here ends it."""
-    try:
-        with err.status("probing") as status:
-            examination.keep_beside(
-                folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
-            )
-    except PyopbenchError as error:
-        err.print(f"[yellow]warning:[/] nothing was probed: {escape(str(error))}", soft_wrap=True)
-
-
-def _parts(folder: Path) -> list[Path]:
-    """Return the runs in a folder: itself, or one for each version of TensorFlow."""
-    return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
-
-
-def _refuse_with_resume(context: typer.Context, own: tuple[str, ...]) -> None:
-    options = {parameter.name: parameter for parameter in context.command.params}
-    given = [
-        options[name].opts[0] if options[name].param_type_name == "option" else " ".join(context.params[name])
-        for name in options
-        if name not in (*WITH_RESUME, *own)
-        and (source := context.get_parameter_source(name))
-        and source.name == "COMMANDLINE"
-    ]
-    if given:
-        raise BadInput(
-            "--resume continues a run as it was planned",
-            received=f"--resume with {' '.join(given)}",
-            legal="--resume DIR, and --mix, --min-effect and --require for the report",
-            next_step="start a new run for anything else",
-        )
-
-
-def _measure(folder: Path, options: judging.Judging) -> Ended | None:
-    """Measure and return how it ended; None if no worker could be started any more."""
-    tasks = [_task(part, options) for part in _parts(folder)]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
-    try:
-        with progress() as show:
-            ended = min(measure_together(tasks, show), key=lambda one: one.launches)
-    except KeyboardInterrupt:
-        name = escape(str(folder))
-        err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
-        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
-        err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    except WorkerLost as lost:  # what was measured before is worth its report
-        err.print(f"[bold red]error:[/] {escape(str(lost))}", soft_wrap=True)
-        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
-        return None
-    if ended.by == "budget":
-        settings = tasks[0].settings
-        spent = f"the budget of {settings.budget_seconds:g} s was spent"
-        err.print(f"{spent} after {ended.launches} of at most {settings.launches} launches")
-    return ended
-
-
-def _task(folder: Path, options: judging.Judging) -> Task:
-    settings = runs.settings_of(folder)
-    look = partial(_look, folder, options, settings.launches)
-    return Task(folder, settings, look, planning.python_for(runs.tf_of(folder)))
-
-
-def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:
-    found = judging.look(folder, options, launches, most)
-    goes_on = f"{text.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
-    err.print(f"{found.sentence}; {goes_on}")
-    return found.open
 
 
 @app.command(rich_help_panel=JUDGE)
@@ -283,9 +200,9 @@ def report(
                 "a run on several versions has a report for each, in its own folder",
                 received=f"{results[0]} with {'--json' if as_json else '--out'}",
                 legal="--json and --out with the folder of one version",
-                next_step=f"pyopbench report {_parts(results[0])[0]}, or without these options",
+                next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
             )
-        usual = runs.baseline_of(_parts(results[0])[0])
+        usual = runs.baseline_of(parts_of(results[0])[0])
         raise typer.Exit(
             report_versions(
                 results[0], read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)

@@ -21,7 +21,7 @@ import pytest
 
 import pyopbench
 import stored
-from pyopbench import capabilities, cli, cli_output, examination, judging, launch, planning, runs, store
+from pyopbench import capabilities, cli, cli_output, cli_run, examination, judging, launch, planning, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -382,14 +382,14 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = cli.measure_together
+    whole = cli_run.measure_together
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell) -> list[MeasuringEnded]:
         (task,) = tasks
         whole([replace(task, settings=replace(task.settings, launches=2))], tell)
         return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(cli, "measure_together", measure_and_spend)
+    monkeypatch.setattr(cli_run, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
     assert "the budget of 3 s was spent after 2 of at most 5 launches" in ended.err
 
@@ -696,7 +696,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
 
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    cli._measure(folder, judging.Judging("well", 0.03))
+    cli_run.measure(folder, judging.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
 
@@ -705,13 +705,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = cli.measure_together
+    whole = cli_run.measure_together
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(cli, "measure_together", measure_and_lose)
+    monkeypatch.setattr(cli_run, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert "the worker process did not start" in ended.err
     assert "--resume" in ended.err

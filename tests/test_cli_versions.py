@@ -82,3 +82,10 @@ def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
     ended = call("report", tmp_path / "run", *option)
     assert ended.code == 2
     assert f"pyopbench report {versions.read(tmp_path / 'run')[0].folder}" in ended.err.replace("\n", "")
+
+
+def test_json_of_several_versions_is_refused_before_anything_is_measured(call: Call, tmp_path: Path) -> None:
+    ended = run(call, tmp_path / "run", "--json")
+    assert ended.code == 2
+    assert "received: --json with --tf" in ended.err
+    assert not (tmp_path / "run").exists()

@@ -176,6 +176,7 @@ JUDGING = (
     "cli_copies",
     "cli_probe",
     "cli_report",
+    "cli_run",
     "cli",
 )
 
