@@ -13,12 +13,14 @@ from typing import Any, TypeAlias
 
 import pyopbench
 from pyopbench import routes
+from pyopbench.declared import declared
 from pyopbench.errors import NothingMeasured, WorkerLost
 from pyopbench.files import find, require_known
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
 from pyopbench.placements import SCHEMA
 from pyopbench.planning import ask_for_plan, no_gpu, python_for, require_cases
+from pyopbench.targets import brought
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""
@@ -95,8 +97,12 @@ def _tell_from(tell: Tell, begin: int, total: int, done: int) -> None:
 
 
 def _with_remedies(axes: Axes) -> Axes:
-    """Name the variants, those that are measured by name only too, and the remedy of each that has one."""
-    names = axes.variants or tuple(find("variants"))
+    """Name the variants, those that are measured by name only too, and the remedy of each that has one.
+
+    What is tried by itself for ops of one's own alone is named for those alone.
+    """
+    own = {name for name, one in declared("variants").items() if one.get("automatic") and one.get("by_name_only")}
+    names = axes.variants or tuple(name for name in find("variants") if brought() or name not in own)
     wanted = {*names, *(REMEDIES[name] for name in names if name in REMEDIES)}
     return replace(axes, variants=tuple(sorted(wanted)))
 

@@ -99,7 +99,7 @@ class Subject:
     @property
     def is_python(self) -> bool:
         """Does Python run in it each time the graph does, so that a body can be put in its place?"""
-        return self.variant.kind == "callback" and self.variant.body != "numba"
+        return self.variant.kind == "callback" and self.variant.body != "numba" and not self.variant.automatic
 
     @property
     def given_tensors(self) -> bool:

@@ -83,7 +83,7 @@ def _departure(content: Any) -> str | None:
         return "it names no version"
     strange = [tf for tf in asked if not NUMBERS.fullmatch(tf)]
     if strange:
-        return f"{strange[0][:40]!r} is no version"
+        return f"{strange[0][:40]!r} is no version of TensorFlow"
     labels = [one.label for one in named(Path(), asked)]
     if labels != [version["label"] for version in content["versions"]]:
         return f"labels that do not belong to the versions, which are {', '.join(labels)[:80]}"

@@ -71,8 +71,8 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
     assert [one.copies for one in plain.decisions] == [""]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
     assert "all of which is saved too: native copies nothing" in counted.decisions[0].copies
-    assert "by copies counted on a simulated device" in render(counted)["report.md"]
-    assert "where there is a GPU" not in render(plain)["report.md"]
+    assert "by copies counted on a simulated device" in render(counted)["report.html"]
+    assert "where there is a GPU" not in render(plain)["report.html"]
 
 
 def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:

@@ -112,7 +112,7 @@ def test_verdicts_and_decisions_are_made_of_slopes_and_the_report_tells_both_par
     assert verdict.outcome == "faster", "a call with native is dearer, one more copy is not"
     assert verdict.ratio == pytest.approx(1 / 40, rel=0.1)
     assert [(one.mode, one.answer) for one in judgement.decisions] == [("node", "port to native")]
-    _, table = nodes.build(judgement)
+    *_, table = nodes.build(judgement)
     assert isinstance(table, Table)
     native = next(row for row in table.rows if "native" in row)
     cells = dict(zip(table.columns, map(str, native), strict=True))

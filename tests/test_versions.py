@@ -40,7 +40,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ('{"schema": 1, "versions": [{"label": "../x", "tf": "2.21.0"}]}', "labels that do not belong"),
         ("[" * 5000, "no JSON"),
         ('{"schema": 1, "versions": []}', "it names no version"),
-        ('{"schema": 1, "versions": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version"),
+        ('{"schema": 1, "versions": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
     ],
 )
 def test_a_file_that_is_not_as_it_was_written_is_refused(tmp_path: Path, content: str, word: str) -> None:
