@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,6 +116,10 @@ def _check(own: OwnOp) -> None:
         )
     if any(type(size) is not int or size < 1 for size in own.sizes) or sorted({*own.sizes}) != list(own.sizes):
         raise _wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
+    if own.tolerance is not None and not (
+        isinstance(own.tolerance, (int, float)) and math.isfinite(own.tolerance) and own.tolerance >= 0
+    ):
+        raise _wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
 
 
 def _inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...]]:

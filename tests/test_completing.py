@@ -84,6 +84,8 @@ def test_a_tape_that_ends_at_numpy_gives_no_gradient() -> None:
         ({"inputs": lambda size, rng: (X,), "sizes": (3, 1)}, "not sizes"),
         ({"numpy": lambda x: {"a": x}}, "does not return arrays"),
         ({"numpy": lambda x: ()}, "does not return arrays"),
+        ({"tolerance": -1.0}, "not a tolerance"),
+        ({"tolerance": float("nan")}, "not a tolerance"),
         ({"differentiable": (1,)}, "not floating"),
         ({"kernel": "missing.cc"}, "no such kernel"),
     ],
