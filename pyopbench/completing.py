@@ -116,9 +116,7 @@ def _check(own: OwnOp) -> None:
         )
     if any(type(size) is not int or size < 1 for size in own.sizes) or sorted({*own.sizes}) != list(own.sizes):
         raise _wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
-    if own.tolerance is not None and not (
-        isinstance(own.tolerance, (int, float)) and math.isfinite(own.tolerance) and own.tolerance >= 0
-    ):
+    if own.tolerance is not None and not (type(own.tolerance) in (int, float) and 0 <= own.tolerance < math.inf):
         raise _wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
 
 
