@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,11 +91,24 @@ def measure(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {
         "samples": {case.id: _samples(blocks[runner_of(case)], case) for case in cases if runner_of(case) in blocks},
         "failures": [dataclasses.asdict(failure) for failure in failures],
+        # The first launch checks against finite differences too; a later one would say the same again.
+        **({"checked": _errors(prepared.values())} if request["finite_differences"] else {}),
         **_crossings(one for several in prepared.values() for one in several),
         "timer_seconds": timer.seconds,
         "timer_error_seconds": timer.error_seconds,
         "noise": {**meter.noise, **_gpus_of(cases)},
         **({"left_behind": found} if (found := leftovers.found()) else {}),
+    }
+
+
+def _errors(prepared: Iterable[Sequence[Prepared]]) -> dict[str, dict[str, float]]:
+    """Return by how much each case was off, by its id; what was not checked is left out."""
+    last = (several[-1] for several in prepared)
+    return {
+        one.case.id: {
+            name: float(error) for name, error in dataclasses.asdict(one.checked).items() if error is not None
+        }
+        for one in last
     }
 
 

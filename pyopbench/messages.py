@@ -18,6 +18,7 @@ QUOTED_EXCEPTION = re.compile(r"\w*(?:Error|Exception|StopIteration): ")
 """Beginning of the line in which TensorFlow quotes the exception of a callback's body or of AutoGraph."""
 
 CHANGING = (
+    (re.compile(r"\x1b\[[0-9;]*m"), ""),  # Numba colours its messages
     (re.compile(r"\{\{function_node [^}]*\}\} "), ""),
     (re.compile(r" ?\[Op:[^\]]*\]"), ""),
     (

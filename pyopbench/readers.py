@@ -79,6 +79,8 @@ class Run:
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         cannot: what results of this tool cannot support, in sentences; nothing for runs of pyopbench.
+        checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
+            `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
         placement, copies, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept beside the
             samples; else None.
     """
@@ -102,6 +104,7 @@ class Run:
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
     cannot: tuple[str, ...] = ()
+    checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     placement: Mapping[str, Any] | None = None
     copies: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None
@@ -146,6 +149,7 @@ def _read_run(folder: Path) -> Run:
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
         limits=tuple(line for line in lines if line["kind"] == "limits"),
+        checked={key: errors for group in groups for key, errors in group.get("checked", {}).items()},
     )
     for name, path, read in (
         ("placement", folder / placements.FILE, placements.read),
@@ -268,6 +272,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
         limits=tuple(limits),
+        checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
         placement=next((run.placement for run in runs if run.placement), None),
         copies=next((run.copies for run in runs if run.copies), None),
         probes=next((run.probes for run in runs if run.probes), None),

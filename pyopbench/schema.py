@@ -138,6 +138,7 @@ LINES: dict[str, Shape] = {
         "failures": [FAILURE],
         "bytes?": {ANY: [WHOLE]},
         "aligned?": {ANY: NUMBER},
+        "checked?": {ANY: {ANY: NUMBER}},
         "left_behind?": {"threads": WHOLE, "processes": WHOLE, "cores": NUMBER},
         "timer_seconds": NUMBER,
         "timer_error_seconds": NUMBER,

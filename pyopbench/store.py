@@ -32,6 +32,7 @@ ANSWER_KEYS = (
     "timer_error_seconds",
     "noise",
     "left_behind",
+    "checked",
 )
 """What a group's line takes over from a worker's answer, as far as it is there."""
 

@@ -215,6 +215,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         placement=None,
         copies=None,
         probes=None,
+        checked={},
     )
 
 

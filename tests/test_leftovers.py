@@ -61,6 +61,14 @@ def test_what_is_no_thread_of_python_is_seen_by_the_cores_it_takes(clock: Clock)
     assert before.found() == {"threads": 0, "processes": 0, "cores": 1.5}
 
 
+def test_what_comes_to_rest_is_not_left_running(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tidied up after a group keeps a core busy for a moment."""
+    before = Leftovers()
+    monkeypatch.setattr(clock, "process_time", lambda: min(clock.seconds, 2.5 * leftovers.QUIET_SECONDS))
+    assert before.found() is None
+    assert clock.seconds == pytest.approx(4 * leftovers.QUIET_SECONDS), "the fourth look finds it at rest"
+
+
 def test_a_process_is_counted_until_it_has_ended() -> None:
     before = Leftovers()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1) as child:

@@ -122,6 +122,7 @@ def test_the_numbers_that_are_left_out_are_there() -> None:
         ("\n\n", "RuntimeError"),
         ("  only this", "RuntimeError: only this"),
         ("plain", "RuntimeError: plain"),
+        ("\x1b[1m\x1b[31mcoloured\x1b[0m", "RuntimeError: coloured"),
         ("<f at 0x7f9010038360> failed", "RuntimeError: <f at 0x…> failed"),
         ("no PyopbenchDefun8_float64", "RuntimeError: no PyopbenchDefunN_float64"),
         ("in __inference___backward_op_669_680", "RuntimeError: in op"),
