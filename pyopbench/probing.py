@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ from pyopbench.peers import Raised
 from pyopbench.subjects import Differs, Fails, Inapplicable, Status, load_subject
 
 LOGICAL_CPUS = 2
+FOLDERS = re.compile(r'File "[^"<]*/([^"/]+)"')
+"""A line of a traceback; folders of one machine mean nothing on another, and may hold somebody's name."""
 MOST_WORDS = 4000
 """Characters of an error that are kept; some quote a whole graph."""
 
@@ -78,10 +81,15 @@ def find_out(probe_name: str, variant: str, gradient: str, folder: Path) -> Find
     except Fails as failure:
         return Finding("fails", str(failure))
     except Raised as there:
-        return Finding("fails", there.told, there.words[:MOST_WORDS])
+        return Finding("fails", there.told, _words(there.words))
     except Exception as error:  # noqa: BLE001 - what TensorFlow raises is what is asked for
-        return Finding("fails", describe_error(error), f"{type(error).__name__}: {error}"[:MOST_WORDS])
+        return Finding("fails", describe_error(error), _words(f"{type(error).__name__}: {error}"))
     return Finding("works", seen.remark, "", dict(seen.figures))
+
+
+def _words(message: str) -> str:
+    """Return a message to be stored: of files their names, without the folders that they are in on this machine."""
+    return FOLDERS.sub(r'File "\1"', message)[:MOST_WORDS]
 
 
 def _use_two_cpus() -> None:

@@ -21,6 +21,7 @@ from pyopbench.subjects import Differs, Fails, Inapplicable, Probe, Seen, Subjec
         (Differs("4 and not 5"), ("silently wrong", "4 and not 5", "")),
         (Inapplicable("a reason"), ("does not apply", "a reason", "")),
         (Raised("told", "all words"), ("fails", "told", "all words")),
+        (Raised("told", 'File "/home/me/a.py", line 3'), ("fails", "told", 'File "a.py", line 3')),
         (KeyError("pyfunc_13"), ("fails", "KeyError: 'pyfunc_N'", "KeyError: 'pyfunc_13'")),
         (ValueError("x" * 5000), ("fails", None, "ValueError: " + "x" * 3988)),
     ],
