@@ -7,6 +7,7 @@ speed, is left to `pyopbench probe`.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,13 +96,25 @@ def test_words_are_kept_whole_beside_what_is_told(find_out: Try) -> None:
 
 
 def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What each call keeps is seen; calls that keep nothing stay below the limit."""
+    """What each call keeps is seen; what a process takes once, in the middle of it, is not."""
     from pyopbench.probes import memory_growth
 
     monkeypatch.setattr(memory_growth, "CALLS", 50)
-    kept: list[bytes] = []
-    assert memory_growth.growth(lambda: kept.append(os.urandom(200_000))) == pytest.approx(2e8, rel=0.1)
-    assert memory_growth.growth(lambda: os.urandom(200_000)) < memory_growth.MOST_BYTES
+    kept: list[int] = []
+    once = memory_growth.WARM_CALLS + 60
+    monkeypatch.setattr(memory_growth, "resident_bytes", lambda: sum(kept) + 10**9 * (len(kept) > once))
+    assert memory_growth.growth(lambda: kept.append(200_000)) == pytest.approx(2e8)
+    kept.clear()
+    assert memory_growth.growth(lambda: kept.append(0)) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_memory_in_use_is_what_the_process_has_touched() -> None:
+    from pyopbench.probes import memory_growth
+
+    before = memory_growth.resident_bytes()
+    held = bytearray(os.urandom(1) * (256 << 20))
+    assert memory_growth.resident_bytes() - before > len(held) / 2
 
 
 def test_a_pipeline_of_bodies_that_wait_is_faster_with_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
