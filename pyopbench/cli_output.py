@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from unicodedata import category
@@ -9,11 +10,15 @@ from unicodedata import category
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from pyopbench.model import Failure
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
+
+HANGING = re.compile(r" *(- |(received|legal|next): +)?")
+"""What the further parts of a line that is broken stand below the end of."""
 
 SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
@@ -22,6 +27,23 @@ SHOWN_FAILURES = 20
 def printable(text: str) -> str:
     """Return text whose control characters, which a terminal would obey, are shown instead; lines and tabs stay."""
     return "".join(repr(one)[1:-1] if one not in "\n\t" and category(one)[0] == "C" else one for one in text)
+
+
+def say(markup: str, console: Console = out) -> None:
+    """Print sentences: on a terminal broken between words, below where they begin; where piped a line stays a line.
+
+    Args:
+        markup: lines, which may begin with the mark of a list or with the name of a part of an error.
+        console: where to.
+    """
+    if not console.is_terminal:
+        console.print(markup, soft_wrap=True)
+        return
+    for line in console.render_str(markup).split("\n"):
+        mark = HANGING.match(line.plain).end()  # type: ignore[union-attr]
+        for number, part in enumerate(line[mark:].wrap(console, max(console.width - mark, 1))):
+            part.rstrip()
+            console.print(Text(" " * mark) + part if number else line[:mark] + part, soft_wrap=True)
 
 
 def print_table(
@@ -49,6 +71,6 @@ def print_failures(failures: Sequence[Failure]) -> None:
     for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         out.print(f"[red]{status}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
-        out.print(f"  {escape(printable(reason))}", soft_wrap=True)
+        say(f"  {escape(printable(reason))}")
     if len(cases) > SHOWN_FAILURES:
         out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from pyopbench import capabilities, examination, text
 from pyopbench.arguments import parse_duration, split_some
 from pyopbench.capabilities import BAD, STATUSES, Row
 from pyopbench.cli_options import AsJson
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, printable
 from pyopbench.errors import BadInput
 
 Files = Annotated[
@@ -29,6 +33,7 @@ OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")
 ]
 
+INDENT = 2
 NOT_TRIED = "not tried"
 
 
@@ -82,10 +87,23 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
     told = capabilities.told_once([row for row in rows if row.status != "does not apply"])
     everyone = len(capabilities.labels_of(rows))
     table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
-    title = f"What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}"
-    print_table(title, ("probe", "result", "with", "in its own words"), table)
+    out.print(f"[italic]What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}[/]\n")
+    for name, found in groupby(table, key=itemgetter(0)):
+        _print_probe(name, [(status, who, words) for _, status, who, words in found])
+    out.print()
     counts = [f"{sum(row.status == status for row in rows):,} {status}" for status in STATUSES]
     out.print(f"{', '.join(counts)}; {sum(row.seconds for row in rows):.0f} s", soft_wrap=True)
+
+
+def _print_probe(name: str, found: Sequence[tuple[str, ...]]) -> None:
+    """Print what came of a probe: its name, and below it a result in each row, with what it was told in."""
+    out.print(f"[bold]{name}[/]")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(min_width=INDENT + max(map(len, STATUSES)), no_wrap=True)
+    table.add_column(overflow="fold")
+    for status, *told in found:
+        table.add_row(" " * INDENT + status, escape(printable("\n".join(filter(None, told)))))
+    out.print(table)
 
 
 def _who(labels: list[str], everyone: int) -> str:

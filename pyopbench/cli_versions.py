@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from pyopbench import judging, runs, versions
 from pyopbench.cli_compare import print_contrast
-from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.errors import NothingMeasured
 from pyopbench.store import write_atomically
 from pyopbench.versions import Version
@@ -45,7 +45,7 @@ def _measured(found: Sequence[Version]) -> list[Version]:
     if len(gone) == len(found):
         raise gone[found[0]]
     for version, error in gone.items():
-        err.print(f"[yellow]warning:[/] {version.label}: {escape(str(error))}", soft_wrap=True)
+        say(f"[yellow]warning:[/] {version.label}: {escape(str(error))}", err)
     return [version for version in found if version not in gone]
 
 
@@ -82,7 +82,7 @@ def _compare(folder: Path, first: Version, other: Version, options: judging.Judg
     try:
         told = contrast(read_sides([str(folder), first.label, other.label], "tf"), options.minimum_effect)
     except NothingMeasured as error:
-        err.print(f"[yellow]warning:[/] {escape(str(error))}", soft_wrap=True)
+        say(f"[yellow]warning:[/] {escape(str(error))}", err)
         return
     again = shlex.join(["pyopbench", "compare", str(folder), first.label, other.label, "--axis", "tf"])
     path = folder / f"compare-{first.label}-{other.label}.md"
