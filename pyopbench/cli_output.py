@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from unicodedata import category
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -19,6 +20,9 @@ err = Console(stderr=True, highlight=False)
 
 HANGING = re.compile(r" *(- |(received|legal|next): +)?")
 """What the further parts of a line that is broken stand below the end of."""
+
+GAP = 2
+"""Blanks between the columns of a table."""
 
 SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
@@ -51,16 +55,40 @@ def print_table(
 ) -> None:
     """Print a table without lines; a column of counts stands to the right. `folds` lets the first column break."""
     console.print(f"[italic]{escape(title)}[/]")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    rows = list(rows)
+    rows = [tuple(map(str, row)) for row in rows]
+    # Names in the first column stay whole, so that they can be searched for.
+    whole = [(place > 0) == folds for place in range(len(columns))]
+    widths = _widths(tuple(zip(columns, *rows, strict=True)), whole, console.width)
+    table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        counts = bool(rows) and all(str(row[place]).replace(",", "").isdigit() for row in rows)
-        # Names in the first column stay whole, so that they can be searched for.
-        table.add_column(column, overflow="fold", no_wrap=(place > 0) == folds, justify="right" if counts else "left")
+        counts = bool(rows) and all(row[place].replace(",", "").isdigit() for row in rows)
+        table.add_column(
+            column,
+            overflow="fold",
+            no_wrap=whole[place],
+            justify="right" if counts else "left",
+            width=None if widths is None else widths[place],
+        )
     for row in rows:
-        table.add_row(*(escape(printable(str(cell))) for cell in row))
+        table.add_row(*(escape(printable(cell)) for cell in row))
     console.print(table)
     console.print()
+
+
+def _widths(columns: Sequence[Sequence[str]], whole: Sequence[bool], room: int) -> list[int] | None:
+    """Return widths at which no word of a table is broken; None where it needs none, or where there are none."""
+    lines, words = (
+        [max(cell_len(part) for cell in column for part in re.split(mark, cell)) for column in columns]
+        for mark in ("\n", "[ \n]")
+    )
+    least = [line if stays else word for line, word, stays in zip(lines, words, whole, strict=True)]
+    if sum(lines) + GAP * (len(columns) - 1) <= room or sum(least) + GAP * len(columns) > room:
+        return None
+    widths = lines
+    while sum(widths) + GAP * len(columns) > room:
+        broad = [place for place, width in enumerate(widths) if width > least[place]]
+        widths[max(broad, key=widths.__getitem__)] -= 1
+    return widths
 
 
 def print_failures(failures: Sequence[Failure]) -> None:

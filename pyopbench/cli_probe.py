@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,7 +17,7 @@ from pyopbench import capabilities, examination, text
 from pyopbench.arguments import parse_duration, split_some
 from pyopbench.capabilities import BAD, STATUSES, Row
 from pyopbench.cli_options import AsJson
-from pyopbench.cli_output import err, out, print_table, printable
+from pyopbench.cli_output import err, out, printable
 from pyopbench.errors import BadInput
 
 Files = Annotated[
@@ -88,22 +88,24 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
     everyone = len(capabilities.labels_of(rows))
     table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
     out.print(f"[italic]What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}[/]\n")
-    for name, found in groupby(table, key=itemgetter(0)):
-        _print_probe(name, [(status, who, words) for _, status, who, words in found])
-    out.print()
+    _print_by_probe(table)
     counts = [f"{sum(row.status == status for row in rows):,} {status}" for status in STATUSES]
     out.print(f"{', '.join(counts)}; {sum(row.seconds for row in rows):.0f} s", soft_wrap=True)
 
 
-def _print_probe(name: str, found: Sequence[tuple[str, ...]]) -> None:
-    """Print what came of a probe: its name, and below it a result in each row, with what it was told in."""
-    out.print(f"[bold]{name}[/]")
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(min_width=INDENT + max(map(len, STATUSES)), no_wrap=True)
-    table.add_column(overflow="fold")
-    for status, *told in found:
-        table.add_row(" " * INDENT + status, escape(printable("\n".join(filter(None, told)))))
-    out.print(table)
+def _print_by_probe(table: Iterable[tuple[str, ...]]) -> None:
+    """Print what came of probes: the name of each, and below it a row of what stands first and all that is told."""
+    rows = list(table)
+    width = max((len(first) for _, first, *_ in rows), default=0)
+    for name, found in groupby(rows, key=itemgetter(0)):
+        out.print(f"[bold]{name}[/]")
+        grid = Table(box=None, show_header=False, pad_edge=False)
+        grid.add_column(width=INDENT + width)
+        grid.add_column(overflow="fold")
+        for _, first, *told in found:
+            grid.add_row(" " * INDENT + first, escape(printable("\n".join(filter(None, told)))))
+        out.print(grid)
+    out.print()
 
 
 def _who(labels: list[str], everyone: int) -> str:
@@ -118,10 +120,11 @@ def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_jso
         out.print_json(json.dumps(rows))
         return
     names = [f"TensorFlow {document['tensorflow']}" for document in (before, after)]
-    table = [
-        (one.probe, one.label, _status(one.before), _status(one.after), _words(one.before, one.after)) for one in found
-    ]
-    print_table("What differs", ("probe", "variant", *names, "in its own words"), table)
+    out.print(f"[italic]What differs: {' → '.join(names)}[/]\n")
+    _print_by_probe(
+        (one.probe, one.label, f"{_status(one.before)} → {_status(one.after)}", _words(one.before, one.after))
+        for one in found
+    )
     same = {(row.probe, row.label) for row in capabilities.rows_of(before)}
     same &= {(row.probe, row.label) for row in capabilities.rows_of(after)}
     differing = sum((one.probe, one.label) in same for one in found)
