@@ -73,6 +73,8 @@ def _unpaired(found: Contrast) -> str:
 def _reach(found: Contrast) -> tuple[str, ...]:
     if found.smallest is None:
         return (f"No case has an interval, so nothing is told apart: {found.lines[0].verdict.reason}.",)
+    if 1 + found.smallest > text.LARGEST_RATIO:
+        return ("In a usual case no slowdown would be found here, so wide are the intervals.",)
     return (f"In a usual case a slowdown to {text.ratio(1 + found.smallest)} or more would be found here.",)
 
 
@@ -121,7 +123,7 @@ def _columns(keys: Sequence[str]) -> list[tuple[str, ...]]:
 def _parts(key: str) -> list[str]:
     """Return the parts of the id of a case; what follows it, which environment it was measured in, is one more."""
     case, apart, environment = key.partition(" in ")
-    return [*case.split("/"), *([f"in {environment}"] if apart else [])]
+    return [*case.split("/"), *([f"in {environment}".replace("in TensorFlow ", "TF ")] if apart else [])]
 
 
 def _is_case(key: str) -> bool:
