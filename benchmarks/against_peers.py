@@ -114,4 +114,7 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # raw files of what was measured stay where it said that they are
+        sys.exit(130)
