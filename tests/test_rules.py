@@ -74,6 +74,7 @@ MEASURING = (
 )
 JUDGING = (
     "answers",
+    "shapes",
     "schema",
     "certificate",
     "store",
