@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 import re
 
 import pytest
@@ -51,3 +53,18 @@ def test_every_failure_and_verdict_is_in_json():
     document = json.loads(decisions_json(judged))
     assert [failure["case"] for failure in document["failures"]] == [failure.case for failure in judged.run.failures]
     assert [verdict["case"] for verdict in document["verdicts"]] == [verdict.case for verdict in judged.verdicts]
+
+
+@pytest.mark.parametrize(
+    ("mix", "told"), [({("float32", 10): 2.0}, {"float32/10": 2.0}), ({10: 2.0}, {"10": 2.0}), (None, None)]
+)
+def test_a_mix_has_the_size_for_its_key_behind_the_dtype_if_that_was_given(mix, told):
+    assert json.loads(decisions_json(dataclasses.replace(plain(), mix=mix)))["mix"] == told
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_what_is_no_finite_number_is_null(number):
+    judged = plain()
+    verdict = dataclasses.replace(judged.verdicts[0], ratio=number)
+    document = json.loads(decisions_json(dataclasses.replace(judged, verdicts=(verdict,))))
+    assert document["verdicts"][0]["ratio"] is None
