@@ -16,7 +16,7 @@ from pyopbench.model import Case, Failure
 from pyopbench.stats import UNIT
 
 if TYPE_CHECKING:
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 USES = {"forward": "inference", "forward_backward": "training"}
 """The direction that is run in each use; backward alone is run in none."""

@@ -31,7 +31,7 @@ from pyopbench.verdicts import verdicts_of
 from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 
 @dataclass(frozen=True, eq=False)

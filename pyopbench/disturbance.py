@@ -23,7 +23,7 @@ from pyopbench.stats import Estimate
 
 if TYPE_CHECKING:
     from pyopbench.answers import Verdict
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 Whole: TypeAlias = npt.NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from pyopbench import foreign, text
 from pyopbench.errors import BadInput
 from pyopbench.foreign import Timed, damaged
 from pyopbench.model import Case
-from pyopbench.readers import Run
+from pyopbench.results import Run
 from pyopbench.shapes import MAYBE_TEXT, MAYBE_WHOLE, NUMBER, TEXT, WHOLE, Shape, departure
 
 TOOL = "pytest-benchmark"

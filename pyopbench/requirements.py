@@ -11,7 +11,7 @@ from pyopbench.errors import BadInput
 
 if TYPE_CHECKING:
     from pyopbench.comparison import Comparison
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 PROBES = {
     "savedmodel": "savedmodel",

@@ -15,7 +15,8 @@ from certificates import as_stored, certificate
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
-from pyopbench.readers import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS, POOLED_ENVIRONMENT, read_runs
+from pyopbench.readers import POOLED_ENVIRONMENT, read_runs
+from pyopbench.results import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
 SKIP = stored.failure(stored.case("impossible"), "unsupported", None)

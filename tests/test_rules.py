@@ -86,6 +86,7 @@ JUDGING = (
     "capabilities",
     "transferred",
     "throttling",
+    "results",
     "readers",
     "versions",
     "declared",
