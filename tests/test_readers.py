@@ -151,6 +151,17 @@ def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
     assert read_runs([make(tmp_path, "older")]).limits == ()
 
 
+def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
+    def checked(name: str, **errors: dict[str, float]) -> Path:
+        told = {stored.case(variant): found for variant, found in errors.items()}
+        return make(tmp_path, name, [{**stored.group_line(0, [WELL, SLOW]), "checked": told}])
+
+    first = checked("first", well={"values": 1e-7})
+    second = checked("second", well={"values": 1e-3}, slow={"values": 1e-5})
+    assert read_runs([first, second]).checked == {WELL: {"values": 1e-7}, SLOW: {"values": 1e-5}}
+    assert read_runs([make(tmp_path, "older")]).checked == {}
+
+
 def test_catalogues_are_joined(tmp_path: Path) -> None:
     other = stored.write(
         tmp_path / "cube", stored.run([stored.case("native", "cube")]), [stored.group_line(0, [WELL, SLOW])]
