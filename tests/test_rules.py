@@ -113,6 +113,7 @@ JUDGING = (
     "choice",
     "crossovers",
     "comparison",
+    "rulebook",
     "requirements",
     "flips",
     "advice",
