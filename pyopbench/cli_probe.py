@@ -66,7 +66,12 @@ def _names(kind: str, given: list[str] | None) -> list[str]:
 
 def _show_files(files: list[Path], *, as_json: bool) -> None:
     if len(files) > 2:
-        raise BadInput("at most two files can be put side by side", received=len(files), legal="one file, or two")
+        raise BadInput(
+            "at most two files can be put side by side",
+            received=len(files),
+            legal="one file, or two",
+            next_step="compare them two at a time",
+        )
     documents = [capabilities.read(path) for path in files]
     if len(documents) == 1:
         _show(documents[0], as_json=as_json)

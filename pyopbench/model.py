@@ -180,6 +180,7 @@ class Case:
                 "not the id of a case",
                 received=repr(key),
                 legal="op/variant/gradient/direction/mode/dtype/size/placement",
+                next_step="`pyopbench list --cases` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)

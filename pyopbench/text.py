@@ -85,11 +85,6 @@ def percent(share: float | None) -> str:
     return (shown.rstrip("0").rstrip(".") if "." in shown and "e" not in shown else shown) + "%"
 
 
-def probability(p: float | None) -> str:
-    """Format a p-value; what is below 0.0001 is `< 0.0001`."""
-    return "< 0.0001" if p is not None and p < 1e-4 else number(p)
-
-
 def size(value: float | None) -> str:
     """Format a count of elements: short where that is exact (`1k`, `2.5M`), in full otherwise (`1,024`)."""
     if value is None or not math.isfinite(value):

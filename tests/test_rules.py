@@ -191,6 +191,8 @@ TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
 
+ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
+
 LAST_NAMES = {
     "ops": "OP",
     "floor": "OP",
@@ -319,6 +321,14 @@ def test_no_name_is_one_that_asv_collects(path: Path) -> None:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             bound.add(node.id)
     assert not [name for name in sorted(bound) if name.lower().startswith(ASV_PREFIXES)]
+
+
+@each_source
+def test_an_error_of_the_user_says_what_received_legal_and_next_step(path: Path) -> None:
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call) and dotted(node.func) in ERRORS_OF_USERS:
+            told = {keyword.arg for keyword in node.keywords}
+            assert told >= {"received", "legal", "next_step"} or None in told, f"line {node.lineno}"
 
 
 @each_source

@@ -93,12 +93,6 @@ def test_percent(share, shown):
     assert text.percent(share) == shown
 
 
-def test_probability():
-    assert text.probability(0.00001) == "< 0.0001"
-    assert text.probability(0.0456) == "0.0456"
-    assert text.probability(None) == "–"
-
-
 @pytest.mark.parametrize(
     ("n", "shown"),
     [(1, "1"), (999, "999"), (1000, "1k"), (1024, "1,024"), (1500, "1.5k"), (31_623, "31,623"), (10**6, "1M"),
