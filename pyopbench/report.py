@@ -45,6 +45,7 @@ from markupsafe import Markup
 from pyopbench import text
 from pyopbench.automatic import attempts_of
 from pyopbench.charts import DATA
+from pyopbench.hypertext import breakable, fit, unbroken
 from pyopbench.markdown import escape, fence
 from pyopbench.model import Case
 from pyopbench.pages import Part, arrange, choices_of
@@ -236,7 +237,8 @@ def _environment(*, autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded)
+    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded, moment=text.moment)
+    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit)
     return environment
 
 

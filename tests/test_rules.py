@@ -130,6 +130,7 @@ JUDGING = (
     "pages",
     "tickets",
     "markdown",
+    "hypertext",
     "published",
     "contrast_texts",
     "report",

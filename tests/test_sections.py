@@ -398,6 +398,15 @@ def test_forty_cases_of_one_reason_are_one_row(judged):
     assert sorted(row[0] for row in rows.values())[:2] == ["crashed", "not measured"]
 
 
+def test_many_reasons_are_told_in_words_before_a_folded_table(judged):
+    found = [Failure(f"sinh/xla/none/forward/call/float32/{n}/cpu", "raised", f"reason {n:03}") for n in range(1, 20)]
+    for many in (holes.MOST_ROWS, holes.MOST_ROWS + 1):
+        blocks = holes.build(with_run(judged, failures=found[:many], cases=()))
+        (table,) = tables(blocks)
+        assert (len(table.rows), table.folded) == (many, many > holes.MOST_ROWS)
+        assert any(isinstance(block, Bullets) for block in blocks) == table.folded
+
+
 def test_numbers_of_traced_functions_do_not_tell_reasons_apart(judged):
     case = Case("sinh", "xla", "none", "forward", "call", "float32", 1_000)
     numbered = [
@@ -607,9 +616,9 @@ def test_what_a_certificate_misses_is_shown(judged):
     ("change", "told"),
     [
         ({}, None),
-        ({"commit": "abc"}, "another pyopbench (commit None there, abc here)"),
-        ({"pyopbench": "0.2.0"}, "another pyopbench (pyopbench 0.1.0 there, 0.2.0 here)"),
-        ({"dirty": True}, "another pyopbench (dirty False there, True here)"),
+        ({"commit": "abc"}, "another pyopbench (commit unknown there, abc here)"),
+        ({"pyopbench": "0.2.0"}, "another pyopbench (version 0.1.0 there, 0.2.0 here)"),
+        ({"dirty": True}, "another pyopbench (uncommitted changes no there, yes here)"),
     ],
 )
 def test_a_certificate_of_another_pyopbench_is_told(judged, change, told):
