@@ -18,8 +18,10 @@ import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from pyopbench import text
 from pyopbench.charts import DATA
 from pyopbench.decisions_file import decisions_json
+from pyopbench.hypertext import breakable, fit, unbroken
 from pyopbench.markdown import escape, fence
 from pyopbench.pages import Part, arrange, choices_of
 from pyopbench.sections import discover
@@ -94,7 +96,8 @@ def _environment(*, autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded)
+    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded, moment=text.moment)
+    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit)
     return environment
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 MISSING = "–"
 UNBOUNDED = "∞"
@@ -197,3 +198,12 @@ def duration(value: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def moment(value: str) -> str:
+    """Format a date and time of ISO 8601 to the minute, in UTC: `2026-11-21 05:47 UTC`; what is none stays as it is."""
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return f"{found.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC" if found.tzinfo else value

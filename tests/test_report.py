@@ -25,7 +25,7 @@ from pyopbench.sections import Chart, discover
 
 TODAY = "py_function_numpy"
 NAMES = ["report.html", "report.md", "decisions.json"]
-VOID = {"meta", "br", "img", "hr", "link", "input"}
+VOID = {"meta", "br", "wbr", "img", "hr", "link", "input"}
 
 
 class Page(HTMLParser):
