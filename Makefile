@@ -1,10 +1,15 @@
-# make decide   measure the built-in ops and write the decision report      make test   run the tests
-# make lint     check style and types                                       make lock   recompile requirements/*.txt
-# make peers    measure identical code with asv, pytest-benchmark, pyperf and pyopbench (an hour)
-# make asv      measure this commit with asv on several TensorFlow versions and write its pages (a quarter of an hour)
-# make versions   values, gradients and copies on every TensorFlow from 2.12 to 2.21 (over an hour, 20 GB of cache)
-# make docs     build the pages of docs/ into .site/, strictly
-# make clean    remove .venv, caches and builds; results/ stays
+# make decide    measure the built-in ops and write the decision report
+# make test      run the tests
+# make lint      check style and types
+# make docs      build the pages of docs/ into .site/, strictly
+# make lock      recompile requirements/*.txt and pyopbench/locks/*.txt
+# make asv       measure this commit with asv on several TensorFlow versions
+#                and write its pages (a quarter of an hour)
+# make peers     measure identical code with asv, pytest-benchmark, pyperf and
+#                pyopbench (an hour)
+# make versions  values, gradients and copies on every TensorFlow from 2.12 to
+#                2.21 (over an hour, 20 GB of cache)
+# make clean     remove .venv, caches and builds; results/ stays
 #
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
 

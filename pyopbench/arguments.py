@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -153,13 +154,27 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
             legal="slower, slower:PERCENT or never",
             next_step="for example --fail-on slower:5%",
         )
-    slowdown = parse_share("--fail-on slower:", share) if colon else minimum_effect
+    slowdown = _slowdown(share) if colon else minimum_effect
     if slowdown < minimum_effect:
         raise BadInput(
             "a slowdown below the smallest difference that counts",
             received=f"{text!r} with a minimum effect of {minimum_effect:g}",
             legal=f"at least {minimum_effect * 100:g}%",
             next_step="lower --minimum-effect too, if so small a difference is worth acting on",
+        )
+    return slowdown
+
+
+def _slowdown(text: str) -> float:
+    """Return a slowdown as a share; there is none that is too large: `150%` is two and a half times the time."""
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
+    slowdown = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not 0 < slowdown < math.inf:
+        raise BadInput(
+            "not a slowdown for --fail-on slower:",
+            received=repr(text),
+            legal="above 0%",
+            next_step="for example 5%, which is 0.05, or 150%",
         )
     return slowdown
 

@@ -20,6 +20,7 @@ SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf or varia
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
 HASH_SHOWN = 12
+OTHERS = "name a result that holds two, or two results"
 APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
     "commit": ("machine", "environment"),
@@ -150,7 +151,7 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
     short = [_short(label) for label in known]
     if not named:
         told = f"{path} has {text.listing(short) or f'no {axis} that is told'}"
-        example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else ""
+        example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else OTHERS
         raise BadInput(f"--axis {axis} takes two labels", received=told, legal=SYNTAX, next_step=example)
     chosen = [_full(axis, label, known, path) for label in named]
     if chosen[0] == chosen[1]:

@@ -43,7 +43,7 @@ from pyopbench.cli_options import (
     read_judging,
     read_memory_limit,
 )
-from pyopbench.cli_output import err, out, printable
+from pyopbench.cli_output import err, out, printable, say
 from pyopbench.cli_placement import placement
 from pyopbench.cli_probe import probe
 from pyopbench.cli_record import CONTEXT, record
@@ -159,7 +159,7 @@ def run(
             runs.require_resumable(part)
             options = replace(options, baseline=runs.baseline_of(part))
         mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
-        err.print(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", soft_wrap=True)
+        say(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", err)
     if require or (probes and resume is None):
         for part in parts_of(folder):
             probe_beside(part, options)
@@ -228,7 +228,7 @@ def _report(
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
-        err.print(f"[yellow]warning:[/] {escape(printable(warning))}", soft_wrap=True)
+        say(f"[yellow]warning:[/] {escape(printable(warning))}", err)
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:

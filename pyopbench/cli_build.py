@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.markup import escape
 
 from pyopbench.cli_options import AsJson, Ops
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import bring_own, find, require_known
 from pyopbench.launch import ask_once
 
@@ -41,7 +42,7 @@ def _print(answer: dict[str, Any]) -> None:
     for folder in sorted({str(Path(path).parent) for path in libraries}):
         out.print(f"in {folder}", soft_wrap=True, markup=False)
     if on_gpu["reason"]:
-        out.print(f"no CUDA kernels: {on_gpu['reason']}", soft_wrap=True, markup=False)
+        say(escape(f"no CUDA kernels: {on_gpu['reason']}"))
 
 
 def _rows(compiled: dict[str, Any]) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from pyopbench import runs, text
 from pyopbench.certificate import FILE, Certificate
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, say
 
 if TYPE_CHECKING:
     from pyopbench.certify import Stage
@@ -47,7 +47,7 @@ def certify(
     except KeyboardInterrupt:
         name = escape(str(folder))
         err.print(f"interrupted; nothing is certified, and what was measured is in {name}", soft_wrap=True)
-        err.print("  a certificate cannot be continued, its runs have to be of one time: begin again", soft_wrap=True)
+        say("  a certificate cannot be continued, its runs have to be of one time: begin again", err)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         out.print_json((folder / FILE).read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def certify(
         _print(certificate, folder)
     misses = certificate.misses()
     for miss in misses:
-        err.print(f"[bold red]missed:[/] {escape(miss)}", soft_wrap=True)
+        say(f"[bold red]missed:[/] {escape(miss)}", err)
     raise typer.Exit(EXIT_MISSED if misses else 0)
 
 
@@ -81,5 +81,5 @@ def _print(certificate: Certificate, folder: Path) -> None:
 
     print_table("What pyopbench is worth on this machine", COLUMNS, rows_of(certificate))
     for one in certificate.moved:
-        out.print(f"{escape(one.op)}, {one.use}: {escape(text.listing(one.answers, 'then'))}", soft_wrap=True)
+        say(f"{escape(one.op)}, {one.use}: {escape(text.listing(one.answers, 'then'))}")
     out.print(f"certificate: {escape(str(folder / FILE))}", soft_wrap=True)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from pyopbench import text
 from pyopbench.arguments import parse_fail_on, parse_share
 from pyopbench.cli_options import AsJson
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.errors import BadInput
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def compare(
     sides = read_sides(words, axis)
     for run in (*sides.first.runs, *sides.second.runs):
         for warning in run.warnings:
-            err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+            say(f"[yellow]warning:[/] {escape(warning)}", err)
     found = contrast(sides, effect, spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
@@ -130,4 +130,4 @@ def print_contrast(found: Contrast, said: str) -> None:
     if found.alone:
         print_table("Without a number on the other side", ("cases", "only in", "why"), contrast_texts.alone(found))
     out.print(contrast_texts.summary(found))
-    out.print(escape(said), soft_wrap=True)
+    say(escape(said))

@@ -11,7 +11,7 @@ import typer
 from pyopbench import bridging, text, transferred
 from pyopbench import copies as host
 from pyopbench.cli_options import AsJson
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import require_known
 from pyopbench.model import GPU
 
@@ -40,7 +40,7 @@ def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = 
     for direction in host.DIRECTIONS:
         title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
         print_table(title, host.COLUMNS, host.table(document, direction))
-    out.print(f"MB/s: bytes of an array of {size}, beyond what one element takes; not told where nothing is copied.")
+    say(f"MB/s: bytes of an array of {size}, beyond what one element takes; – is nothing copied, or lost in noise.")
     out.print(f"This machine copies such an array at {host.copy_rate(document) / 1e6:,.0f} MB/s.")
     for sentence in (host.hazards(document), *host.refusals(document)):
         out.print(sentence, markup=False)

@@ -67,7 +67,8 @@ def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
 def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
     sizes = op["sizes"]
     span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    return name, op["summary"], f"{span} {op['size_unit']}"
+    unit = str(op["size_unit"])
+    return name, op["summary"], f"{span} {unit.removesuffix('s') if span == '1' else unit}"
 
 
 def verify(

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from pyopbench import placement as counting
 from pyopbench import placements, routes, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_options import AsJson, AxisTexts, Directions, Modes, Ops, Variants, read_axes
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import require_known
 from pyopbench.model import Case
 from pyopbench.routes import Row
@@ -129,4 +130,4 @@ def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
         reasons.setdefault((failure["status"], failure["reason"]), []).append(where)
     for (status, reason), places in reasons.items():
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
-        out.print(f"{status}  {places[0]}{more}: {reason}", soft_wrap=True, markup=False)
+        say(escape(f"{status}  {places[0]}{more}: {reason}"))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from pyopbench import capabilities, examination, text
 from pyopbench.arguments import parse_duration, split_some
 from pyopbench.capabilities import BAD, STATUSES, Row
 from pyopbench.cli_options import AsJson
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, printable
 from pyopbench.errors import BadInput
 
 Files = Annotated[
@@ -29,6 +33,7 @@ OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")
 ]
 
+INDENT = 2
 NOT_TRIED = "not tried"
 
 
@@ -87,10 +92,25 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
     told = capabilities.told_once([row for row in rows if row.status != "does not apply"])
     everyone = len(capabilities.labels_of(rows))
     table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
-    title = f"What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}"
-    print_table(title, ("probe", "result", "with", "in its own words"), table)
+    out.print(f"[italic]What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}[/]\n")
+    _print_by_probe(table)
     counts = [f"{sum(row.status == status for row in rows):,} {status}" for status in STATUSES]
     out.print(f"{', '.join(counts)}; {sum(row.seconds for row in rows):.0f} s", soft_wrap=True)
+
+
+def _print_by_probe(table: Iterable[tuple[str, ...]]) -> None:
+    """Print what came of probes: the name of each, and below it a row of what stands first and all that is told."""
+    rows = list(table)
+    width = max((len(first) for _, first, *_ in rows), default=0)
+    for name, found in groupby(rows, key=itemgetter(0)):
+        out.print(f"[bold]{name}[/]")
+        grid = Table(box=None, show_header=False, pad_edge=False)
+        grid.add_column(width=INDENT + width)
+        grid.add_column(overflow="fold")
+        for _, first, *told in found:
+            grid.add_row(" " * INDENT + first, escape(printable("\n".join(filter(None, told)))))
+        out.print(grid)
+    out.print()
 
 
 def _who(labels: list[str], everyone: int) -> str:
@@ -105,10 +125,11 @@ def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_jso
         out.print_json(json.dumps(rows))
         return
     names = [f"TensorFlow {document['tensorflow']}" for document in (before, after)]
-    table = [
-        (one.probe, one.label, _status(one.before), _status(one.after), _words(one.before, one.after)) for one in found
-    ]
-    print_table("What differs", ("probe", "variant", *names, "in its own words"), table)
+    out.print(f"[italic]What differs: {' → '.join(names)}[/]\n")
+    _print_by_probe(
+        (one.probe, one.label, f"{_status(one.before)} → {_status(one.after)}", _words(one.before, one.after))
+        for one in found
+    )
     same = {(row.probe, row.label) for row in capabilities.rows_of(before)}
     same &= {(row.probe, row.label) for row in capabilities.rows_of(after)}
     differing = sum((one.probe, one.label) in same for one in found)

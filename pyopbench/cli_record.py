@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench import text, usage
-from pyopbench.cli_output import err, print_table
+from pyopbench.cli_output import err, print_table, say
 from pyopbench.errors import BadInput
 from pyopbench.recording import record as run_and_record
 
@@ -51,7 +51,7 @@ def record(
 def _print(used: usage.Usage, file: Path) -> None:
     err.print()
     for trouble in used.troubles:
-        err.print(f"[yellow]warning:[/] not all could be recorded: {escape(trouble)}", soft_wrap=True)
+        say(f"[yellow]warning:[/] not all could be recorded: {escape(trouble)}", err)
     if not used.sites:
         err.print("no callback was called, or the program's Python does not read PYTHONPATH (python -I, -E, -S)")
         err.print(f"recording: {escape(str(file))}", soft_wrap=True)
@@ -63,8 +63,11 @@ def _print(used: usage.Usage, file: Path) -> None:
     more = len(used.sites) - MOST_SITES
     if more > 0:
         err.print(f"and {text.count(more, 'site')} more")
-    err.print("body and around: seconds a forward call; around is what Python code around the body takes.")
-    err.print("What TensorFlow's C++ adds to a call in a graph, and waiting for Python's lock, is not in it.")
+    say(
+        "body and around: seconds a forward call; around is what Python code around the body takes. What TensorFlow's "
+        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it.",
+        err,
+    )
     mixes = usage.write_mixes(used, file)
     for number, path in list(mixes.items())[:MOST_SITES]:
         sizes = list(used.sites[number - 1].calls_by_size)
@@ -96,6 +99,6 @@ def _range(sizes: list[int]) -> str:
 def _print_next(number: int, site: usage.SiteUsage, mix: Path) -> None:
     sizes = ",".join(map(str, usage.propose_sizes(list(site.calls_by_size))))
     place = f"{os.path.relpath(site.file)}:{site.line}"
-    err.print(f"is #{number} worth a port? Draft an op of it, fill it in, and measure it at these sizes:")
+    say(f"is #{number} worth a port? Draft an op of it, fill it in, and measure it at these sizes:", err)
     err.print(f"  pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
     err.print(f"  pyopbench run my_op.py --axis size={sizes} --mix {escape(str(mix))}", soft_wrap=True)

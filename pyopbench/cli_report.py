@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench import text
-from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.measure import Ended
 from pyopbench.pace import Progress as Step
 
@@ -36,7 +36,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     from pyopbench.sections.holes import UNSUPPORTED
 
     for sentence in judgement.run.cannot:
-        out.print(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
+        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
     answers, *others = terminal.tables(judgement)
     print_table(answers.title, answers.columns, answers.rows)
     for note in terminal.notes(judgement):
@@ -47,13 +47,13 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     for table in others:
         print_table(table.title, table.columns, table.rows)
     for sentence in remarks(judgement):
-        out.print(sentence, soft_wrap=True, markup=False)
+        say(escape(sentence))
     for reason in terminal.reasons(judgement):
-        out.print(f"- {escape(reason)}", soft_wrap=True)
+        say(f"- {escape(reason)}")
     print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
     if ended is not None:
         most = int(judgement.run.settings["launches"])
-        out.print(stopping.look(judgement, ended.launches, most).sentence, soft_wrap=True)
+        say(stopping.look(judgement, ended.launches, most).sentence)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench import examination, judging, planning, runs, text, version_runs, versions
-from pyopbench.cli_output import err
+from pyopbench.cli_output import err, say
 from pyopbench.cli_report import progress
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, Task, measure_together
@@ -43,7 +43,7 @@ def probe_beside(folder: Path, options: judging.Judging) -> None:
                 folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
             )
     except PyopbenchError as error:
-        err.print(f"[yellow]warning:[/] nothing was probed: {escape(str(error))}", soft_wrap=True)
+        say(f"[yellow]warning:[/] nothing was probed: {escape(str(error))}", err)
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -65,7 +65,7 @@ def refuse_with_resume(context: typer.Context, own: tuple[str, ...]) -> None:
         raise BadInput(
             "--resume continues a run as it was planned",
             received=f"--resume with {' '.join(given)}",
-            legal="--resume DIR, and --mix, --min-effect and --require for the report",
+            legal="--resume DIR, and for the report --mix, --min-effect, --require, --calls-per-step, --step-ms",
             next_step="start a new run for anything else",
         )
 
@@ -85,7 +85,7 @@ def measure(folder: Path, options: judging.Judging) -> Ended | None:
         err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except WorkerLost as lost:  # what was measured before is worth its report
-        err.print(f"[bold red]error:[/] {escape(str(lost))}", soft_wrap=True)
+        say(f"[bold red]error:[/] {escape(str(lost))}", err)
         err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
         return None
     if ended.by == "budget":
@@ -104,5 +104,5 @@ def _task(folder: Path, options: judging.Judging) -> Task:
 def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:
     found = judging.look(folder, options, launches, most)
     goes_on = f"{text.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
-    err.print(f"{found.sentence}; {goes_on}")
+    say(f"{found.sentence}; {goes_on}", err)
     return found.open

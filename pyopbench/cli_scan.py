@@ -15,7 +15,7 @@ from rich.markup import escape
 from pyopbench import drafts, risks, text
 from pyopbench.callsites import CallSite
 from pyopbench.cli_options import AsJson
-from pyopbench.cli_output import err, out, print_table
+from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.errors import BadInput
 from pyopbench.scanning import Scan
 from pyopbench.scanning import scan as scan_paths
@@ -75,10 +75,10 @@ def _print(found: Scan) -> None:
     if found.broken:
         out.print("[italic]Not scanned[/]")
         for broken in found.broken:
-            out.print(f"{escape(broken.file)}: {escape(broken.reason)}", soft_wrap=True)
+            say(f"{escape(broken.file)}: {escape(broken.reason)}")
         out.print()
     if found.skipped:
-        out.print(f"passed over: {escape(text.listing(found.skipped[:5]))}", soft_wrap=True)
+        say(f"passed over: {escape(text.listing(found.skipped[:5]))}")
         if len(found.skipped) > 5:
             out.print(f"and {len(found.skipped) - 5:,} more hidden folders and virtual environments")
     total = len(found.sites) + len(found.nodes)
@@ -86,7 +86,7 @@ def _print(found: Scan) -> None:
     if total:
         out.print("each of them:")
         for risk in risks.COMMON:
-            out.print(f"  {risk}")
+            say(f"  {risk}")
     if found.sites:
         place = f"{found.sites[0].file}:{found.sites[0].line}"
         out.print(f"an op file to start from: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
@@ -99,7 +99,7 @@ def _print_site(site: CallSite) -> None:
     out.print(f"  {site.line}:{site.column}  [bold]{site.kind}[/]{body} in {escape(site.function)}{form}{sure}")
     out.print(f"      {site.context}, gradient: {site.gradient.replace('_', ' ')}")
     for risk in site.risks:
-        out.print(f"      - {risk}")
+        say(f"      - {risk}")
 
 
 def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from pyopbench import judging, runs, text, versions
 from pyopbench.cli_compare import print_contrast
-from pyopbench.cli_output import err, out, print_failures, print_table
+from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.errors import NothingMeasured
 from pyopbench.store import write_atomically
 from pyopbench.versions import Version
@@ -44,7 +44,7 @@ def _measured(found: Sequence[Version]) -> list[Version]:
     if len(gone) == len(found):
         raise gone[found[0]]
     for version, error in gone.items():
-        err.print(f"[yellow]warning:[/] {version.label}: {escape(str(error))}", soft_wrap=True)
+        say(f"[yellow]warning:[/] {version.label}: {escape(str(error))}", err)
     return [version for version in found if version not in gone]
 
 
@@ -79,7 +79,7 @@ def _compare(folder: Path, across: Across, label: str) -> None:
     first = across.labels[0]
     told = across.contrasts.get(label)
     if told is None:
-        err.print(f"[yellow]warning:[/] {escape(across.unmatched[label])}", soft_wrap=True)
+        say(f"[yellow]warning:[/] {escape(across.unmatched[label])}", err)
         return
     again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
     path = folder / f"compare-{first}-{label}.md"

@@ -108,14 +108,20 @@ def shared_parts(keys: Sequence[str]) -> str:
 def short_names(keys: Sequence[str]) -> list[str]:
     """Return cases without the parts that all of them have in common; names of other benchmarks stay as they are."""
     varying = [place for place, column in enumerate(_columns(keys)) if len(set(column)) > 1]
-    return [" ".join(key.split("/")[place] for place in varying) if varying and _is_case(key) else key for key in keys]
+    return [" ".join(_parts(key)[place] for place in varying) if varying and _is_case(key) else key for key in keys]
 
 
 def _columns(keys: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the parts of all cases, part by part; nothing for a single one, or for cases with parts left out."""
-    cases = [key.split("/") for key in keys if _is_case(key)]
+    cases = [_parts(key) for key in keys if _is_case(key)]
     alike = len({len(parts) for parts in cases}) == 1
     return list(zip(*cases, strict=True)) if alike and len(cases) > 1 else []
+
+
+def _parts(key: str) -> list[str]:
+    """Return the parts of the id of a case; what follows it, which environment it was measured in, is one more."""
+    case, apart, environment = key.partition(" in ")
+    return [*case.split("/"), *([f"in {environment}"] if apart else [])]
 
 
 def _is_case(key: str) -> bool:

@@ -109,11 +109,19 @@ DIRECTIONS = ("tensor to array", "array to tensor")
 
 def hazards(document: Mapping[str, Any]) -> str:
     """Return in one sentence where a body that writes to its input changes the tensor of its caller."""
-    modes = {"call": "in a graph", "eager": "eagerly"}
-    hurt = [f"{one['bridge']} {modes[one['mode']]}" for one in document["hazards"] if one["overwrites"]]
-    safe = [f"{one['bridge']} {modes[one['mode']]}" for one in document["hazards"] if not one["overwrites"]]
-    told = f"A body that writes to its input changes the caller's tensor with {text.listing(hurt)}. " if hurt else ""
-    return f"{told}It does not with {text.listing(safe)}." if safe else told.strip()
+    hurt, safe = _by_mode(document, overwrites=True), _by_mode(document, overwrites=False)
+    told = f"A body that writes to its input changes the caller's tensor {hurt}. " if hurt else ""
+    return f"{told}It does not {safe}." if safe else told.strip()
+
+
+def _by_mode(document: Mapping[str, Any], *, overwrites: bool) -> str:
+    """Return in words with which bridges a body does or does not overwrite the tensor of its caller, mode by mode."""
+    modes: dict[str, list[str]] = {}
+    for one in document["hazards"]:
+        if one["overwrites"] == overwrites:
+            modes.setdefault(one["mode"], []).append(one["bridge"].replace(", ", " with "))
+    words = {"call": "in a graph", "eager": "eagerly"}
+    return text.listing([f"{words[mode]} by {text.listing(bridges)}" for mode, bridges in modes.items()])
 
 
 def write(path: Path, document: Mapping[str, Any]) -> None:

@@ -105,6 +105,7 @@ class Disturbance:
             if enough is not None
             else f"Differences of {minimum} take more launches than anybody waits for (over {stats.MOST_LAUNCHES:,})."
         )
+        below = text.percent(self.smallest_effect).removeprefix("> ")
         # Rounded up, so that the advice is enough; a minimum effect of 1 or more is none.
         effect = math.ceil(self.smallest_effect * 100) / 100
         larger = f" Or accept a larger minimum effect (--min-effect {effect:.2f})." if effect < 1 else ""
@@ -112,7 +113,7 @@ class Disturbance:
         return (
             f"Launches usually differ by {text.percent(self.usual_spread)}, so that "
             f"{text.count(self.launches_made, 'launch', 'launches')} can tell no difference below "
-            f"{text.percent(self.smallest_effect)}: {left} {'is' if self.unresolved == 1 else 'are'} unresolved. "
+            f"{below}: {left} {'is' if self.unresolved == 1 else 'are'} unresolved. "
             f"{launches} It helps to stop other work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run "
             f"...).{larger}"
         )

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pyopbench.arguments import parse_size
 from pyopbench.errors import BadInput
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -176,13 +177,15 @@ def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[
 
 
 def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple[tuple[str, int], float]:
-    legal = f"{','.join(cells)}: a positive whole number or a shape such as 480x640x3, and a positive finite number"
+    size_or_shape = "a whole number such as 1000 or 1e3, or a shape such as 480x640x3"
+    legal = f"{','.join(cells)}: {size_or_shape}, and a positive finite number"
     try:
         if len(cells) != len(row):
             raise ValueError(f"{len(row)} cells")
-        size = int(cells["size"]) if "size" in cells else math.prod(int(extent) for extent in cells["shape"].split("x"))
+        shape = [cells["size"]] if "size" in cells else cells["shape"].split("x")
+        size = math.prod(map(parse_size, shape))
         weight = float(cells["weight"])
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, BadInput) as error:
         raise BadInput(
             f"{where}: not a size and a weight", received=",".join(row), legal=legal, next_step=REMEDY
         ) from error

@@ -17,12 +17,14 @@ MOST_NAMED = 3
 def reason_of(choice: Choice, comparison: Comparison, mix: Mix) -> str:
     """Say what speaks for `choice`, and which numbers were missing when it was made."""
     required = [f"{comparison.baseline} cannot stay, for what is required"] if comparison.must_change else []
-    return "; ".join([_evidence(choice, comparison.baseline), *required, *_missing(comparison, mix)])
+    return "; ".join([_evidence(choice, comparison), *required, *_missing(comparison, mix)])
 
 
-def _evidence(choice: Choice, baseline: str) -> str:
+def _evidence(choice: Choice, comparison: Comparison) -> str:
+    baseline = comparison.baseline
     if choice.gain is None:
-        return f"nothing was measured beside {baseline} at all sizes of the mix"
+        able = " that can do what is required" if comparison.barred else ""
+        return f"nothing{able} was measured beside {baseline} at all sizes of the mix"
     border = text.ratio(choice.threshold)
     if choice.action == "keep":
         best = _measured(choice.gain)

@@ -31,6 +31,10 @@ OF_THE_GRADIENT = ("second_order",)
 """Requirements that a variant may meet with one gradient mechanism and not with another."""
 
 
+CANNOT = "cannot do "
+"""What stands between the name of a variant and that of a requirement."""
+
+
 @dataclass(frozen=True)
 class Bar:
     """What a variant cannot do: the requirement, the probe that saw it, and the words that it saw."""
@@ -42,7 +46,7 @@ class Bar:
     @property
     def sentence(self) -> str:
         """In words, to follow the name of the variant."""
-        return f"cannot {self.requirement} (probe {self.probe}: {self.told})"
+        return f"{CANNOT}{self.requirement} (probe {self.probe}: {self.told})"
 
 
 @dataclass(frozen=True)
@@ -159,4 +163,4 @@ def sentences(found: Mapping[str, Standing]) -> tuple[str, ...]:
 
 def _unknown(name: str) -> str:
     where = " (pyopbench placement --out RUN/placement.json counts it)" if name == GPU else ""
-    return f"whether they can {name}{where}"
+    return f"whether they can do {name}{where}"

@@ -69,7 +69,7 @@ def side_of(label: str, runs: Sequence[Run], name: Callable[[str], str], apart: 
     failures: dict[str, Failure] = {}
     seen: set[str] = set()
     for run in runs:
-        suffix = " ".join(str(run.environment.get(key)) for key in apart)
+        suffix = " ".join(_apart_by(key, run.environment.get(key)) for key in apart)
         if suffix in seen and apart:
             raise BadInput(
                 "several results on one side that nothing tells apart",
@@ -86,6 +86,11 @@ def side_of(label: str, runs: Sequence[Run], name: Callable[[str], str], apart: 
         for failure in run.failures:
             failures.setdefault(name(failure.case) + (f" in {suffix}" if apart else ""), failure)
     return Side(label, tuple(runs), pd.concat(frames, ignore_index=True), failures, _environment(runs))
+
+
+def _apart_by(name: str, value: Any) -> str:
+    """Return what tells a run from others: names of asv's environments say what they are, a bare version does not."""
+    return f"TensorFlow {value}" if name == "tensorflow" else str(value)
 
 
 def _environment(runs: Sequence[Run]) -> dict[str, Any]:

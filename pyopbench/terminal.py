@@ -44,7 +44,12 @@ def _gain(decision: Decision) -> str:
 
 
 def _automatic_table(judgement: Judgement) -> TerminalTable:
-    rows = tuple(tuple(str(cell) for cell in automatic.row(attempt)) for attempt in attempts_of(judgement))
+    """Return a row for each port that was tried by itself; those that fail for the same reason are in one."""
+    ports: dict[tuple[str, ...], list[str]] = {}
+    for attempt in attempts_of(judgement):
+        op, port, *rest = map(str, automatic.row(attempt))
+        ports.setdefault((op, *rest, "" if attempt.reason and not attempt.works else port), []).append(port)
+    rows = tuple((op, "\n".join(names), *rest) for (op, *rest, _), names in ports.items())
     return TerminalTable("Ports that cost nothing, tried by themselves", automatic.COLUMNS, rows)
 
 

@@ -166,10 +166,13 @@ def test_what_is_no_share(given: str) -> None:
 def test_what_a_comparison_fails_on() -> None:
     assert parse_fail_on("slower", 0.03) == 0.03
     assert parse_fail_on("slower:5%", 0.03) == pytest.approx(0.05)
+    assert parse_fail_on("slower:150%", 0.03) == parse_fail_on("slower:1.5", 0.03) == 1.5
     assert parse_fail_on("never", 0.03) is None
 
 
-@pytest.mark.parametrize("given", ["", "faster", "slower:", "slower:x", "never:3%", "slower:2%"])
+@pytest.mark.parametrize(
+    "given", ["", "faster", "slower:", "slower:x", "never:3%", "slower:2%", "slower:-5%", "slower:0"]
+)
 def test_what_a_comparison_cannot_fail_on(given: str) -> None:
     with pytest.raises(BadInput):
         parse_fail_on(given, 0.03)

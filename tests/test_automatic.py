@@ -56,6 +56,19 @@ def test_reasons_are_in_every_output() -> None:
     assert ("mine", "njit", "no", "–", WHY) in rows
 
 
+def test_what_fails_for_the_same_reason_is_one_row_in_a_terminal() -> None:
+    judgement = judged()
+    judgement.run.failures = tuple(  # type: ignore[misc]
+        failure
+        for old in judgement.run.failures
+        for failure in (old, replace(old, case=old.case.replace("/njit/", "/tnp_alone/")))
+    )
+    judgement.run.catalogue["variants"]["tnp_alone"] = judgement.run.catalogue["variants"]["njit"]
+    tables = {table.title: table.rows for table in terminal.tables(judgement)}
+    rows = tables["Ports that cost nothing, tried by themselves"]
+    assert ("mine", "njit\ntnp_alone", "no", "–", WHY) in rows
+
+
 def test_a_hostile_reason_is_text() -> None:
     judgement = judged()
     failures = [replace(failure, reason="<script>alert(1)</script>") for failure in judgement.run.failures]

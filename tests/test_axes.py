@@ -131,11 +131,13 @@ def test_two_runs_of_several_versions_are_compared_version_by_version(tmp_path: 
     first = write_versions(tmp_path / "a", "2.16.2", "2.21.0", **{"2.21.0": {"factors": slow}})
     second = write_versions(tmp_path / "b", "2.21.0", "2.16.2", **{"2.21.0": {"factors": slow}})
     found = contrast(read_sides([str(first), str(second)], "run"))
-    assert {line.case for line in found.lines} == {f"{case} in {tf}" for case in cases() for tf in ("2.16.2", "2.21.0")}
+    assert {line.case for line in found.lines} == {
+        f"{case} in TensorFlow {tf}" for case in cases() for tf in ("2.16.2", "2.21.0")
+    }
     assert all(0.9 < line.verdict.ratio < 1.1 for line in found.lines)
     assert {line.first_launches for line in found.lines} == {4}
     single = contrast(read_sides([str(first), str(second / "tf-2.21.0")], "run"))
-    assert {line.case for line in single.lines} == {f"{case} in 2.21.0" for case in cases()}
+    assert {line.case for line in single.lines} == {f"{case} in TensorFlow 2.21.0" for case in cases()}
     assert all(0.9 < line.verdict.ratio < 1.1 for line in single.lines)
 
 
@@ -146,7 +148,7 @@ def test_variants_of_a_run_of_several_versions_are_compared_on_each(tmp_path: Pa
     ratios = {line.case: round(line.verdict.ratio) for line in contrast(sides).lines}
     assert sides.paired == "round"
     assert ratios == {
-        f"double/forward/call/float32/{size}/cpu in {tf}": ratio
+        f"double/forward/call/float32/{size}/cpu in TensorFlow {tf}": ratio
         for size in (1, 10)
         for tf, ratio in (("2.16.2", 1), ("2.21.0", 2))
     }

@@ -32,7 +32,9 @@ def document(*rows: dict[str, Any]) -> dict[str, Any]:
         ],
         "hazards": [
             {"bridge": "b", "mode": "call", "overwrites": True},
+            {"bridge": "c, .numpy()", "mode": "call", "overwrites": False},
             {"bridge": "b", "mode": "eager", "overwrites": False},
+            {"bridge": "c, .numpy()", "mode": "eager", "overwrites": False},
         ],
         "rows": list(rows),
     }
@@ -70,7 +72,8 @@ def test_the_machine_copies_half_of_what_stream_counts() -> None:
 def test_the_hazard_is_told_in_words() -> None:
     told = copies.hazards(document(row(1, 1.0)))
     assert told == (
-        "A body that writes to its input changes the caller's tensor with b in a graph. It does not with b eagerly."
+        "A body that writes to its input changes the caller's tensor in a graph by b. "
+        "It does not in a graph by c with .numpy() and eagerly by b and c with .numpy()."
     )
 
 

@@ -62,8 +62,8 @@ def test_a_size_outside_the_measured_range_is_bad_input(size: int) -> None:
 
 def test_a_mix_is_read_from_csv(tmp_path: Path) -> None:
     path = tmp_path / "mix.csv"
-    path.write_text("\ufeffsize, weight\r\n1000,3\n\n10 , 0.5\n", encoding="utf-8")
-    assert read_mix(path) == {1000: 3.0, 10: 0.5}
+    path.write_text("\ufeffsize, weight\r\n1000,3\n\n10 , 0.5\n1e6,2\n", encoding="utf-8")
+    assert read_mix(path) == {1000: 3.0, 10: 0.5, 1_000_000: 2.0}
 
 
 def test_a_shape_counts_its_elements_and_a_dtype_parts_the_calls(tmp_path: Path) -> None:
@@ -92,7 +92,8 @@ def test_a_shape_counts_its_elements_and_a_dtype_parts_the_calls(tmp_path: Path)
         ("size,weight\n10,1\n\n20\n", 4),
         ("size,weight\n10,1,2\n", 2),
         ("size,weight\nten,1\n", 2),
-        ("size,weight\n1e3,1\n", 2),
+        ("size,weight\n1e-3,1\n", 2),
+        ("size,weight\n10,1\n1e1,1\n", 3),
         ("size,weight\n0,1\n", 2),
         ("size,weight\n-4,1\n", 2),
         ("size,weight\n10,0\n", 2),

@@ -18,10 +18,10 @@ def candidate(label: str, *gains: float, effort: float = 1, size: int = 10) -> C
     return Candidate(label, "port", effort, pd.DataFrame({size: -np.log(gains)}))
 
 
-def reason(*candidates: Candidate, planned: tuple[int, ...] = (10,)) -> str:
+def reason(*candidates: Candidate, planned: tuple[int, ...] = (10,), barred: tuple[str, ...] = ()) -> str:
     setting = Setting("sinh", "forward", "call", "float32", "cpu")
     failures = {("slow_op", 10): Failure("any", "crashed", "signal 11", 0)}
-    comparison = Comparison(setting, "today", {10: 1.0}, candidates, pd.DataFrame(), planned, failures)
+    comparison = Comparison(setting, "today", {10: 1.0}, candidates, pd.DataFrame(), planned, failures, barred)
     return reason_of(choose(candidates, MIX, Rules(0.03)), comparison, MIX)
 
 
@@ -63,6 +63,8 @@ def test_undecided_tells_who_straddles() -> None:
 
 def test_no_candidates() -> None:
     assert reason() == "nothing was measured beside today at all sizes of the mix"
+    able = "nothing that can do what is required was measured beside today at all sizes of the mix"
+    assert reason(barred=("native cannot do xla",)) == able
 
 
 def test_what_is_missing_follows() -> None:

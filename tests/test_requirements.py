@@ -45,7 +45,7 @@ def test_what_cannot_is_removed_and_the_probe_is_named() -> None:
     found = judged(*rows, row("tflite", "native", "fails", "words of TFLite"), requires=("tflite",))
     (decision,) = found.decisions
     assert decision.choice != "native"
-    assert decision.barred == ("native cannot tflite (probe tflite: words of TFLite)",)
+    assert decision.barred == ("native cannot do tflite (probe tflite: words of TFLite)",)
     assert judged(*rows, row("tflite", "native"), requires=("tflite",)).decisions[0].barred == ()
 
 
@@ -93,8 +93,8 @@ def test_a_gradient_is_answered_for_only_by_its_own_probe() -> None:
 def test_what_was_not_probed_is_unknown_and_removes_nothing() -> None:
     (decision,) = judged(row("xla", TODAY), requires=("xla", "gpu")).decisions
     assert decision.answer == judged(row("xla", TODAY), requires=()).decisions[0].answer
-    assert "whether they can xla is not known of native, numpy_function, xla" in decision.barred
-    assert any(sentence.startswith("whether they can gpu (pyopbench placement") for sentence in decision.barred)
+    assert "whether they can do xla is not known of native, numpy_function, xla" in decision.barred
+    assert any(sentence.startswith("whether they can do gpu (pyopbench placement") for sentence in decision.barred)
 
 
 def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:

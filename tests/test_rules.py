@@ -99,6 +99,7 @@ JUDGING = (
     "spread",
     "slopes",
     "stats",
+    "arguments",
     "mix",
     "latencies",
     "split",
@@ -169,7 +170,6 @@ JUDGING = (
     "recording",
     "placement",
     "bridging",
-    "arguments",
     "starting",
     "cli_output",
     "cli_errors",
@@ -188,6 +188,7 @@ JUDGING = (
     "cli_report",
     "cli_run",
     "cli",
+    "__main__",
 )
 
 TENSORFLOW = {"tensorflow", "keras"}
@@ -301,7 +302,7 @@ def test_what_judges_and_shows_stays_in_the_judging_half(path: Path) -> None:
 
 @each_source
 def test_only_the_command_line_prints_or_exits(path: Path) -> None:
-    if module_of(path) == "cli" or module_of(path).startswith("cli_"):
+    if module_of(path) in ("cli", "__main__") or module_of(path).startswith("cli_"):
         return
     assert not outside_imports(path) & COMMAND_LINE
     calls = {dotted(node.func) for node in ast.walk(parse(path)) if isinstance(node, ast.Call)}

@@ -36,10 +36,11 @@ def test_requirements_and_what_they_removed_are_told_first() -> None:
     head, removed, *_ = probes.build(made)
     assert "Required: xla" in head.text
     assert isinstance(removed, Bullets)
-    assert "native cannot xla (probe xla: no)" in removed.items
+    assert removed.items[0] == f"{TODAY} and native cannot do xla (probe xla: no)"
+    assert removed.items[1:] == ("whether they can do xla is not known of numpy_function, xla",)
     blocks = f"As long as {TODAY} stays, it blocks xla, however fast it is."
     assert blocks in words(decisions.build(made))
-    assert remarks(made)[:2] == (blocks, f"required: {TODAY} cannot xla (probe xla: no)")
+    assert remarks(made) == (blocks, *(f"required: {item}" for item in removed.items))
 
 
 def test_the_answer_at_a_glance_names_what_it_blocks() -> None:

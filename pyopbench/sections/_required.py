@@ -30,8 +30,16 @@ def blocked_by(judgement: Judgement, labels: Iterable[str]) -> str:
 
 
 def barred(judgement: Judgement) -> tuple[str, ...]:
-    """Return which variants were removed by which probe, and what is not known of them, each once."""
-    return tuple(dict.fromkeys(sentence for decision in judgement.decisions for sentence in decision.barred))
+    """Return which variants were removed by which probe, those alike in one sentence, and what is not known of them."""
+    removed: dict[str, list[str]] = {}
+    unknown = []
+    for sentence in dict.fromkeys(sentence for decision in judgement.decisions for sentence in decision.barred):
+        who, cannot, what = sentence.partition(f" {requirements.CANNOT}")
+        if cannot:
+            removed.setdefault(cannot + what, []).append(who)
+        else:
+            unknown.append(sentence)
+    return (*(text.listing(who) + what for what, who in removed.items()), *unknown)
 
 
 def remarks(judgement: Judgement) -> tuple[str, ...]:
