@@ -16,7 +16,7 @@ from rich.table import Table
 from pyopbench import capabilities, examination, text
 from pyopbench.arguments import parse_duration, split_some
 from pyopbench.capabilities import BAD, STATUSES, Row
-from pyopbench.cli_options import AsJson
+from pyopbench.cli_options import AsJson, TensorFlow
 from pyopbench.cli_output import err, out, printable
 from pyopbench.errors import BadInput
 
@@ -25,9 +25,6 @@ Files = Annotated[
 ]
 Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma-separated or repeated.")]
 Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
-TensorFlow = Annotated[
-    str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
-]
 Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
 OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")

@@ -107,7 +107,7 @@ def contrast(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: f
     """Compare two sides.
 
     Args:
-        sides: as from `sides.read_sides`.
+        sides: as from `axes.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
 
