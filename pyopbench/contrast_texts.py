@@ -73,6 +73,8 @@ def _unpaired(found: Contrast) -> str:
 def _reach(found: Contrast) -> tuple[str, ...]:
     if found.smallest is None:
         return (f"No case has an interval, so nothing is told apart: {found.lines[0].verdict.reason}.",)
+    if found.smallest > text.LARGEST_SHARE:
+        return ("In a usual case the launches are too few to rule any slowdown out.",)
     return (f"In a usual case a slowdown to {text.ratio(1 + found.smallest)} or more would be found here.",)
 
 

@@ -116,3 +116,14 @@ def test_many_unresolved_cases_do_not_fill_a_ticket(found: Contrast) -> None:
     many = replace(found, lines=found.lines * 20)
     told = [line for line in contrast_texts.markdown(many, "").splitlines() if "the interval corrected" in line]
     assert len(told) == contrast_texts.MOST_REASONS
+
+
+@pytest.mark.parametrize(
+    ("smallest", "told"),
+    [
+        (0.0712, "In a usual case a slowdown to 1.07× or more would be found here."),
+        (1e5, "In a usual case the launches are too few to rule any slowdown out."),
+    ],
+)
+def test_what_could_be_found_is_told(found: Contrast, smallest: float, told: str) -> None:
+    assert contrast_texts.notes(replace(found, smallest=smallest)).count(told) == 1

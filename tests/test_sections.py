@@ -473,7 +473,7 @@ def test_patterns_stand_for_exactly_their_cases_each_once(chosen):
 
 def test_every_launch_says_what_went_on(judged):
     spread, seen, table = noise_section.build(judged)
-    assert "4 launches can so tell differences down to about" in spread.text
+    assert "so that 4 launches can tell no difference below " in spread.text
     assert "In 0 of 4 launches" in seen.text
     # By hand: of 4 rows of 10 s on 2 cores, one for each bench, 0.02 s each were stolen.
     assert texts(table)[0][:6] == ["0", "0.1%", "0.250", "2,500 to 2,600", "0.500", "0"]
