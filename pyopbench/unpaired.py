@@ -66,7 +66,8 @@ class Unpaired(Estimate):
     @property
     def why_unknown(self) -> str:
         """Why there is no interval, in words."""
-        return f"one launch, and only {text.count(self.others, 'other case')} to tell how much launches differ"
+        others = f"only {text.count(self.others, 'other case')}" if self.others else "no other case"
+        return f"one launch, and {others} to tell how much launches differ"
 
     @property
     def within(self) -> float:

@@ -35,6 +35,12 @@ def test_a_pair_alone_is_widened_by_what_is_assumed() -> None:
     assert found.standard_error == pytest.approx(math.hypot(FLOOR, launches[0].standard_error * math.sqrt(2)))
 
 
+@pytest.mark.parametrize(("many", "others"), [(1, "no other case"), (4, "only 3 other cases")])
+def test_one_launch_without_enough_other_cases_says_how_many_there_are(many: int, others: str) -> None:
+    launch = [Estimate.of([0.0])] * many
+    assert unpaired(launch, launch)[0].why_unknown == f"one launch, and {others} to tell how much launches differ"
+
+
 def between(differences: list[float]) -> Spread:
     """Return what runs differ by, told from differences of cases whose launches hardly differ."""
     return between_runs(np.array(differences), np.full(len(differences), 1e-9), FLOOR)

@@ -37,7 +37,7 @@ def run(subject: Subject) -> Seen:
         sys.breakpointhook = usual
     later = len(stops) - before
     if later < CALLS:
-        raise Fails(f"it stops {before} times while it is traced, and {later} times in {CALLS} calls after that")
+        raise Fails(f"stops while it is traced: {before}; in {CALLS} calls after that: {later}")
     require_equal("what the breakpoint sees", np.asarray(stops[-1]), subject.numbers)
     return Seen("in every call, with values")
 
