@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyopbench import judging, runs, versions
+from pyopbench import judging, runs, text, versions
 from pyopbench.cli_compare import print_contrast
 from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.errors import NothingMeasured
@@ -17,19 +17,18 @@ from pyopbench.store import write_atomically
 from pyopbench.versions import Version
 
 if TYPE_CHECKING:
+    from pyopbench.across import Across
     from pyopbench.decide import Judgement
 
 
 def report_versions(folder: Path, options: judging.Judging) -> int:
     """Write a report for each version and a comparison with the first for each other one; return the exit code."""
     found = _measured(versions.read(folder))
-    judgements = []
-    for version in found:
-        with err.status(f"judging {version.label}"):
-            judgements.append(judging.report([version.folder], version.folder, options))
+    with err.status(f"judging {text.listing([version.label for version in found])}"):
+        judgements, across = judging.report_versions(folder, found, options)
     _print_answers(found, judgements)
     for version in found[1:]:
-        _compare(folder, found[0], version, options)
+        _compare(folder, across, version.label)
     for version, judgement in zip(found, judgements, strict=True):
         failed = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
         if failed:
@@ -74,17 +73,15 @@ def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) ->
     print_table("What to do, by version of TensorFlow", (*names, *(one.label for one in found)), rows)
 
 
-def _compare(folder: Path, first: Version, other: Version, options: judging.Judging) -> None:
+def _compare(folder: Path, across: Across, label: str) -> None:
     from pyopbench import contrast_texts
-    from pyopbench.axes import read_sides
-    from pyopbench.contrast import contrast
 
-    try:
-        told = contrast(read_sides([str(folder), first.label, other.label], "tf"), options.minimum_effect)
-    except NothingMeasured as error:
-        err.print(f"[yellow]warning:[/] {escape(str(error))}", soft_wrap=True)
+    first = across.labels[0]
+    told = across.contrasts.get(label)
+    if told is None:
+        err.print(f"[yellow]warning:[/] {escape(across.unmatched[label])}", soft_wrap=True)
         return
-    again = shlex.join(["pyopbench", "compare", str(folder), first.label, other.label, "--axis", "tf"])
-    path = folder / f"compare-{first.label}-{other.label}.md"
+    again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
+    path = folder / f"compare-{first}-{label}.md"
     write_atomically(path, contrast_texts.markdown(told, f"Again: {again}").encode())
     print_contrast(told, f"The whole table: {path}\n")

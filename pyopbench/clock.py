@@ -45,6 +45,8 @@ class Clock:
         began: when, on the monotonic clock.
         beside: the clocks of all runs that take turns, this one too; their time is spent before this run ends.
         left: seconds that this run will take by itself; None until there is something to estimate it from.
+        made: launches that are made.
+        spent: whether the budget has ended this run.
     """
 
     settings: Settings
@@ -54,11 +56,28 @@ class Clock:
     beside: Sequence[Clock] = ()
     pace: Pace = field(default_factory=Pace)
     left: float | None = None
+    made: int = 0
+    spent: bool = False
 
     def is_short_of(self, cases: int) -> bool:
-        """Would a launch of so many cases probably end after the budget?"""
+        """Would a launch of so many cases probably end after the budget, and those of the runs that take turns?
+
+        Runs that take turns end with the same turn, because a launch without its partners is compared with nothing.
+        """
         budget = self.settings.budget_seconds
-        return budget is not None and time.monotonic() - self.began + (self.pace.predict(cases, 1) or 0.0) > budget
+        others = [other for other in self.beside if other is not self]
+        if budget is None or any(other.made > self.made for other in others):
+            return False
+        going_on = [self, *(other for other in others if other.left != 0.0)]
+        needed = sum(one.pace.predict(cases, 1) or 0.0 for one in going_on)
+        late = time.monotonic() - self.began + needed > budget
+        self.spent = late or any(other.spent for other in others)
+        return self.spent
+
+    def end_launch(self) -> None:
+        """Note that a launch is made."""
+        self.pace.end_launch()
+        self.made += 1
 
     def tell(self, place: Place) -> None:
         """Show where the run stands."""

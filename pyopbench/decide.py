@@ -31,6 +31,7 @@ from pyopbench.verdicts import verdicts_of
 from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
+    from pyopbench.across import Across
     from pyopbench.readers import Run
 
 
@@ -53,6 +54,7 @@ class Judgement:
         limits: what the machine can do at most; None if it was not measured.
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
         step: of the user's program; None if it was not told.
+        across: the other versions of TensorFlow that the run was made on by turns; None for a run on one.
         requires: what a port has to be able to do.
     """
 
@@ -70,6 +72,7 @@ class Judgement:
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
     step: Step | None = None
+    across: Across | None = None
 
     @cached_property
     def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
@@ -144,7 +147,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         limits,
         bounds_of(latencies, run.catalogue["ops"], limits),
         step,
-        tuple(requires),
+        requires=tuple(requires),
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyopbench.across import Across
     from pyopbench.decide import Judgement
     from pyopbench.mix import Calls
     from pyopbench.stopping import Look
+    from pyopbench.versions import Version
     from pyopbench.worth import Step
 
 
@@ -48,6 +50,35 @@ def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement
     judgement = judge(folders, judging)
     write(judgement, folder)
     return judgement
+
+
+def report_versions(folder: Path, versions: Sequence[Version], judging: Judging) -> tuple[list[Judgement], Across]:
+    """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
+
+    Args:
+        folder: of the run on several versions.
+        versions: those that have a sample, at least one.
+        judging: how to judge.
+
+    Returns:
+        A judgement for each version, which knows of the others by its `across`; and that, with the first one shown.
+
+    Raises:
+        BadInput: as `report`.
+    """
+    from pyopbench.across import OnVersion, across
+    from pyopbench.report import write
+
+    found = {version: judge([version.folder], judging) for version in versions}
+    each = [
+        OnVersion(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
+        for version, one in found.items()
+    ]
+    together = across(folder, each, judging.minimum_effect)
+    shown = {version: replace(one, across=replace(together, shown=version.label)) for version, one in found.items()}
+    for version, judgement in shown.items():
+        write(judgement, version.folder)
+    return list(shown.values()), together
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:

@@ -186,7 +186,7 @@ def _launches(work: _Work, clock: Clock, look: Look) -> Generator[None, None, En
         if launch >= LEAST_LAUNCHES and clock.is_short_of(work.count(work.groups)):
             return Ended(launch, "budget")
         _measure_launch(work, launch, clock)
-        clock.pace.end_launch()
+        clock.end_launch()
         yield
     return Ended(work.settings.launches, "launches")
 

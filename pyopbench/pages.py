@@ -92,10 +92,14 @@ def choices_of(latencies: pd.DataFrame) -> tuple[Choices, ...]:
     columns["variant"] = latencies["label"].map(variant_of)
     values = {field: sorted(set(columns[field])) for field in FILTERS}
     return tuple(
-        Choices(field, title, tuple((value, text.direction(value)) for value in values[field]))
+        Choices(field, title, tuple((value, _shown(field, value)) for value in values[field]))
         for field, title in FILTERS.items()
         if len(values[field]) > 1
     )
+
+
+def _shown(field: str, value: str) -> str:
+    return text.direction(value) if field == "direction" else value
 
 
 def anchors_of(ops: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import stored
 from frames import Bench, run_of
+from pyopbench.across import Across, OnVersion
 from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
 from pyopbench.model import Case, Failure
@@ -82,6 +83,7 @@ def hostile() -> Judgement:
         "launches": ({"launch": 0, "seed": CLOSING, "environment": {}}, *run.launches),
     }
     verdicts = tuple(replace(verdict, reason=CLOSING) for verdict in judged.verdicts)
+    versions = tuple(OnVersion(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
     return replace(
         judged,
         run=SimpleNamespace(**{**vars(run), **bad}),
@@ -89,6 +91,7 @@ def hostile() -> Judgement:
         latencies=table,
         verdicts=verdicts,
         decisions=(*(decision(text) for text in HOSTILE), *judged.decisions),
+        across=Across(SCRIPT, versions, {}, {CLOSING: LINES}),
     )
 
 

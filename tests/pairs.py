@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import stored
+from pyopbench import versions
 from pyopbench.model import Case
 
 VARIANTS = ("py_function_numpy", "native", "xla")
@@ -56,3 +57,13 @@ def write_run(
             lines.append({**line, "samples": samples})
     content = {**stored.run(keys, run=folder.name, settings=settings), **changes}
     return stored.write(folder, content, lines)
+
+
+def write_versions(folder: Path, *asked: str, **changes: Any) -> Path:
+    """Write a run of several versions, each with a NumPy and an order of samples of its own."""
+    named = versions.named(folder, asked)
+    for place, one in enumerate(named):
+        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf, "numpy": f"1.{place}"}
+        write_run(one.folder, cases(), seed=place, environment=environment, **changes.get(one.label, {}))
+    versions.write(folder, named)
+    return folder

@@ -9,8 +9,7 @@ import pytest
 
 import stored
 from foreign_files import asv_folder, document, write
-from pairs import cases, write_run
-from pyopbench import versions
+from pairs import cases, write_run, write_versions
 from pyopbench.axes import read_sides
 from pyopbench.contrast import contrast
 from pyopbench.errors import BadInput
@@ -113,16 +112,6 @@ def test_what_failed_is_known_by_what_it_is_matched_by(tmp_path: Path) -> None:
     sides = read_sides([str(run), "native", "tnp"], "variant")
     assert sides.second.failures["double/forward/call/float32/1/cpu"].status == "unsupported"
     assert sides.second.frame.empty
-
-
-def write_versions(folder: Path, *asked: str, **changes: Any) -> Path:
-    """Write a run of several versions, each with a NumPy and an order of samples of its own."""
-    named = versions.named(folder, asked)
-    for place, one in enumerate(named):
-        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf, "numpy": f"1.{place}"}
-        write_run(one.folder, cases(), seed=place, environment=environment, **changes.get(one.label, {}))
-    versions.write(folder, named)
-    return folder
 
 
 def test_versions_of_one_run_are_paired_by_block(tmp_path: Path) -> None:

@@ -81,6 +81,35 @@ def test_the_budget_ends_what_is_left_of_all(now: Now) -> None:
     assert not first.is_short_of(1)
 
 
+def test_runs_that_take_turns_end_with_the_same_turn(now: Now) -> None:
+    """A turn takes 10 s and 5 s; no turn is begun that would not be ended, and none that was begun is left alone."""
+    settings = Settings(**{**vars(SETTINGS), "launches": 9, "budget_seconds": 100.0})
+    first, second = turns(2, [], settings)
+    for one, seconds in ((first, 10.0), (second, 5.0)):
+        one.pace.add_group(seconds, 10)
+        one.end_launch()
+    now.seconds = 85.0
+    assert not second.is_short_of(10), "both fit"
+    second.end_launch()
+    now.seconds = 99.0
+    assert not first.is_short_of(10), "the other one has made its launch of this turn"
+    first.end_launch()
+    now.seconds = 86.0
+    assert first.is_short_of(10), "15 s do not fit"
+    assert second.is_short_of(1), "it would have no partner, though 1.5 s fit"
+
+
+def test_a_run_that_has_ended_is_not_waited_for(now: Now) -> None:
+    settings = Settings(**{**vars(SETTINGS), "launches": 9, "budget_seconds": 100.0})
+    first, second = turns(2, [], settings)
+    for one in (first, second):
+        one.pace.add_group(10.0, 10)
+        one.end_launch()
+    first.end()
+    now.seconds = 85.0
+    assert not second.is_short_of(10)
+
+
 def test_progress_says_where_the_run_stands(now: Now) -> None:
     steps: list[Progress] = []
     Clock(SETTINGS, 7, steps.append, 0.0).tell(Place(1, "a group", 2, 5, 30, 50))

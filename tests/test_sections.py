@@ -76,9 +76,9 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover()
     assert [section.name for section in found] == [
-        "source", "decisions", "automatic", "worth", "probes", "latency", "nodes", "ratios", "checks", "crossovers",
-        "placement",
-        "split", "limits", "copies", "holes", "noise", "certificate", "environment", "method",
+        "source", "decisions", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes", "ratios",
+        "checks", "crossovers", "placement", "split", "limits", "copies", "holes", "noise", "certificate",
+        "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
 
@@ -571,9 +571,18 @@ def test_the_mix_is_told(judged):
 
 def test_a_section_says_when_there_is_nothing_to_show(judged):
     silent = [section.name for section in sections.discover() if not section.build(nothing_measured(judged))]
-    assert silent == ["source", "automatic", "worth", "probes", "nodes", "checks", "placement", "copies"], (
-        "left out of every report without such data"
-    )
+    assert silent == [
+        "source",
+        "automatic",
+        "versions",
+        "worth",
+        "probes",
+        "by_version",
+        "nodes",
+        "checks",
+        "placement",
+        "copies",
+    ], "left out of every report without such data"
 
 
 # certificate

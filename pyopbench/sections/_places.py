@@ -12,7 +12,9 @@ from pyopbench.model import DIRECTIONS, Case
 from pyopbench.sections import Cell, Table
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Crossover
+    import pandas as pd
+
+    from pyopbench.answers import Crossover, Decision
     from pyopbench.decide import Judgement
 
 FIELDS = ("mode", "dtype", "placement")
@@ -49,16 +51,25 @@ def panels_of(rows: Iterable[Mapping[str, Any]], places: Places) -> dict[str, di
 
 def places_of(judgement: Judgement) -> Places:
     """Return which of mode, dtype and placement vary over measured cases and decisions."""
-    seen: dict[str, set[str]] = {field: set(judgement.latencies[field]) for field in FIELDS}
-    for decision in judgement.decisions:
+    return varying_in([(judgement.latencies, judgement.decisions)])
+
+
+def varying_in(judged: Iterable[tuple[pd.DataFrame, Sequence[Decision]]]) -> Places:
+    """Return which of mode, dtype and placement vary over latencies and decisions, those of several versions too."""
+    seen: dict[str, set[str]] = {field: set() for field in FIELDS}
+    for latencies, decisions in judged:
         for field in FIELDS:
-            seen[field].add(getattr(decision, field))
+            seen[field].update(latencies[field], (getattr(decision, field) for decision in decisions))
     return Places(tuple(field for field in FIELDS if len(seen[field]) > 1))
 
 
 def records(judgement: Judgement, op: str) -> list[dict[str, Any]]:
     """Return the rows of `judgement.latencies` for an op, as dictionaries with text for keys."""
-    table = judgement.latencies
+    return records_in(judgement.latencies, op)
+
+
+def records_in(table: pd.DataFrame, op: str) -> list[dict[str, Any]]:
+    """Return the rows of a table of latencies for an op, as dictionaries with text for keys."""
     return [{str(key): value for key, value in row.items()} for row in table[table["op"] == op].to_dict("records")]
 
 

@@ -1,0 +1,79 @@
+"""One run on several versions of TensorFlow: what each version answers, and what changed from the first to the others.
+
+Every report of such a run shows all versions, beside what it says of its own one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from pyopbench.answers import Decision
+from pyopbench.axes import read_sides
+from pyopbench.contrast import Contrast, contrast
+from pyopbench.errors import NothingMeasured
+
+
+@dataclass(frozen=True, eq=False)
+class OnVersion:
+    """What was judged of one version.
+
+    Attributes:
+        label: the version, as `versions.Version.label`.
+        numpy: the NumPy that it brings; "" where that is not told.
+        decisions: as of its judgement.
+        latencies: as `latencies.latency_table`.
+    """
+
+    label: str
+    numpy: str
+    decisions: tuple[Decision, ...]
+    latencies: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Across:
+    """All versions of a run.
+
+    Attributes:
+        shown: label of the version that the report is of.
+        versions: in the order in which they were asked for; the others are compared with the first.
+        contrasts: label -> what changed to that version from the first one; a version without a case in common with
+            the first has none.
+        unmatched: label -> why there is no contrast.
+    """
+
+    shown: str
+    versions: tuple[OnVersion, ...]
+    contrasts: Mapping[str, Contrast]
+    unmatched: Mapping[str, str]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The versions in their order."""
+        return tuple(one.label for one in self.versions)
+
+
+def across(folder: Path, versions: Sequence[OnVersion], minimum_effect: float) -> Across:
+    """Compare the versions of a run with the first of them, which is the one that is shown.
+
+    Args:
+        folder: of all versions.
+        versions: at least one.
+        minimum_effect: a relative difference that is worth acting on.
+    """
+    first, *others = (one.label for one in versions)
+    found = {label: _contrast(folder, first, label, minimum_effect) for label in others}
+    contrasts = {label: one for label, one in found.items() if isinstance(one, Contrast)}
+    unmatched = {label: str(one) for label, one in found.items() if isinstance(one, NothingMeasured)}
+    return Across(first, tuple(versions), contrasts, unmatched)
+
+
+def _contrast(folder: Path, first: str, other: str, minimum_effect: float) -> Contrast | NothingMeasured:
+    try:
+        return contrast(read_sides([str(folder), first, other], "tf"), minimum_effect)
+    except NothingMeasured as error:
+        return error

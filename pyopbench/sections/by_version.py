@@ -1,0 +1,105 @@
+"""How long a call takes on each version of TensorFlow; only for a run on several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench import text
+from pyopbench.looks import looks
+from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table
+from pyopbench.sections._places import FIELDS, Places, panels_of, records_in, unit_of
+from pyopbench.sections.versions import OUTCOME_TONES, places_across
+from pyopbench.version_charts import version_chart
+
+if TYPE_CHECKING:
+    from pyopbench.across import Across
+    from pyopbench.answers import Verdict
+    from pyopbench.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return for each op a chart of latency by version, and the same as a table with ratios to the first version."""
+    across = judgement.across
+    if across is None:
+        return ()
+    places = places_across(across)
+    ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])
+    intro = Paragraph(
+        "Seconds per call by version of TensorFlow: the geometric mean over launches with its 95% interval, at the "
+        "smallest and the largest size. The table has every size, with the ratio to "
+        f"{across.labels[0]}, taken in pairs of launches; its interval is corrected for all comparisons of a version."
+    )
+    return (intro, *(block for op in ops for block in _op(judgement, across, op, places)))
+
+
+def _op(judgement: Judgement, across: Across, op: str, places: Places) -> Sequence[Block]:
+    rows = [
+        {**row, "version": one.label}
+        for one in across.versions
+        for row in places.in_panels(records_in(one.latencies, op))
+    ]
+    unit = unit_of(judgement, op)
+    pinned = looks(judgement.run.catalogue["variants"], {row["label"] for row in rows})
+    drawn = _at_ends(rows, unit)
+    spec = version_chart(drawn, across.labels, pinned, judgement.baseline, panels_of(drawn, places))
+    return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), _table(across, op, rows, places, unit))
+
+
+def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any]]:
+    """Return the rows of the smallest and the largest size, each with the size in its panel where there are two."""
+    sizes = {row["size"] for row in rows}
+    ends = {min(sizes), max(sizes)}
+    kept = ("panel", "direction", *FIELDS, "label", "version", "seconds", "low", "high")
+    at_ends = sorted((row for row in rows if row["size"] in ends), key=lambda row: row["size"])
+    return [
+        {
+            **{key: row[key] for key in kept},
+            "panel": row["panel"] if len(ends) == 1 else f"{row['panel']} · {text.sized(row['size'], unit)}",
+        }
+        for row in at_ends
+    ]
+
+
+def _alt(across: Across, op: str, drawn: Sequence[Mapping[str, Any]]) -> str:
+    labels = {row["label"] for row in drawn}
+    changed = [label for label, one in across.contrasts.items() if _changed(one.lines, op)]
+    told = f"Changes are shown for {text.listing(changed)}." if changed else "No version is shown to differ."
+    return (
+        f"Time per call of {op} for {text.count(len(labels), 'variant')} on TensorFlow {text.listing(across.labels)}. "
+        f"{told}"
+    )
+
+
+def _changed(lines: Sequence[Any], op: str) -> bool:
+    return any(line.case.startswith(f"{op}/") and line.verdict.outcome in ("slower", "faster") for line in lines)
+
+
+def _table(across: Across, op: str, rows: Sequence[Mapping[str, Any]], places: Places, unit: str) -> Table:
+    """Return a row for each case and a column for each version, folded."""
+    verdicts = {
+        (label, line.case): line.verdict for label, contrast in across.contrasts.items() for line in contrast.lines
+    }
+    cases: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        cases.setdefault(row["case"], {})[row["version"]] = row
+    lines = []
+    for case, found in cases.items():
+        row = next(iter(found.values()))
+        head = (text.direction(row["direction"]), *places.of(row), row["label"], text.size(row["size"]))
+        lines.append((*head, *(_cell(found.get(label), verdicts.get((label, case))) for label in across.labels)))
+    columns = ("direction", *places.varying, "variant", unit, *across.labels)
+    caption = f"{op}: time per call by version of TensorFlow, and its ratio to {across.labels[0]}"
+    return Table(columns, tuple(lines), caption, folded=True, headings=3 + len(places.varying))
+
+
+def _cell(row: Mapping[str, Any] | None, verdict: Verdict | None) -> Cell:
+    if row is None:
+        return Cell(text.MISSING, "muted")
+    if verdict is None:
+        return Cell(text.seconds_interval(row["seconds"], row["low"], row["high"]))
+    ratio = text.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+    return Cell(text.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], f"{ratio} {verdict.outcome}")
+
+
+SECTION = Section("by_version", "Time per call by version of TensorFlow", 22, build)

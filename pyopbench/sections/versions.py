@@ -1,0 +1,115 @@
+"""What to do on each version of TensorFlow, and what changed between them; only for a run on several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench import text
+from pyopbench.contrast import Contrast, Line
+from pyopbench.contrast_texts import summary
+from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import FIELDS, Places, parsed, varying_in
+from pyopbench.sections.decisions import TONES, place_of
+
+if TYPE_CHECKING:
+    from pyopbench.across import Across
+    from pyopbench.answers import Decision
+    from pyopbench.decide import Judgement
+
+OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
+FOUND = ("slower", "faster")
+MOST_CHANGES = 20
+"""So many changes of a version are listed, the worst first; all are on the pages of the ops."""
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return the answer on each version, and the cases that are shown to have changed."""
+    across = judgement.across
+    if across is None:
+        return ()
+    changes = (block for label, contrast in across.contrasts.items() for block in _changes(across, label, contrast))
+    gone = tuple(Paragraph(f"{label}: {reason}", "warn") for label, reason in across.unmatched.items())
+    return (Paragraph(_intro(across)), _answers(across), *changes, *gone)
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the answers, and in a line for each version what changed."""
+    across = judgement.across
+    if across is None:
+        return ()
+    told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.contrasts.items())
+    return (_answers(across), *((Bullets(told),) if told else ()))
+
+
+def _intro(across: Across) -> str:
+    brought = text.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
+    return (
+        f"Measured on TensorFlow {text.listing(across.labels)} by turns, a launch of each in random order, so that a "
+        f"version is compared with {across.labels[0]} in pairs. This report is of {across.shown}: what it says "
+        f"elsewhere holds for that version.{f' A version brings its own NumPy: {brought}.' if brought else ''}"
+    )
+
+
+def _answers(across: Across) -> Table:
+    made = [{_setting(one): one for one in version.decisions} for version in across.versions]
+    settings = dict.fromkeys(setting for decisions in made for setting in decisions)
+    places = places_across(across)
+    rows = []
+    for setting in settings:
+        found = [decisions.get(setting) for decisions in made]
+        one = next(decision for decision in found if decision is not None)
+        rows.append((Cell(one.op, op=one.op), one.use, *place_of(one, places), *map(_answer, found)))
+    columns = ("op", "use", *places.varying, *across.labels)
+    return Table(columns, tuple(rows), "What to do, by version of TensorFlow", headings=2 + len(places.varying))
+
+
+def places_across(across: Across) -> Places:
+    """Return which of mode, dtype and placement vary over all versions."""
+    return varying_in((one.latencies, one.decisions) for one in across.versions)
+
+
+def _setting(decision: Decision) -> tuple[str, ...]:
+    return (decision.op, decision.use, *(str(getattr(decision, field)) for field in FIELDS))
+
+
+def _answer(decision: Decision | None) -> Cell:
+    if decision is None:
+        return Cell("not measured", "muted")
+    gain = "" if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
+    return Cell(decision.answer, TONES[decision.action], gain)
+
+
+def _told(contrast: Contrast) -> str:
+    reach = contrast.smallest
+    if reach is None:
+        return f"{summary(contrast)} No case has an interval."
+    return f"{summary(contrast)} In a usual case a slowdown to {text.ratio(1 + reach)} or more would be found."
+
+
+def _changes(across: Across, label: str, contrast: Contrast) -> Sequence[Block]:
+    first = across.labels[0]
+    said = Paragraph(f"{label} against {first}: {_told(contrast)}")
+    found = [line for line in contrast.lines if line.verdict.outcome in FOUND]
+    if not found:
+        return (said,)
+    more = f", the first {MOST_CHANGES} of {len(found):,}" if len(found) > MOST_CHANGES else ""
+    columns = ("op", "direction", "mode", "dtype", "size", "device", "variant", first, label, f"{label} / {first}")
+    caption = f"What changed from {first} to {label}{more}"
+    return (said, Table(columns, tuple(_change(line) for line in found[:MOST_CHANGES]), caption, headings=7))
+
+
+def _change(line: Line) -> tuple[Cell | str, ...]:
+    verdict, case = line.verdict, parsed(line.case)
+    where: tuple[Cell | str, ...] = (line.case, *[""] * 6)
+    if case is not None:
+        where = (
+            Cell(case.op, op=case.op), text.direction(case.direction), case.mode, case.dtype, text.size(case.size),
+            case.placement, case.variant,
+        )  # fmt: skip
+    ratio = text.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+    seconds = (text.seconds(line.first_seconds), text.seconds(line.second_seconds))
+    return (*where, *seconds, Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome]))
+
+
+SECTION = Section("versions", "Versions of TensorFlow", 13, build, brief)

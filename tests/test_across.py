@@ -1,0 +1,51 @@
+"""A run on several versions of TensorFlow is compared with its first one, and every report of it knows of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import stored
+from pairs import VARIANTS, cases, write_run, write_versions
+from pyopbench import judging, versions
+from pyopbench.across import Across
+from pyopbench.decide import Judgement
+
+SLOWER = cases()[-1]
+"""xla at its largest size."""
+NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
+
+
+def of(folder: Path) -> tuple[list[Judgement], Across]:
+    """Return a judgement for each version, with reports of them written, and what is compared."""
+    return judging.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03))
+
+
+def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:
+    _, found = of(write_versions(tmp_path / "run", "2.16.2", "2.21.0", "2.16.2", **NEW))
+    assert found.labels == ("2.16.2", "2.21.0", "2.16.2-2")
+    assert list(found.contrasts) == ["2.21.0", "2.16.2-2"]
+    assert {one.sides.paired for one in found.contrasts.values()} == {"block"}
+    slower = {label: [line.case for line in one.slower_by(0.5)] for label, one in found.contrasts.items()}
+    assert slower == {"2.21.0": [SLOWER], "2.16.2-2": []}
+    assert not found.unmatched
+
+
+def test_every_report_shows_all_versions_and_says_which_one_it_is_of(tmp_path: Path) -> None:
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
+    for version, judgement in zip(versions.read(folder), of(folder)[0], strict=True):
+        assert judgement.across is not None
+        assert judgement.across.shown == version.label
+        assert judgement.across.labels == ("2.16.2", "2.21.0")
+        assert f"This report is of {version.label}" in (version.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
+    other = versions.read(folder)[1].folder
+    (tmp_path / "kept").mkdir()
+    for path in sorted(other.iterdir()):
+        path.rename(tmp_path / "kept" / path.name)
+    write_run(other, cases(ops=("cube",)), environment={**stored.ENVIRONMENT, "tensorflow": "2.21.0"})
+    _, found = of(folder)
+    assert not found.contrasts
+    assert "no case has a number on both sides" in found.unmatched["2.21.0"]

@@ -1,0 +1,107 @@
+"""What a report says of several versions of TensorFlow: what to do on each, what changed, and how long calls take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgements import plain
+from pairs import VARIANTS, cases, write_versions
+from pyopbench import judging, report, versions
+from pyopbench.decide import Judgement
+from pyopbench.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
+from pyopbench.sections import versions as section
+
+SLOW, FAST = cases()[-1], cases()[2]
+"""xla at its largest size, native at its smallest."""
+CHANGED = {"2.21.0": {"factors": {SLOW: 2.0, FAST: 0.5}}}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judgement:
+    folder = write_versions(tmp_path_factory.mktemp("run"), "2.16.2", "2.21.0", **CHANGED)
+    return shown(folder)
+
+
+def shown(folder: Path) -> Judgement:
+    """Return what the report of the second version is made of."""
+    found, _ = judging.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03))
+    return found[1]
+
+
+def only(blocks: Any, kind: type[Block], caption: str = "") -> Any:
+    (found,) = [one for one in blocks if isinstance(one, kind) and caption in getattr(one, "caption", "")]
+    return found
+
+
+def test_the_answer_is_told_for_each_version(judged: Judgement) -> None:
+    table = only(section.build(judged), Table, "What to do")
+    assert table.columns == ("op", "use", "2.16.2", "2.21.0")
+    ((op, use, old, new),) = table.rows
+    assert (op, use) == (Cell("double", op="double"), "inference")
+    assert old.text == "keep"
+    assert new.text == "switch to native"
+    assert "×" in new.note
+
+
+def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Judgement) -> None:
+    said = section.build(judged)[0]
+    assert isinstance(said, Paragraph)
+    assert "This report is of 2.21.0" in said.text
+    assert "NumPy 1.0 with 2.16.2 and NumPy 1.1 with 2.21.0" in said.text
+
+
+def test_what_changed_is_listed_worst_first(judged: Judgement) -> None:
+    table = only(section.build(judged), Table, "What changed")
+    assert [(row[4], row[6], row[-1].tone) for row in table.rows] == [("10", "xla", "bad"), ("1", "native", "good")]
+    assert [row[-1].text.split()[-1] for row in table.rows] == ["slower", "faster"]
+
+
+def test_long_lists_of_changes_are_cut_and_say_so(judged: Judgement, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(section, "MOST_CHANGES", 1)
+    table = only(section.build(judged), Table, "What changed")
+    assert len(table.rows) == 1
+    assert table.caption.endswith("the first 1 of 2")
+
+
+def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
+    blocks = section.build(shown(write_versions(tmp_path, "2.16.2", "2.21.0")))
+    assert not [one for one in blocks if isinstance(one, Table) and "What changed" in one.caption]
+    assert any("4 equivalent" in one.text or "6 equivalent" in one.text for one in blocks if isinstance(one, Paragraph))
+
+
+def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Judgement) -> None:
+    table, bullets = section.brief(judged)
+    assert table == only(section.build(judged), Table, "What to do")
+    assert isinstance(bullets, Bullets)
+    (line,) = bullets.items
+    assert line.startswith("2.21.0 against 2.16.2: 6 cases compared: 1 slower, ")
+
+
+def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Judgement) -> None:
+    blocks = by_version.build(judged)
+    assert [one.text for one in blocks if isinstance(one, Heading) and one.of_op] == ["double"]
+    rows = only(blocks, Chart).spec["datasets"]["rows"]
+    assert {row["version"] for row in rows} == {"2.16.2", "2.21.0"}
+    assert {row["panel"] for row in rows} == {"forward · 1 element", "forward · 10 elements"}
+    table = only(blocks, Table)
+    assert table.columns == ("direction", "variant", "elements", "2.16.2", "2.21.0")
+    told = {(row[1], row[2]): row[4] for row in table.rows}
+    assert len(told) == len(cases())
+    assert (told["xla", "10"].tone, told["native", "1"].tone) == ("bad", "good")
+    assert told["xla", "10"].note.endswith("slower")
+    assert told["py_function_numpy", "1"].note.endswith("equivalent")
+
+
+def test_a_run_on_one_version_says_nothing_of_it() -> None:
+    for one in (section, by_version):
+        assert one.build(plain()) == ()
+    assert section.brief(plain()) == ()
+
+
+def test_the_page_holds_it(judged: Judgement) -> None:
+    page = report.render(judged)["report.html"]
+    assert "Versions of TensorFlow" in page
+    assert "Time per call by version of TensorFlow" in page
