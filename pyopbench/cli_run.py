@@ -17,13 +17,16 @@ from pyopbench.measure import Ended, Task, measure_together
 
 EXIT_INTERRUPTED = 130
 
+PLANNING = "planning: TensorFlow starts, kernels are compiled, ports are tried"
+"""What takes a while before anything is measured, and longest the first time."""
+
 WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms", "require", "as_json", "quiet")
 """What a run that is continued can be given: nothing that changes the plan."""
 
 
 def begin(folder: Path | None, request: runs.Request, tf: list[str] | None) -> Path:
     """Plan a run, or one for each version of TensorFlow, and return its folder."""
-    with err.status("planning, and installing what is not there of TensorFlow" if tf else "planning"):
+    with err.status("planning, and installing what is not there of TensorFlow" if tf else PLANNING):
         if tf:
             folder, begun = version_runs.begin(folder, request, tf)
         else:

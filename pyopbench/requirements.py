@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench import capabilities, routes
 from pyopbench.errors import BadInput
+from pyopbench.model import SIMULATED
 
 if TYPE_CHECKING:
     from pyopbench.comparison import Comparison
@@ -148,6 +149,9 @@ def _gpu(run: Run, label: str) -> Bar | bool | None:
     if any(not row.refused and row.computes == routes.DEVICE for row in pinned):
         return False
     refused = next((row.refused for row in pinned if row.refused), "")
+    # What a simulated device lacks, a compiler for XLA and the kernels of most ops, a real one may have.
+    if any(row.case.placement == SIMULATED and not row.python for row in pinned):
+        return None
     return Bar(GPU, "placement", f"refused: {refused}" if refused else "pinned to the device, it computes on the host")
 
 

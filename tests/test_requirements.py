@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import test_routes
 from frames import Bench
 from pyopbench import requirements
 from pyopbench.decide import Judgement, judge
@@ -104,6 +105,23 @@ def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:
     (bar,) = requirements.standing(run, "py_func", ["gpu"]).bars
     assert bar.probe == "placement"
     assert requirements.standing(run_with(), "native", ["gpu"]).unknown == ("gpu",)
+
+
+def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_not_met() -> None:
+    """A simulated device has no XLA and few kernels, which says nothing about GPUs."""
+
+    def told(placement: str, **changes: Any) -> requirements.Standing:
+        row = test_routes.row(**changes)
+        row["case"] = row["case"].replace("simgpu", placement)
+        return requirements.standing(run_with(placement=counted(rows=[row])), "native", ["gpu"])
+
+    for changes, words in (
+        ({"refused": "no compiler"}, "refused: no compiler"),
+        ({"outputs_on": ["host"]}, "pinned to the device, it computes on the host"),
+    ):
+        assert told("simgpu", **changes).unknown == ("gpu",)
+        (bar,) = told("gpu", **changes).bars
+        assert bar.told == words
 
 
 def test_requirements_leave_measurements_alone() -> None:
