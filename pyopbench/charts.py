@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specs, built by Altair: latency against size, and ratios to the baseline with their intervals.
+"""Charts as Vega-Lite specs, built by Altair: latency against size and by version, and ratios to the baseline.
 
 A spec holds its data, so that it serves the page and, through vl-convert, a still picture. Every name in it is given
 here, so that the same rows give the same spec.
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 
-from pyopbench.encodings import Curves, blank, by_label, picked, pinned_to, row_step, scaled, sizes_of
+from pyopbench.encodings import Curves, blank, by_label, picked, pinned_to, row_step, scaled, size_axis, sizes_of
 from pyopbench.looks import INK, OUTCOMES, THEME, Look
 from pyopbench.scales import Row, drawable, limits, ticks
 
@@ -27,6 +27,9 @@ LATENCY_PIXELS = 220
 LATENCY_FRAME = {"axis": 70, "narrowest": 200}
 BY_LABEL_FRAME = {"axis": 150, "narrowest": 200}
 """How a page fits panels to its width, in pixels: what the axis on the left takes, and the narrowest panel."""
+
+SLANT_DEGREES, VERSION_PIXELS = -35, 75
+"""How versions are written where more than two stand side by side, and what one may take."""
 
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
 FORMATS = {"seconds": "format(datum.{field}, '.4s') + 's'", "ratio": "format(datum.{field}, '.4~r')"}
@@ -60,7 +63,7 @@ def latency_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene,
     data = drawable(rows, "seconds")
     if len(sizes_of(data)) < 2:
         return _finish(_latency_dots(data, pinned), data, "seconds", (scene.panels, BY_LABEL_FRAME))
-    layers = _latency_lines(Curves(data, pinned, scene.baseline, scene.unit), marked=bool(crossings))
+    layers = _latency_lines(Curves(data, pinned, scene.baseline, size_axis(data, scene.unit)), marked=bool(crossings))
     marks = [{"panel": one["panel"], "at": one["size"], "told": one["told"]} for one in crossings]
     return _finish(layers, [*data, *marks], "seconds", (scene.panels, LATENCY_FRAME))
 
@@ -90,6 +93,28 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     one = _constant(band).mark_rule(stroke=INK, opacity=0.7).encode(x="ratio:Q")
     layers = _layer(shaded, one, _interval(base), point, height=row_step(data))
     return _finish(layers, data, "ratio", (scene.panels, BY_LABEL_FRAME))
+
+
+def version_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, versions: Sequence[str]) -> Spec:
+    """Return latency by version of TensorFlow, with the interval of every point; one panel for each `panel`.
+
+    Args:
+        rows: `panel`, `label`, `size`, `version`, and `seconds`, `low`, `high` per call in seconds (NaN where there is
+            none).
+        pinned: the look of every label.
+        scene: the baseline's line is thick.
+        versions: in the order of the axis.
+    """
+    data = drawable(rows, "seconds")
+    there = {row["version"] for row in data}
+    order = [version for version in versions if version in there]
+    x = alt.X("version:N", title="TensorFlow", sort=order).scale(domain=order)
+    axis = x.axis(labelAngle=SLANT_DEGREES if len(order) > 2 else 0, labelLimit=VERSION_PIXELS)
+    curves, y = Curves(data, pinned, scene.baseline, axis), _seconds(alt.Y, data)
+    rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y="from:Q", y2="to:Q")
+    told = [alt.Tooltip("version:N", title="TensorFlow"), *_tooltip("seconds")]
+    layers = _layer(rule, curves.lines(y), curves.points(y, told), height=LATENCY_PIXELS)
+    return _finish(layers, data, "seconds", (scene.panels, LATENCY_FRAME))
 
 
 def _latency_lines(curves: Curves, *, marked: bool) -> alt.LayerChart:

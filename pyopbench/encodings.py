@@ -1,4 +1,4 @@
-"""What charts of variants share: how a label looks, lines against size that a click singles out, and rows by label.
+"""What charts of variants share: how a label looks, lines that a click singles out, and rows by label.
 
 The rows of such a chart have a `label`, and most of them a `size`.
 """
@@ -55,6 +55,13 @@ def by_label(rows: Sequence[Row]) -> alt.Chart:
     return blank().encode(y=y) if one_size else blank().encode(y=y, yOffset=alt.YOffset("size:O", sort="ascending"))
 
 
+def size_axis(rows: Sequence[Row], unit: str) -> alt.X:
+    """Return the sizes of the rows on a logarithmic axis; `unit` is what they count."""
+    x = alt.X("size:Q", title=unit).scale(type="log", nice=False, padding=12)
+    axis: alt.X = x.axis(values=sizes_of(rows), format=".3~s", labelOverlap=True)
+    return axis
+
+
 def row_step(rows: Sequence[Row]) -> alt.Step:
     """Return the height of a label's row, enough for two lines of text and for every size."""
     return alt.Step(max(ROW_PIXELS, OFFSET_PIXELS * len(sizes_of(rows))), **{"for": "position"})
@@ -67,27 +74,23 @@ def picked(chosen: float, others: float) -> Any:
 
 @dataclass(frozen=True)
 class Curves:
-    """A line for each label, against size.
+    """A line for each label.
 
     Attributes:
         rows: what is drawn.
         pinned: the look of every label.
         baseline: the label whose line is thick, the callback of today.
-        unit: what a size counts.
+        x: what they are drawn against, as `size_axis`.
     """
 
     rows: Sequence[Row]
     pinned: Mapping[str, Look]
     baseline: str
-    unit: str
+    x: alt.X
 
     def base(self) -> alt.Chart:
-        """Return a chart with sizes on a logarithmic axis and a colour for each label."""
-        x = alt.X("size:Q", title=self.unit).scale(type="log", nice=False, padding=12)
-        return blank().encode(
-            x=x.axis(values=sizes_of(self.rows), format=".3~s", labelOverlap=True),
-            color=pinned_to(alt.Color, self.rows, self.pinned),
-        )
+        """Return a chart with the axis and a colour for each label."""
+        return blank().encode(x=self.x, color=pinned_to(alt.Color, self.rows, self.pinned))
 
     def lines(self, y: alt.Y) -> alt.Chart:
         """Return the lines at `y`."""

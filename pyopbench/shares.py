@@ -9,7 +9,7 @@ import altair as alt
 
 from pyopbench import text
 from pyopbench.charts import BY_LABEL_FRAME, DATA, LATENCY_FRAME, LATENCY_PIXELS, PANELS_PER_ROW, Scene, Spec, as_spec
-from pyopbench.encodings import Curves, blank, by_label, pinned_to, row_step, sizes_of
+from pyopbench.encodings import Curves, blank, by_label, pinned_to, row_step, size_axis, sizes_of
 from pyopbench.looks import INK, Look
 from pyopbench.scales import Row, limits, ticks
 
@@ -36,8 +36,8 @@ def share_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, o
     sizes = sizes_of([*telling, *(row for row in rows if row["share"] >= LEAST_SHARE)])
     data = [_rounded(row) for row in rows if row["size"] in sizes]
     ends = limits([_without_interval(row["share"]) for row in telling] + list(map(_without_interval, ENDS)), "share")
-    curves = Curves(data, pinned, scene.baseline, scene.unit)
-    layers = _lines(curves, ends) if len(sizes) > 1 else _dots(curves, ends)
+    curves = Curves(data, pinned, scene.baseline, size_axis(data, scene.unit))
+    layers = _lines(curves, ends) if len(sizes) > 1 else _dots(curves, scene.unit, ends)
     names = list(dict.fromkeys(row["panel"] for row in data))
     layers.data = alt.NamedData(DATA)
     facets = layers.facet(facet=alt.Facet("panel:N", title=None, sort=names), columns=PANELS_PER_ROW)
@@ -72,10 +72,10 @@ def _lines(curves: Curves, ends: Sequence[float]) -> alt.LayerChart:
     return alt.LayerChart(layer=[shade, _whole().encode(y="whole:Q"), *drawn], height=LATENCY_PIXELS)
 
 
-def _dots(curves: Curves, ends: Sequence[float]) -> alt.LayerChart:
+def _dots(curves: Curves, unit: str, ends: Sequence[float]) -> alt.LayerChart:
     data, pinned = curves.rows, curves.pinned
     shape, colour = (pinned_to(channel, data, pinned, legend=None) for channel in (alt.Shape, alt.Color))
-    at = "".join(f" at {text.sized(size, curves.unit)}" for size in sizes_of(data))
+    at = "".join(f" at {text.sized(size, unit)}" for size in sizes_of(data))
     point = by_label(data).mark_point(filled=True, size=50, opacity=1, clip=True).encode(
         x=_axis(alt.X, ends, TITLE + at), color=colour, shape=shape, tooltip=_tooltip()
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from pyopbench.encodings import OFFSET_PIXELS, ROW_PIXELS, Curves, by_label, pinned_to, row_step, sizes_of
+from pyopbench.encodings import OFFSET_PIXELS, ROW_PIXELS, Curves, by_label, pinned_to, row_step, size_axis, sizes_of
 from pyopbench.looks import looks
 
 LABELS = ("native", "py_func", "py_func+override_map")
@@ -32,7 +32,7 @@ def test_labels_have_a_line_for_each_size_only_if_there_are_several():
 
 
 def test_a_click_in_the_legend_picks_lines_and_points_and_only_points_hold_the_selection():
-    curves = Curves(rows([1, 10]), PINNED, "native", "elements")
+    curves = Curves(rows([1, 10]), PINNED, "native", size_axis(rows([1, 10]), "elements"))
     lines, points = curves.lines(alt.Y("seconds:Q")), curves.points(alt.Y("seconds:Q"), [])
     for layer in (lines, points):
         assert [condition["param"] for condition in layer.encoding.opacity.to_dict()["condition"]] == ["pick"]

@@ -131,7 +131,6 @@ JUDGING = (
     "shares",
     "stacks",
     "gains",
-    "version_charts",
     "markdown",
     "contrast_texts",
     "sections",
