@@ -18,7 +18,7 @@ from typing import Any
 
 from pyopbench import foreign, text
 from pyopbench.foreign import damaged
-from pyopbench.schema import TEXT, TEXTS, Shape, departure
+from pyopbench.shapes import TEXT, TEXTS, Shape, departure
 
 VERSION = 2
 BESIDE = ("machine.json", "benchmarks.json")

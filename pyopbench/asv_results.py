@@ -19,7 +19,7 @@ from pyopbench.asv_files import Entry
 from pyopbench.declared import declared
 from pyopbench.foreign import Timed
 from pyopbench.model import NO_GRADIENT, Case, Failure
-from pyopbench.readers import Run
+from pyopbench.results import Run
 
 TOOL = "asv"
 DIRECTIONS = {

@@ -11,7 +11,7 @@ from pyopbench import text
 from pyopbench.errors import BadInput
 from pyopbench.latencies import label_of
 from pyopbench.model import Case
-from pyopbench.readers import Run
+from pyopbench.results import Run
 from pyopbench.sides import Sides, side_of
 from pyopbench.sources import read_source
 

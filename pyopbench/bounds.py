@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 MEASURED = {"direction": "forward", "mode": "call", "placement": "cpu"}
 """What has a bound: ops say what a forward pass moves, and the limits are those of the CPU."""

@@ -41,5 +41,6 @@ def _asked(what: str) -> dict[str, Any]:
             raise NothingMeasured(
                 f"the {what} could not be measured",
                 received=f"{lost.reason}, at {lost.case}",
+                legal=f"a worker that is silent for {TIMEOUT_SECONDS:g} s at most, and goes on to the end",
                 next_step="run it again; if it comes back, it is TensorFlow that ends the process",
             ) from lost

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.gradients import GRADIENTS, as_tuple, one_or_tuple
-from pyopbench.model import NO_GRADIENT, Body, Bridged, Case, GradientBody, Op
+from pyopbench.gradients import GRADIENTS, Bridged, as_tuple, one_or_tuple
+from pyopbench.model import NO_GRADIENT, Body, Case, GradientBody, Op
 
 Bridge = Callable[[Body, Sequence[Any], Sequence[str]], Any]
 """`(function, tensors, output dtypes) -> tensor or list of tensors`, for example `tf.numpy_function`."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from pyopbench.files import PACKAGE, PATH_VARIABLE, find
 from pyopbench.gradients import GRADIENTS
 from pyopbench.messages import describe_error
 from pyopbench.model import FLOOR_SUFFIX, NATIVE, Op, Variant
-from pyopbench.own_files import load_own
+from pyopbench.own_files import load_file, load_own
 from pyopbench.parts._floors import floor_of
 from pyopbench.targets import brought
 
@@ -111,18 +110,11 @@ def _load_last(kind: str, name: str, last: str) -> Any:
 
 
 @cache
-def _load(kind: str, name: str) -> Any:
+def _load(kind: str, name: str) -> ModuleType:
     path = find(kind)[name]
     if path.parent.parent == PACKAGE:
         return importlib.import_module(f"pyopbench.{kind}.{name}")
-    module_name = f"pyopbench_{kind}_{name}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None
-    assert spec.loader is not None  # a .py file has both
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_file(path, f"pyopbench_{kind}_{name}")
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarray[Any, Any], ...]:

@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specs, built by Altair: latency against size, and ratios to the baseline with their intervals.
+"""Charts as Vega-Lite specs, built by Altair: latency against size and by version, and ratios to the baseline.
 
 A spec holds its data, so that it serves the page and, through vl-convert, a still picture. Every name in it is given
 here, so that the same rows give the same spec.
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 
+from pyopbench.encodings import Curves, blank, by_label, picked, pinned_to, row_step, scaled, size_axis, sizes_of
 from pyopbench.looks import INK, OUTCOMES, THEME, Look
 from pyopbench.scales import Row, drawable, limits, ticks
 
@@ -23,12 +24,12 @@ placement."""
 DATA = "rows"
 PANELS_PER_ROW = 3
 LATENCY_PIXELS = 220
-ROW_PIXELS = 36  # two lines of text: a label and, under it, its gradient
-OFFSET_PIXELS = 9
-LABEL_PIXELS = 130
 LATENCY_FRAME = {"axis": 70, "narrowest": 200}
 BY_LABEL_FRAME = {"axis": 150, "narrowest": 200}
 """How a page fits panels to its width, in pixels: what the axis on the left takes, and the narrowest panel."""
+
+SLANT_DEGREES, VERSION_PIXELS = -35, 75
+"""How versions are written where more than two stand side by side, and what one may take."""
 
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
 FORMATS = {"seconds": "format(datum.{field}, '.4s') + 's'", "ratio": "format(datum.{field}, '.4~r')"}
@@ -60,9 +61,9 @@ def latency_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene,
         crossings: where the fastest changes: `panel`, `size`, and `told` in words.
     """
     data = drawable(rows, "seconds")
-    if len(_sizes(data)) < 2:
+    if len(sizes_of(data)) < 2:
         return _finish(_latency_dots(data, pinned), data, "seconds", (scene.panels, BY_LABEL_FRAME))
-    layers = _latency_lines(data, pinned, scene, marked=bool(crossings))
+    layers = _latency_lines(Curves(data, pinned, scene.baseline, size_axis(data, scene.unit)), marked=bool(crossings))
     marks = [{"panel": one["panel"], "at": one["size"], "told": one["told"]} for one in crossings]
     return _finish(layers, [*data, *marks], "seconds", (scene.panels, LATENCY_FRAME))
 
@@ -79,9 +80,9 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     band = {"ratio": 1.0, "low": 1 / (1 + minimum_effect), "high": 1 + minimum_effect}
     ends = limits([*data, band], "ratio")
     ratio = alt.X("ratio:Q", title=f"time relative to {scene.baseline}").scale(type="log", domain=ends, nice=False)
-    colour = _scaled(alt.Color("outcome:N", title=None), [(name, look[0]) for name, look in OUTCOMES.items()])
-    shape = _scaled(alt.Shape("outcome:N", title=None), [(name, look[1]) for name, look in OUTCOMES.items()])
-    base = _by_label(data).encode(color=colour)
+    colour = scaled(alt.Color("outcome:N", title=None), {name: look[0] for name, look in OUTCOMES.items()})
+    shape = scaled(alt.Shape("outcome:N", title=None), {name: look[1] for name, look in OUTCOMES.items()})
+    base = by_label(data).encode(color=colour)
     point = base.mark_point(filled=True, opacity=1, clip=True).encode(
         x=ratio.axis(format="~r", values=ticks(ends)),
         shape=shape,
@@ -90,82 +91,67 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     )
     shaded = _constant(band).mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
     one = _constant(band).mark_rule(stroke=INK, opacity=0.7).encode(x="ratio:Q")
-    layers = _layer(shaded, one, _interval(base), point, height=_row_step(data))
+    layers = _layer(shaded, one, _interval(base), point, height=row_step(data))
     return _finish(layers, data, "ratio", (scene.panels, BY_LABEL_FRAME))
 
 
-def _latency_lines(data: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, *, marked: bool) -> alt.LayerChart:
-    x = alt.X("size:Q", title=scene.unit).scale(type="log", nice=False, padding=12)
-    base = _chart().encode(
-        x=x.axis(values=_sizes(data), format=".3~s", labelOverlap=True),
-        color=_scaled(alt.Color("label:N", title=None), [(label, pinned[label].colour) for label in _labels(data)]),
-    )
-    pick = alt.selection_point(fields=["label"], bind="legend", name="pick")
-    strong = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.12))
-    faint = alt.when(pick).then(alt.value(0.18)).otherwise(alt.value(0.02))
-    is_baseline = alt.FieldEqualPredicate(field="label", equal=scene.baseline)
-    band = base.transform_filter(HAS_INTERVAL).mark_area(clip=True).encode(
-        y=alt.Y("low:Q", title=TITLES["seconds"]), y2="high:Q", opacity=faint
+def version_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, versions: Sequence[str]) -> Spec:
+    """Return latency by version of TensorFlow, with the interval of every point; one panel for each `panel`.
+
+    Args:
+        rows: `panel`, `label`, `size`, `version`, and `seconds`, `low`, `high` per call in seconds (NaN where there is
+            none).
+        pinned: the look of every label.
+        scene: the baseline's line is thick.
+        versions: in the order of the axis.
+    """
+    data = drawable(rows, "seconds")
+    there = {row["version"] for row in data}
+    order = [version for version in versions if version in there]
+    x = alt.X("version:N", title="TensorFlow", sort=order).scale(domain=order)
+    axis = x.axis(labelAngle=SLANT_DEGREES if len(order) > 2 else 0, labelLimit=VERSION_PIXELS)
+    curves, y = Curves(data, pinned, scene.baseline, axis), _seconds(alt.Y, data)
+    rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y="from:Q", y2="to:Q")
+    told = [alt.Tooltip("version:N", title="TensorFlow"), *_tooltip("seconds")]
+    layers = _layer(rule, curves.lines(y), curves.points(y, told), height=LATENCY_PIXELS)
+    return _finish(layers, data, "seconds", (scene.panels, LATENCY_FRAME))
+
+
+def _latency_lines(curves: Curves, *, marked: bool) -> alt.LayerChart:
+    y = _seconds(alt.Y, curves.rows)
+    band = curves.base().transform_filter(HAS_INTERVAL).mark_area(clip=True).encode(
+        y=alt.Y("low:Q", title=TITLES["seconds"]), y2="high:Q", opacity=picked(0.18, 0.02)
     )  # fmt: skip
-    line = base.mark_line(clip=True).encode(
-        y=_seconds(alt.Y, data), opacity=strong,
-        strokeDash=_scaled(alt.StrokeDash("label:N", title=None), _part(data, pinned, "dash")),
-        strokeWidth=alt.when(is_baseline).then(alt.value(3.5)).otherwise(alt.value(1.5)),
-    )  # fmt: skip
-    point = base.mark_point(filled=True, size=36, clip=True).encode(
-        y=_seconds(alt.Y, data), opacity=strong, tooltip=_tooltip("seconds"),
-        shape=_scaled(alt.Shape("label:N", title=None), _part(data, pinned, "shape")),
-    )  # fmt: skip
-    named = point.properties(name="points").add_params(pick)  # or Altair makes a name up
+    drawn = curves.lines(y), curves.points(y, _tooltip("seconds"))
     if not marked:
-        return _layer(band, line, named, height=LATENCY_PIXELS)
-    rows = [layer.transform_filter("isValid(datum.seconds)") for layer in (line, named)]  # the others are crossings
+        return _layer(band, *drawn, height=LATENCY_PIXELS)
+    rows = [layer.transform_filter("isValid(datum.seconds)") for layer in drawn]  # the others are crossings
     return _layer(_crossing_rule(), band, *rows, height=LATENCY_PIXELS)
 
 
 def _crossing_rule() -> alt.Chart:
     told = [alt.Tooltip("told:N", title="crossover")]
-    rule: alt.Chart = _chart().transform_filter("isValid(datum.at)").mark_rule(stroke=INK, strokeDash=[3, 3]).encode(
+    rule: alt.Chart = blank().transform_filter("isValid(datum.at)").mark_rule(stroke=INK, strokeDash=[3, 3]).encode(
         x=alt.X("at:Q"), strokeWidth=alt.value(1.5), tooltip=told
     )  # fmt: skip
     return rule
 
 
 def _latency_dots(data: Sequence[Row], pinned: Mapping[str, Look]) -> alt.LayerChart:
-    colour = _scaled(alt.Color("label:N", legend=None), _part(data, pinned, "colour"))
-    shape = _scaled(alt.Shape("label:N", legend=None), _part(data, pinned, "shape"))
-    base = _by_label(data).encode(color=colour)
+    shape = pinned_to(alt.Shape, data, pinned, legend=None)
+    base = by_label(data).encode(color=pinned_to(alt.Color, data, pinned, legend=None))
     point = base.mark_point(filled=True, size=50, opacity=1, clip=True).encode(
         x=_seconds(alt.X, data), shape=shape, tooltip=_tooltip("seconds")
     )
-    return _layer(_interval(base), point, height=_row_step(data))
+    return _layer(_interval(base), point, height=row_step(data))
 
 
 def _layer(*layers: alt.Chart, height: Any) -> alt.LayerChart:
     return alt.LayerChart(layer=list(layers), height=height)
 
 
-def _chart() -> alt.Chart:
-    return alt.Chart(alt.Undefined)
-
-
 def _constant(row: Row) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=[dict(row)]))
-
-
-def _by_label(data: Sequence[Row]) -> alt.Chart:
-    """Return a chart with a row per label and, within it, a line per size, small sizes on top."""
-    two_lines = alt.when("indexof(datum.label, '+') >= 0").then(alt.value("bottom")).otherwise(alt.value("middle"))
-    y = alt.Y("label:N", title=None, sort="ascending").axis(
-        labelExpr="split(datum.label, '+')", labelBaseline=two_lines, labelLimit=LABEL_PIXELS, ticks=False, grid=True
-    )
-    one_size = len(_sizes(data)) < 2
-    return _chart().encode(y=y) if one_size else _chart().encode(y=y, yOffset=alt.YOffset("size:O", sort="ascending"))
-
-
-def _row_step(data: Sequence[Row]) -> alt.Step:
-    """Return the height of a label's row, enough for two lines of text and for every size."""
-    return alt.Step(max(ROW_PIXELS, OFFSET_PIXELS * len(_sizes(data))), **{"for": "position"})
 
 
 def _interval(base: alt.Chart) -> alt.Chart:
@@ -180,28 +166,12 @@ def _seconds(channel: Any, data: Sequence[Row]) -> Any:
 
 
 def _size(data: Sequence[Row], unit: str) -> Any:
-    sizes = _sizes(data)
+    sizes = sizes_of(data)
     if len(sizes) < 2:
         return alt.value(50)
     areas = [12 + 88 * place / (len(sizes) - 1) for place in range(len(sizes))]
     legend = alt.Legend(format=".3~s", symbolFillColor=INK, symbolStrokeColor=INK)
     return alt.Size("size:O", title=unit).scale(domain=sizes, range=areas).legend(legend)
-
-
-def _scaled(channel: Any, pairs: Sequence[tuple[str, Any]]) -> Any:
-    return channel.scale(domain=[name for name, _ in pairs], range=[look for _, look in pairs])
-
-
-def _part(data: Sequence[Row], pinned: Mapping[str, Look], part: str) -> list[tuple[str, Any]]:
-    return [(label, getattr(pinned[label], part)) for label in _labels(data)]
-
-
-def _labels(data: Sequence[Row]) -> list[str]:
-    return sorted({row["label"] for row in data})
-
-
-def _sizes(data: Sequence[Row]) -> list[int]:
-    return sorted({row["size"] for row in data})
 
 
 def _tooltip(value: str) -> list[alt.Tooltip]:

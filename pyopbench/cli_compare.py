@@ -91,6 +91,7 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
             "JSON and Markdown cannot both be printed",
             received="--json with --markdown -",
             legal="--json with --markdown FILE, or one of them",
+            next_step="leave one of them out, or give Markdown a file",
         )
     if markdown is not None and Path(markdown).suffix in RESULTS:
         raise BadInput(

@@ -11,7 +11,19 @@ from rich.markup import escape
 
 from pyopbench import planning
 from pyopbench.arguments import parse_duration
-from pyopbench.cli_options import AsJson, AxisTexts, Directions, Gradients, Inputs, Modes, Ops, Variants, read_axes
+from pyopbench.cli_options import (
+    AsJson,
+    AxisTexts,
+    CaseTimeout,
+    Directions,
+    Gradients,
+    Inputs,
+    Modes,
+    Ops,
+    TensorFlow,
+    Variants,
+    read_axes,
+)
 from pyopbench.cli_output import err, out, print_failures, print_table
 from pyopbench.model import MODE_SUMMARIES, Axes
 from pyopbench.verify import EVERYTHING, Finding, verify_cases
@@ -78,10 +90,8 @@ def verify(
     gradient: Gradients = None,
     mode: Modes = None,
     axis: AxisTexts = None,
-    case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "120s",
-    tf: Annotated[
-        str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
-    ] = None,
+    case_timeout: CaseTimeout = "120s",
+    tf: TensorFlow = None,
     as_json: AsJson = False,
 ) -> None:
     """Check values against NumPy, and gradients against the reference gradient and finite differences."""

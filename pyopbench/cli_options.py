@@ -72,6 +72,10 @@ TensorFlows = Annotated[
     list[str] | None,
     typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own, by turns; repeated."),
 ]
+TensorFlow = Annotated[
+    str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
+]
+CaseTimeout = Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")]
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
 MixFile = Annotated[
     Path | None,

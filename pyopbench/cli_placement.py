@@ -12,7 +12,17 @@ from rich.markup import escape
 from pyopbench import placement as counting
 from pyopbench import placements, routes, text
 from pyopbench.arguments import parse_duration
-from pyopbench.cli_options import AsJson, AxisTexts, Directions, Modes, Ops, Variants, read_axes
+from pyopbench.cli_options import (
+    AsJson,
+    AxisTexts,
+    CaseTimeout,
+    Directions,
+    Modes,
+    Ops,
+    TensorFlow,
+    Variants,
+    read_axes,
+)
 from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import require_known
 from pyopbench.model import Case
@@ -34,10 +44,8 @@ def placement(
     direction: Directions = None,
     mode: Modes = None,
     axis: AxisTexts = None,
-    case_timeout: Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")] = "180s",
-    tf: Annotated[
-        str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
-    ] = None,
+    case_timeout: CaseTimeout = "180s",
+    tf: TensorFlow = None,
     as_json: AsJson = False,
     out_file: OutFile = None,
 ) -> None:

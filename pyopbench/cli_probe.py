@@ -16,7 +16,7 @@ from rich.table import Table
 from pyopbench import capabilities, examination, text
 from pyopbench.arguments import parse_duration, split_some
 from pyopbench.capabilities import BAD, STATUSES, Row
-from pyopbench.cli_options import AsJson
+from pyopbench.cli_options import AsJson, TensorFlow
 from pyopbench.cli_output import err, out, printable
 from pyopbench.errors import BadInput
 
@@ -25,9 +25,6 @@ Files = Annotated[
 ]
 Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma-separated or repeated.")]
 Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
-TensorFlow = Annotated[
-    str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
-]
 Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
 OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")
@@ -71,7 +68,12 @@ def _names(kind: str, given: list[str] | None) -> list[str]:
 
 def _show_files(files: list[Path], *, as_json: bool) -> None:
     if len(files) > 2:
-        raise BadInput("at most two files can be put side by side", received=len(files), legal="one file, or two")
+        raise BadInput(
+            "at most two files can be put side by side",
+            received=len(files),
+            legal="one file, or two",
+            next_step="compare them two at a time",
+        )
     documents = [capabilities.read(path) for path in files]
     if len(documents) == 1:
         _show(documents[0], as_json=as_json)

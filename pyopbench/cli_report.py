@@ -31,16 +31,15 @@ def schema() -> None:
 
 def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is."""
-    from pyopbench import stopping
-    from pyopbench.report import terminal_notes, terminal_reasons, terminal_tables
+    from pyopbench import stopping, terminal
     from pyopbench.sections._required import remarks
     from pyopbench.sections.holes import UNSUPPORTED
 
     for sentence in judgement.run.cannot:
         say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
-    answers, *others = terminal_tables(judgement)
+    answers, *others = terminal.tables(judgement)
     print_table(answers.title, answers.columns, answers.rows)
-    for note in terminal_notes(judgement):
+    for note in terminal.notes(judgement):
         out.print(f"- {escape(note)}")
     if judgement.disturbance.warning:
         out.print(f"[yellow]- {escape(judgement.disturbance.warning)}[/]")
@@ -49,7 +48,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
         print_table(table.title, table.columns, table.rows)
     for sentence in remarks(judgement):
         say(escape(sentence))
-    for reason in terminal_reasons(judgement):
+    for reason in terminal.reasons(judgement):
         say(f"- {escape(reason)}")
     print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
     if ended is not None:

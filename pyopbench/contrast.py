@@ -107,7 +107,7 @@ def contrast(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: f
     """Compare two sides.
 
     Args:
-        sides: as from `sides.read_sides`.
+        sides: as from `axes.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
 
@@ -126,6 +126,7 @@ def contrast(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: f
             received=f"{len(first):,} cases in {sides.first.label}, {len(second):,} in {sides.second.label}"
             + (f"; {alone[0].case}: {alone[0].reason}" if alone else ""),
             legal="results that have cases in common",
+            next_step="measure the same ops, variants, sizes and dtypes on both sides",
         )
     estimates = _estimates(sides, common, first, second, run_spread)
     looks = Looks.of(sides.first.runs[0].settings) if sides.paired else ONE_LOOK

@@ -49,7 +49,7 @@ def notes(found: Contrast) -> tuple[str, ...]:
     return (
         *(_loud(found)),
         PAIRED.get(found.sides.paired) or _unpaired(found),
-        *_reach(found),
+        reach(found),
         *cannot,
     )
 
@@ -70,12 +70,13 @@ def _unpaired(found: Contrast) -> str:
     )
 
 
-def _reach(found: Contrast) -> tuple[str, ...]:
+def reach(found: Contrast) -> str:
+    """Return which slowdown would have been found, in a sentence."""
     if found.smallest is None:
-        return (f"No case has an interval, so nothing is told apart: {found.lines[0].verdict.reason}.",)
-    if 1 + found.smallest > text.LARGEST_RATIO:
-        return ("In a usual case no slowdown would be found here, so wide are the intervals.",)
-    return (f"In a usual case a slowdown to {text.ratio(1 + found.smallest)} or more would be found here.",)
+        return f"No case has an interval, so nothing is told apart: {found.lines[0].verdict.reason}."
+    if found.smallest > text.LARGEST_SHARE:
+        return "In a usual case the launches are too few to rule any slowdown out."
+    return f"In a usual case a slowdown to {text.ratio(1 + found.smallest)} or more would be found here."
 
 
 def differences(found: Contrast) -> tuple[tuple[str, str, str], ...]:

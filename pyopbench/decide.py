@@ -15,16 +15,17 @@ from pyopbench import requirements, routes, stats
 from pyopbench.advice import with_copies
 from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
-from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
+from pyopbench.choice import Choice, Rules, choose
 from pyopbench.comparison import Comparison, compare, settings_of
 from pyopbench.crossovers import course_of, crossovers
 from pyopbench.disturbance import Disturbance, disturbance_of
 from pyopbench.errors import BadInput
 from pyopbench.flips import flips
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
-from pyopbench.mix import Calls, Mix, calls_in, calls_mix, even_mix
+from pyopbench.mix import Calls, Mix, even_mix
 from pyopbench.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.reasons import reason_of
+from pyopbench.rulebook import Rulebook, choose_over_mix, is_called, rulebook_of, sizes_beyond
 from pyopbench.spending import Looks
 from pyopbench.split import Split, splits_of
 from pyopbench.verdicts import verdicts_of
@@ -32,7 +33,7 @@ from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
     from pyopbench.across import Across
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,7 @@ class Judgement:
     bounds: tuple[Bound, ...] = ()
     step: Step | None = None
     across: Across | None = None
+    requires: tuple[str, ...] = ()
 
     @cached_property
     def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
@@ -85,8 +87,6 @@ class Judgement:
         if self.step is None:
             return ()
         return tuple(worth_of(comparison, *made, self.step) for comparison, made in self.choices if made is not None)
-
-    requires: tuple[str, ...] = ()
 
 
 def judge(  # noqa: PLR0913 - each has its default, and only the command line gives all of them
@@ -125,34 +125,31 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     compared = (compare(run, setting, latencies, paired, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
-    decisions = tuple(
-        replace(_with_copies(run, decide(comparison, rulebook)), blocks=requirements.blocked(run, comparison.baseline))
-        for comparison in comparisons
-    )
     level = 1 - looks.share(stats.FAMILY_ERROR, max(len(verdicts), 1))
     limits = limits_of(run)
-    disturbance = disturbance_of(run, verdicts, [*stats.estimates(paired).values()], minimum_effect, level)
     return Judgement(
-        run,
-        baseline,
-        minimum_effect,
-        mix,
-        latencies,
-        verdicts,
-        decisions,
-        comparisons,
-        rulebook,
-        disturbance,
-        splits_of(run),
-        limits,
-        bounds_of(latencies, run.catalogue["ops"], limits),
-        step,
+        run=run,
+        baseline=baseline,
+        minimum_effect=minimum_effect,
+        mix=mix,
+        latencies=latencies,
+        verdicts=verdicts,
+        decisions=tuple(_with_sightings(decide(comparison, rulebook), run, comparison) for comparison in comparisons),
+        comparisons=comparisons,
+        rulebook=rulebook,
+        disturbance=disturbance_of(run, verdicts, [*stats.estimates(paired).values()], minimum_effect, level),
+        splits=splits_of(run),
+        limits=limits,
+        bounds=bounds_of(latencies, run.catalogue["ops"], limits),
+        step=step,
         requires=tuple(requires),
     )
 
 
-def _with_copies(run: Run, decision: Decision) -> Decision:
-    return replace(decision, copies=with_copies(decision, routes.rows_of(run.placement))) if run.placement else decision
+def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
+    """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
+    copies = with_copies(decision, routes.rows_of(run.placement)) if run.placement else decision.copies
+    return replace(decision, copies=copies, blocks=requirements.blocked(run, comparison.baseline))
 
 
 def _check(run: Run, baseline: str, minimum_effect: float) -> None:
@@ -173,52 +170,15 @@ def _check(run: Run, baseline: str, minimum_effect: float) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Rulebook:
-    """What all decisions of a report have in common.
-
-    Attributes:
-        over_mix: how to choose over the mix; the spread is what is usual there.
-        at_size: how to choose at one size; the same.
-        calls: size -> how often it is called; None for shares that are even over the log of the size.
-    """
-
-    over_mix: Rules
-    at_size: Rules
-    calls: Calls | None
-
-
-def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
-    """Return `rules` over the mix and at one size, with the spreads that are usual there among all comparisons.
-
-    Raises:
-        BadInput: the mix fits no op at all.
-    """
-    measured = [one for one in comparisons if one.seconds and not _is_not_called(one, calls)]
-    if calls is not None and not measured and any(one.seconds for one in comparisons):
-        raise BadInput(
-            "the mix has calls in no dtype that was measured",
-            received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
-            legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
-            next_step="correct the dtypes of the mix, or measure in these as well",
-        )
-    reachable = [one for one in measured if not _unreachable(one, calls)]
-    if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
-        _mix(measured[0], calls)  # fits nothing, and says so
-    over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
-    at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
-    return Rulebook(replace(rules, usual=over_mix), replace(rules, usual=at_size), calls)
-
-
 def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
     """Decide in one setting, over the mix and at every measured size."""
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
-    if _is_not_called(comparison, rulebook.calls):
+    if not is_called(comparison, rulebook.calls):
         return _undecided(comparison, f"the mix that was given has no calls in {comparison.setting.dtype}")
     made = choose_over_mix(comparison, rulebook)
     if made is None:
-        missing = comparison.missing(comparison.baseline, _unreachable(comparison, rulebook.calls))
+        missing = comparison.missing(comparison.baseline, sizes_beyond(comparison, rulebook.calls))
         undecided = _undecided(comparison, f"{missing}, which the mix asks for")
         return replace(undecided, ranges=_ranges(comparison, rulebook.at_size))
     choice, mix = made
@@ -236,16 +196,6 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         flips=() if comparison.must_change else flips(choice, mix, comparison.baseline),
         launches=choice.gain.log.n if choice.gain else None,
     )
-
-
-def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
-    """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
-    calls = rulebook.calls
-    if not comparison.seconds or _is_not_called(comparison, calls) or _unreachable(comparison, calls):
-        return None
-    mix = _mix(comparison, rulebook.calls)
-    rules = replace(rulebook.over_mix, must_change=comparison.must_change)
-    return choose(comparison.candidates, mix, rules), mix
 
 
 def _undecided(comparison: Comparison, reason: str) -> Decision:
@@ -266,29 +216,6 @@ def _undecided(comparison: Comparison, reason: str) -> Decision:
         flips=(f"a measurement of {comparison.baseline} there",),
         barred=comparison.barred,
     )
-
-
-def _mix(comparison: Comparison, calls: Calls | None) -> Mix:
-    if calls is None:
-        return even_mix(tuple(comparison.seconds))
-    called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
-    return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
-
-
-def _is_not_called(comparison: Comparison, calls: Calls | None) -> bool:
-    """Has a mix dtypes, and not that of the setting?"""
-    return calls is not None and not calls_in(calls, comparison.setting.dtype)
-
-
-def _unreachable(comparison: Comparison, calls: Calls | None) -> list[int]:
-    """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
-    low, high = min(comparison.seconds), max(comparison.seconds)
-    return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
-
-
-def _was_asked_for(comparison: Comparison, calls: Calls | None) -> bool:
-    low, high = comparison.planned[0], comparison.planned[-1]
-    return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
 
 
 def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:

@@ -18,7 +18,7 @@ from pyopbench import text
 from pyopbench.declared import declared
 from pyopbench.errors import BadInput
 from pyopbench.model import BASELINE, Case
-from pyopbench.readers import CASE_COLUMNS, COLUMNS
+from pyopbench.results import CASE_COLUMNS, COLUMNS
 
 LONGEST_NAME = 200
 """A longer name of a benchmark is cut where it is shown; no tool's own are as long."""

@@ -7,16 +7,58 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.model import NO_GRADIENT, Body, Bridged, Gradient
+from pyopbench.model import NO_GRADIENT, Body, GradientBody
 
 CALLBACK_NODES = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 """Node types of `py_func` (stateful, stateless) and `py_function`: tensorflow/python/ops/script_ops.py."""
 
 _unique = itertools.count()
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """One way of giving a callback a gradient.
+
+    Attributes:
+        name: the key, and the name of the mechanism in results.
+        summary: one line for people.
+        source: where TensorFlow documents or implements it.
+        works_in: the modes in which TensorFlow honours it (`eager`, `call`, `v1_graph`).
+        attach: `(Bridged) -> callable over tensors` with the gradient attached; None where the variant
+            brings its own gradient and there is nothing to attach.
+        missing: returns the reason why the running TensorFlow has not got the mechanism, or None.
+    """
+
+    name: str
+    summary: str
+    source: str
+    works_in: tuple[str, ...]
+    attach: Callable[[Bridged], Body] | None = None
+    missing: Callable[[], str | None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Bridged:
+    """A callback and its gradient, already across the bridge: what a `Gradient` attaches.
+
+    Attributes:
+        forward: `(*inputs) -> tuple of output tensors`.
+        backward: `(inputs, outputs, output_gradients) -> tuple of gradients` through the same bridge as `forward`.
+        backward_ops: the same in TensorFlow ops, or None where the op has no `tensor_gradient`.
+        differentiable: positions of the inputs that have a gradient.
+        floating_outputs: positions of the outputs that a gradient flows back through.
+    """
+
+    forward: Body
+    backward: GradientBody
+    backward_ops: GradientBody | None
+    differentiable: tuple[int, ...]
+    floating_outputs: tuple[int, ...]
 
 
 def one_or_tuple(outputs: Sequence[Any]) -> Any:

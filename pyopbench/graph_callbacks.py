@@ -59,7 +59,12 @@ def find_nodes(content: bytes | memoryview, file: str) -> list[GraphSite]:
     try:
         return list(_find_in_file(memoryview(content), file))
     except (ValueError, IndexError, UnicodeDecodeError) as error:
-        raise BadInput(f"not a SavedModel or GraphDef: {error}", received=file) from error
+        raise BadInput(
+            f"not a SavedModel or GraphDef: {error}",
+            received=file,
+            legal="a saved_model.pb or a serialized GraphDef, whole",
+            next_step="write it again, or give another file",
+        ) from error
 
 
 def find_nodes_in_text(content: str, file: str) -> list[GraphSite]:
@@ -81,7 +86,12 @@ def find_nodes_in_text(content: str, file: str) -> list[GraphSite]:
             block = blocks.pop()
             found += _close(block, blocks, file)
     if len(blocks) != 1 or not content.strip():
-        raise BadInput("not a SavedModel or GraphDef in text form: its braces do not match", received=file)
+        raise BadInput(
+            "not a SavedModel or GraphDef in text form: its braces do not match",
+            received=file,
+            legal="a text file as Protocol Buffers print a SavedModel or a GraphDef, whole",
+            next_step="write it again, or give another file",
+        )
     return found
 
 

@@ -14,7 +14,7 @@ from pyopbench import slopes, stats
 from pyopbench.model import DIRECTIONS, NO_GRADIENT, Case
 
 if TYPE_CHECKING:
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
 ORDER = ["op_rank", "direction_rank", "mode", "dtype", "placement", "size", "label"]

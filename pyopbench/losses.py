@@ -41,6 +41,10 @@ def failures_elsewhere(
 ) -> list[Failure]:
     """Return a failure for every case of other groups that goes with the one that was lost.
 
+    With a variant goes its floor, on every op: it only explains the variant, and each case of it would probably cost a
+    worker as well. Once the variant has cost `MOST_LOSSES` workers on this op, all its cases of the op go: each would
+    probably cost another worker, and a body that hangs the whole of a timeout.
+
     Args:
         lost: how the worker was lost.
         cases: ids of all cases that are still measured.
@@ -48,60 +52,22 @@ def failures_elsewhere(
         told: ids of cases that have their failure.
         losses: workers that each variant of an op has cost, by op and variant; this one is counted.
     """
-    cases = list(cases)
-    found = floor_of(lost, cases, launch, told)
-    if lost.case is None:
-        return found
-    of = _op_and_variant(lost.case)
-    losses[of] += 1
-    if losses[of] >= MOST_LOSSES:
-        found += abandoned(lost, cases, launch, {*told, *(failure.case for failure in found)})
-    return found
-
-
-def floor_of(lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str]) -> list[Failure]:
-    """Return a failure for all of the floor of the variant that was lost, in whatever group.
-
-    The floor only explains that variant, and each case of it would probably cost a worker as well.
-
-    Args:
-        lost: how the worker was lost.
-        cases: ids of all cases that are still measured.
-        launch: the launch in which it happened.
-        told: ids of cases that have their failure.
-    """
     if lost.case is None:
         return []
-    variant = Case.from_id(lost.case).variant.removesuffix(FLOOR_SUFFIX)
-    reason = f"not measured, because {variant} was lost: {lost.reason}"
-    keys = (key for key in cases if key not in told)
-    return [Failure(key, lost.status, reason, launch) for key in keys if _is_floor_of(Case.from_id(key), variant)]
-
-
-def abandoned(lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str]) -> list[Failure]:
-    """Return a failure for every other case of the op in the variant that was lost, whatever its size and direction.
-
-    For a variant that has cost `MOST_LOSSES` workers: each further case would probably cost another, and a body that
-    hangs the whole of a timeout.
-
-    Args:
-        lost: how the worker was lost.
-        cases: ids of all cases that are still measured.
-        launch: the launch in which it happened.
-        told: ids of cases that have their failure.
-    """
-    if lost.case is None:
-        return []
-    of = _op_and_variant(lost.case)
-    reason = f"not measured, because {of[1]} of {of[0]} has cost {MOST_LOSSES} workers: {lost.reason}"
+    culprit = Case.from_id(lost.case)
+    blamed = (culprit.op, culprit.variant)
+    losses[blamed] += 1
+    variant = culprit.variant.removesuffix(FLOOR_SUFFIX)
+    left = {key: Case.from_id(key) for key in cases if key not in told}
+    reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_floor_of(case, variant)}
+    if losses[blamed] >= MOST_LOSSES:
+        abandoned = f"{culprit.variant} of {culprit.op} has cost {MOST_LOSSES} workers"
+        for key in (key for key, case in left.items() if (case.op, case.variant) == blamed):
+            reasons.setdefault(key, abandoned)
     return [
-        Failure(key, lost.status, reason, launch) for key in cases if key not in told and _op_and_variant(key) == of
+        Failure(key, lost.status, f"not measured, because {reason}: {lost.reason}", launch)
+        for key, reason in reasons.items()
     ]
-
-
-def _op_and_variant(key: str) -> tuple[str, str]:
-    case = Case.from_id(key)
-    return case.op, case.variant
 
 
 def _is_floor_of(case: Case, variant: str) -> bool:

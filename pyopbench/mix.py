@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -41,7 +42,7 @@ class Mix:
     measured: tuple[int, ...]
     weights: Floats
 
-    @property
+    @cached_property
     def needed(self) -> tuple[int, ...]:
         """The measured sizes that the mix draws on."""
         return tuple(size for size, column in zip(self.measured, self.weights.T, strict=True) if np.any(column))

@@ -1,7 +1,8 @@
 """The nouns of pyopbench. Plain data; nothing here imports TensorFlow, pandas or anything that measures.
 
-`Op`, `Variant` and `Gradient` belong to the measuring half (they hold callables); `Axes`, `Case` and `Failure` are
-plain data that both halves exchange, through JSON. What the judging half makes of it is in `answers.py`.
+`Op` and `Variant` belong to the measuring half (they hold callables), as `Gradient` in `gradients.py` does; `Axes`,
+`Case` and `Failure` are plain data that both halves exchange, through JSON. What the judging half makes of it is in
+`answers.py`.
 """
 
 from __future__ import annotations
@@ -179,6 +180,7 @@ class Case:
                 "not the id of a case",
                 received=repr(key),
                 legal="op/variant/gradient/direction/mode/dtype/size/placement",
+                next_step="`pyopbench list --cases` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
@@ -217,47 +219,6 @@ class Axes:
     sizes: tuple[int, ...] = ()
     quick: bool = False
     parts: bool = True
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """One way of giving a callback a gradient.
-
-    Attributes:
-        name: the key, and the name of the mechanism in results.
-        summary: one line for people.
-        source: where TensorFlow documents or implements it.
-        works_in: the modes in which TensorFlow honours it (`eager`, `call`, `v1_graph`).
-        attach: `(Bridged) -> callable over tensors` with the gradient attached; None where the variant
-            brings its own gradient and there is nothing to attach.
-        missing: returns the reason why the running TensorFlow has not got the mechanism, or None.
-    """
-
-    name: str
-    summary: str
-    source: str
-    works_in: tuple[str, ...]
-    attach: Callable[[Bridged], Body] | None = None
-    missing: Callable[[], str | None] = lambda: None
-
-
-@dataclass(frozen=True)
-class Bridged:
-    """A callback and its gradient, already across the bridge: what a `Gradient` attaches.
-
-    Attributes:
-        forward: `(*inputs) -> tuple of output tensors`.
-        backward: `(inputs, outputs, output_gradients) -> tuple of gradients` through the same bridge as `forward`.
-        backward_ops: the same in TensorFlow ops, or None where the op has no `tensor_gradient`.
-        differentiable: positions of the inputs that have a gradient.
-        floating_outputs: positions of the outputs that a gradient flows back through.
-    """
-
-    forward: Body
-    backward: GradientBody
-    backward_ops: GradientBody | None
-    differentiable: tuple[int, ...]
-    floating_outputs: tuple[int, ...]
 
 
 @dataclass(frozen=True)

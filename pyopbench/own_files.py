@@ -39,6 +39,17 @@ def load_own(name: str) -> Op:
         raise _broken(target, error) from error
 
 
+def load_file(path: Path, name: str) -> ModuleType:
+    """Run a Python file as the module of a name, under which it is found from here on; return the module."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None  # a .py file has both
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def _load(target: Target) -> Op:
     module = _module_of(target)
     folder = Path(str(module.__file__)).parent if module.__file__ else Path()
@@ -81,14 +92,7 @@ def _module_of(target: Target) -> ModuleType:
     sys.path.append(str(root))
     if "." in dotted:  # a part of a package, which may import the others relatively
         return importlib.import_module(dotted)
-    name = f"pyopbench_own_{target.name}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None  # a .py file has both
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_file(path, f"pyopbench_own_{target.name}")
 
 
 def _values(target: Target) -> list[Any]:

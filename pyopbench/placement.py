@@ -87,6 +87,7 @@ def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
         raise NothingMeasured(
             "nothing was counted",
             received=document["failures"][0]["reason"],
+            legal="at least one case whose copies can be counted here",
             next_step="mend that, or ask for --device gpu on a machine that has one",
         )
     return document

@@ -27,20 +27,7 @@ def check_axes(axes: Axes) -> None:
     require_known("mode", axes.modes, MODES)
     require_known("dtype", axes.dtypes, DTYPES)
     require_known("device", axes.placements, PLACEMENTS)
-    if SIMULATED in axes.placements:
-        raise BadInput(
-            "nothing is timed on the simulated device",
-            received=f"device={SIMULATED}",
-            legal=", ".join(name for name in PLACEMENTS if name != SIMULATED),
-            next_step="`pyopbench placement` counts copies there",
-        )
-    if len(set(axes.placements)) > 1:
-        raise BadInput(
-            "a run has one device: a process that sees a GPU would measure the CPU otherwise than one that does not",
-            received=", ".join(axes.placements),
-            legal="one of them",
-            next_step="make a run for each, and compare them by their ratios",
-        )
+    _check_placements(axes.placements)
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     if "all" in axes.gradients and len(axes.gradients) > 1:
         raise BadInput(
@@ -57,6 +44,23 @@ def check_axes(axes: Axes) -> None:
                 legal="whole numbers from 1",
                 next_step="for example --axis size=1e3,1e6",
             )
+
+
+def _check_placements(placements: Sequence[str]) -> None:
+    if SIMULATED in placements:
+        raise BadInput(
+            "nothing is timed on the simulated device",
+            received=f"device={SIMULATED}",
+            legal=", ".join(name for name in PLACEMENTS if name != SIMULATED),
+            next_step="`pyopbench placement` counts copies there",
+        )
+    if len(set(placements)) > 1:
+        raise BadInput(
+            "a run has one device: a process that sees a GPU would measure the CPU otherwise than one that does not",
+            received=", ".join(placements),
+            legal="one of them",
+            next_step="make a run for each, and compare them by their ratios",
+        )
 
 
 def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from pyopbench import foreign, text
 from pyopbench.errors import BadInput
 from pyopbench.foreign import Timed, damaged
 from pyopbench.model import Case
-from pyopbench.readers import Run
-from pyopbench.schema import MAYBE_TEXT, NUMBER, TEXT, WHOLE, Shape, departure
+from pyopbench.results import Run
+from pyopbench.shapes import MAYBE_TEXT, MAYBE_WHOLE, NUMBER, TEXT, WHOLE, Shape, departure
 
 TOOL = "pytest-benchmark"
 
@@ -33,7 +33,7 @@ BENCHMARK: Shape = {
     "params": (dict, type(None)),
     "extra_info": {
         "case?": TEXT,
-        "environment?": {"cpu?": MAYBE_TEXT, "cores?": (int, type(None)), "tensorflow?": MAYBE_TEXT},
+        "environment?": {"cpu?": MAYBE_TEXT, "cores?": MAYBE_WHOLE, "tensorflow?": MAYBE_TEXT},
     },
     "stats": {"median": NUMBER, "rounds": WHOLE, "iterations": WHOLE, "data?": (list,)},
 }

@@ -1,38 +1,14 @@
-"""The report of a judgement as HTML, Markdown and JSON, and as tables for a terminal.
+"""The report of a judgement as HTML, Markdown and JSON.
 
 `report.html` and `report.md` hold the same sections; the same judgement gives the same bytes. `decisions.json` is for
-programs. Its keys:
-
-    schema          number of this format; it grows when a key changes its meaning or goes
-    run, created    name of the run and when it was made (ISO 8601)
-    baseline        variant that stands for the callback of today
-    minimum_effect  relative difference that is worth acting on
-    mix             size, or dtype/size -> how often it is called; null if none was given
-    requires        what a port had to be able to do (`--require`); empty if nothing was asked for
-    decisions       fields of `answers.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
-    verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
-    splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
-    limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
-    bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
-    step            fields of `worth.Step`: calls and seconds of a step of the user's program; null if none was given
-    worths          fields of `worth.Worth`: the op's share of that step and what each candidate saves
-    failures        fields of `model.Failure`
-    tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
-    cannot          what results of another tool cannot support, in sentences; empty for a run of pyopbench
-    warnings        what a reader should know about the files
-    noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
-                    differ by too much for the minimum effect; `warning`: that in words, and what to do, or ""
-
-A number that does not exist (an interval from one launch) is null.
+programs: `decisions_file.py`.
 """
 
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -43,38 +19,23 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench import text
-from pyopbench.automatic import attempts_of
 from pyopbench.charts import DATA
+from pyopbench.decisions_file import decisions_json
+from pyopbench.hypertext import breakable, fit, unbroken
 from pyopbench.markdown import escape, fence
-from pyopbench.model import Case
 from pyopbench.pages import Part, arrange, choices_of
-from pyopbench.published import VERSION
-from pyopbench.sections import Bullets, automatic, discover, holes, worth
-from pyopbench.sections._places import places_of
-from pyopbench.sections.decisions import place_of
-from pyopbench.sections.holes import UNSUPPORTED, grouped
+from pyopbench.sections import discover
 from pyopbench.store import write_atomically
 from pyopbench.tickets import folded
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
-    from pyopbench.disturbance import Disturbance
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
-
-
-@dataclasses.dataclass(frozen=True)
-class TerminalTable:
-    """A table for a terminal of 80 columns."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def render(judgement: Judgement) -> dict[str, str]:
@@ -95,112 +56,6 @@ def write(judgement: Judgement, directory: Path) -> tuple[Path, ...]:
     for name, content in contents.items():
         write_atomically(directory / name, content.encode())
     return tuple(directory / name for name in contents)
-
-
-def decisions_json(judgement: Judgement) -> str:
-    """Return `decisions.json`; its keys are described at the top of this module."""
-    run = judgement.run
-    document = {
-        "schema": VERSION,
-        "run": run.name,
-        "created": run.created,
-        "baseline": judgement.baseline,
-        "minimum_effect": judgement.minimum_effect,
-        "mix": judgement.mix and {_mix_key(key): weight for key, weight in judgement.mix.items()},
-        "requires": judgement.requires,
-        "decisions": [{**dataclasses.asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
-        "verdicts": [dataclasses.asdict(verdict) for verdict in judgement.verdicts],
-        "splits": [dataclasses.asdict(split) for split in judgement.splits],
-        "limits": judgement.limits and dataclasses.asdict(judgement.limits),
-        "bounds": [{**dataclasses.asdict(bound), "share": bound.share} for bound in judgement.bounds],
-        "step": judgement.step and dataclasses.asdict(judgement.step),
-        "worths": [dataclasses.asdict(worth) for worth in judgement.worths],
-        "failures": [dataclasses.asdict(failure) for failure in run.failures],
-        "tool": run.tool,
-        "cannot": run.cannot,
-        "warnings": run.warnings,
-        "noise": _noise(judgement.disturbance),
-    }
-    return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def _mix_key(key: int | tuple[str, int]) -> str:
-    return f"{key[0]}/{key[1]}" if isinstance(key, tuple) else str(key)
-
-
-def _noise(disturbance: Disturbance) -> dict[str, Any]:
-    told = {"too_noisy": disturbance.too_noisy, "warning": disturbance.warning}
-    return {**dataclasses.asdict(disturbance), **told}
-
-
-def terminal_tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
-    """Return a row for each decision, and how many cases have no number and why; both fit 80 columns."""
-    places = places_of(judgement)
-    rows = [(made.op, made.use, *place_of(made, places), made.answer, _gain(made)) for made in judgement.decisions]
-    columns = ("op", "use", *places.varying, "answer", "gain")
-    decisions = TerminalTable("What to do", columns, tuple(rows))
-    measured = {str(case) for case in judgement.latencies["case"]}
-    cases: dict[str, set[str]] = {}
-    for (status, _), found in grouped(judgement, measured).items():
-        cases.setdefault(status, set()).update(set(found) - measured)
-    without = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
-    tried = (_automatic_table(judgement),) if attempts_of(judgement) else ()
-    worths = (_worth_table(judgement),) if judgement.worths else ()
-    return (
-        decisions,
-        *tried,
-        *worths,
-        *((TerminalTable("Without a number", ("status", "cases"), without),) if without else ()),
-    )
-
-
-def _automatic_table(judgement: Judgement) -> TerminalTable:
-    """Return a row for each port that was tried by itself; those that fail for the same reason are in one."""
-    ports: dict[tuple[str, ...], list[str]] = {}
-    for attempt in attempts_of(judgement):
-        op, port, *rest = map(str, automatic.row(attempt))
-        ports.setdefault((op, *rest, "" if attempt.reason and not attempt.works else port), []).append(port)
-    rows = tuple((op, "\n".join(names), *rest) for (op, *rest, _), names in ports.items())
-    return TerminalTable("Ports that cost nothing, tried by themselves", automatic.COLUMNS, rows)
-
-
-def _worth_table(judgement: Judgement) -> TerminalTable:
-    found = worth.table(judgement, places_of(judgement))
-    rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
-    return TerminalTable("What a port is worth (lower end)", found.columns, rows)
-
-
-def _gain(decision: Decision) -> str:
-    return text.MISSING if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
-
-
-def terminal_notes(judgement: Judgement) -> tuple[str, ...]:
-    """Return what else is to be known of the answers, a sentence each with the decisions that it holds for."""
-    places = places_of(judgement)
-    notes: dict[str, list[str]] = {}
-    for decision in judgement.decisions:
-        by_size = ("the answer differs by size",) if len(decision.ranges) > 1 else ()
-        # What would settle it is short; the reason names every candidate that is open.
-        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
-        name = " ".join((decision.op, decision.use, *place_of(decision, places)))
-        for note in (*_gaps(decision, judgement), *by_size, *why):
-            notes.setdefault(note, []).append(name)
-    return tuple(f"{note}: {', '.join(names)}" for note, names in notes.items())
-
-
-def terminal_reasons(judgement: Judgement) -> tuple[str, ...]:
-    """Return why cases were not measured at all, the reasons that most cases have; what failed is told by itself."""
-    items = [item for block in holes.brief(judgement) if isinstance(block, Bullets) for item in block.items]
-    return tuple(item for item in items if f" {UNSUPPORTED}, of " in item)
-
-
-def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:
-    """Say at which planned sizes there is no answer, because the callback of today has no number there."""
-    setting = (decision.op, decision.mode, decision.dtype)
-    cases = [Case.from_id(key) for key in judgement.run.cases]
-    planned = sorted({case.size for case in cases if (case.op, case.mode, case.dtype) == setting})
-    gone = [size for size in planned if not any(one.low <= size <= one.high for one in decision.ranges)]
-    return (f"no number at {text.listing([text.size(size) for size in gone])}",) if gone and decision.ranges else ()
 
 
 def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
@@ -241,7 +96,8 @@ def _environment(*, autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded)
+    environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded, moment=text.moment)
+    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit)
     return environment
 
 
@@ -295,12 +151,3 @@ def _digest(script: str) -> str:
 
 def _read(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _plain(value: Any) -> Any:
-    """Return the value as JSON knows it: text for keys, and None for numbers that do not exist."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -12,7 +12,7 @@ from pyopbench.model import SIMULATED
 
 if TYPE_CHECKING:
     from pyopbench.comparison import Comparison
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 PROBES = {
     "savedmodel": "savedmodel",

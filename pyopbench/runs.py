@@ -247,6 +247,7 @@ def require_measured(folder: Path) -> None:
     raise NothingMeasured(
         "nothing was measured",
         received=f"{len(reasons)} failures; the first: {reasons[0]}" if reasons else f"no sample in {folder}",
+        legal="at least one case with a sample",
         next_step="pyopbench verify shows what is wrong with each variant",
     )
 

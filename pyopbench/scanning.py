@@ -109,8 +109,8 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
-            raise BadInput("neither a file nor a folder")
-        if not _is_seen(status, seen):
+            found.broken.append(Broken(name, "neither a file nor a folder"))
+        elif not _is_seen(status, seen):
             _read(path, name, found)
     except OSError as error:
         found.broken.append(Broken(name, _words(error)))

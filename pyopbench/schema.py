@@ -1,42 +1,30 @@
-"""The shape of stored results, as data, and what is wrong with a value that has another. Prose: results/README.md.
-
-A shape is a tuple of the types that a JSON value may have, a list of one shape for every item, or a dict of shapes by
-key; under `ANY` stands the shape of all other keys, which without it may be there and hold anything. A key that ends
-with `OPTIONAL` may be absent.
-"""
+"""The shape of stored results, and what is wrong with a value that has another. Prose: results/README.md."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyopbench.errors import BadInput
 from pyopbench.model import Case
-
-Shape: TypeAlias = "tuple[type, ...] | list[Shape] | dict[str, Shape]"
-
-ANY = "*"
-OPTIONAL = "?"
-NAMES = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    type(None): "null",
-    list: "a list",
-    dict: "an object",
-}
-
-TEXT = (str,)
-TEXTS: Shape = [TEXT]
-MAYBE_TEXT = (str, type(None))
-WHOLE = (int,)
-NUMBER = (int, float)
-MAYBE_NUMBER = (int, float, type(None))
+from pyopbench.shapes import (
+    ANY,
+    MAYBE_NUMBER,
+    MAYBE_TEXT,
+    MAYBE_TRUTH,
+    MAYBE_WHOLE,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    TRUTH,
+    WHOLE,
+    Shape,
+    departure,
+)
 
 STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")
-FAILURE: Shape = {"case": TEXT, "status": TEXT, "reason": TEXT, "launch": (int, type(None))}
+FAILURE: Shape = {"case": TEXT, "status": TEXT, "reason": TEXT, "launch": MAYBE_WHOLE}
 
 SETTINGS: Shape = {
     "seed": WHOLE,
@@ -44,11 +32,14 @@ SETTINGS: Shape = {
     "rounds": WHOLE,
     "block_seconds": NUMBER,
     "group_seconds": NUMBER,
-    "budget_seconds": (int, float, type(None)),
+    "budget_seconds": MAYBE_NUMBER,
     "case_timeout_seconds": NUMBER,
-    "memory_limit_bytes?": (int, type(None)),
-    "quick": (bool,),
+    "memory_limit_bytes?": MAYBE_WHOLE,
+    "quick": TRUTH,
     "baseline": TEXT,
+    "first_look?": WHOLE,
+    "pairs?": {ANY: TEXT},
+    "tf?": TEXT,
 }
 ENVIRONMENT: Shape = {
     "cpu": MAYBE_TEXT,
@@ -57,7 +48,7 @@ ENVIRONMENT: Shape = {
     "numpy": TEXT,
     "tensorflow": TEXT,
     "commit": MAYBE_TEXT,
-    "dirty": (bool, type(None)),
+    "dirty": MAYBE_TRUTH,
 }
 OP: Shape = {
     "summary": TEXT,
@@ -67,7 +58,7 @@ OP: Shape = {
     "size_unit": TEXT,
     "dtypes": TEXTS,
     "outputs": TEXTS,
-    "differentiable": (bool,),
+    "differentiable": TRUTH,
     "bytes_moved": {ANY: {ANY: WHOLE}},
     "flops": {ANY: WHOLE},
 }
@@ -88,22 +79,22 @@ PAIRS: Shape = {
     "slower": WHOLE,
     "equivalent": WHOLE,
     "unresolved": WHOLE,
-    "ratio": (int, float, type(None)),
+    "ratio": MAYBE_NUMBER,
     "bound": NUMBER,
 }
 CERTIFICATE: Shape = {
     "schema": WHOLE,
     "created": TEXT,
     "command": TEXTS,
-    "quick": (bool,),
+    "quick": TRUTH,
     "seconds": NUMBER,
     "minimum_effect": NUMBER,
     "environment": ENVIRONMENT,
     "launches": [WHOLE],
     "identical": PAIRS,
     "injected": [PAIRS],
-    "effect": (int, float, type(None)),
-    "effect_90": (int, float, type(None)),
+    "effect": MAYBE_NUMBER,
+    "effect_90": MAYBE_NUMBER,
     "overheads": [{"known_seconds": NUMBER, "measured_seconds": NUMBER}],
     "timer_seconds": NUMBER,
     "timer_error_seconds": NUMBER,
@@ -128,6 +119,17 @@ RUN: Shape = {
     },
     "cases": TEXTS,
     "skips": [FAILURE],
+    "own?": {ANY: {"words": TEXTS, "fingerprint": TEXT}},
+}
+NOISE: Shape = {
+    "wall_seconds": NUMBER,
+    "cpu_seconds": NUMBER,
+    "steal_seconds": MAYBE_NUMBER,
+    "switches": WHOLE,
+    "collections": WHOLE,
+    "load": MAYBE_NUMBER,
+    "mhz_low": MAYBE_NUMBER,
+    "mhz_high": MAYBE_NUMBER,
 }
 LINES: dict[str, Shape] = {
     "launch": {"launch": WHOLE, "environment": {}},
@@ -139,6 +141,7 @@ LINES: dict[str, Shape] = {
         "bytes?": {ANY: [WHOLE]},
         "aligned?": {ANY: NUMBER},
         "checked?": {ANY: {ANY: NUMBER}},
+        "noise?": NOISE,
         "left_behind?": {"threads": WHOLE, "processes": WHOLE, "cores": NUMBER},
         "timer_seconds": NUMBER,
         "timer_error_seconds": NUMBER,
@@ -152,17 +155,6 @@ LINES: dict[str, Shape] = {
         "reason": TEXT,
     },
 }
-NOISE: Shape = {
-    "wall_seconds": NUMBER,
-    "cpu_seconds": NUMBER,
-    "steal_seconds": MAYBE_NUMBER,
-    "switches": WHOLE,
-    "collections": WHOLE,
-    "load": MAYBE_NUMBER,
-    "mhz_low": MAYBE_NUMBER,
-    "mhz_high": MAYBE_NUMBER,
-}
-"""What a group may have under `noise`; results that were made before it was recorded have none."""
 
 
 def check_run(run: Any, place: str) -> None:
@@ -172,16 +164,10 @@ def check_run(run: Any, place: str) -> None:
         BadInput: it has another shape, or a case id that is none; names `place`.
     """
     _require(run, RUN, place)
-    if type(run["settings"].get("first_look", 1)) is not int:  # runs from before there were looks have none
-        raise corrupt(place, f"settings.first_look is not a whole number: {str(run['settings']['first_look'])[:80]}")
     for key in run["cases"]:
         _require_case(key, place)
     for skip in run["skips"]:
         _check_failure(skip, place)
-    _require(run.get("own", {}), {ANY: {"words": TEXTS, "fingerprint": TEXT}}, f"{place}: own")
-    _require(run["settings"].get("pairs", {}), {ANY: TEXT}, f"{place}: pairs")
-    if type(run["settings"].get("tf", "")) is not str:
-        raise corrupt(place, f"settings.tf is no version of TensorFlow: {str(run['settings']['tf'])[:80]}")
     if run.get("certificate") is not None:
         check_certificate(run["certificate"], f"{place}: certificate")
 
@@ -210,8 +196,6 @@ def check_line(line: Any, place: str) -> None:
     _require(line, LINES[kind], place)
     if line["launch"] < 0:
         raise corrupt(place, f"launch is {line['launch']}, below 0")
-    if kind == "group" and "noise" in line:
-        _require(line["noise"], NOISE, f"{place}: noise")
     if kind == "limits":
         _check_limits(line, place)
     for failure in line.get("failures", ()):
@@ -270,38 +254,7 @@ def _check_sample(key: str, sample: Sequence[Any], place: str) -> None:
         raise corrupt(place, f"a sample of {key} is not [{numbers}]: {sample}")
 
 
-def departure(value: Any, shape: Shape) -> str | None:
-    """Return where a value departs from a shape and how, or None."""
-    return _problem(value, shape, "")
-
-
 def _require(value: Any, shape: Shape, place: str) -> None:
     problem = departure(value, shape)
     if problem is not None:
         raise corrupt(place, problem)
-
-
-def _problem(value: Any, shape: Shape, path: str) -> str | None:
-    if isinstance(shape, tuple):
-        # Not isinstance: True is an int to Python.
-        names = " or ".join(NAMES[kind] for kind in shape)
-        return None if type(value) in shape else f"{path or 'the line'} is not {names}: {str(value)[:80]}"
-    if isinstance(shape, list):
-        if not isinstance(value, list):
-            return f"{path} is not a list: {str(value)[:80]}"
-        return _first(_problem(item, shape[0], f"{path}[{place}]") for place, item in enumerate(value))
-    if not isinstance(value, dict):
-        return f"{path or 'it'} is not an object: {str(value)[:80]}"
-    missing = [key for key in shape if key != ANY and not key.endswith(OPTIONAL) and key not in value]
-    if missing:
-        return f"{path + ': ' if path else ''}missing {', '.join(missing)}"
-    shapes = {key.removesuffix(OPTIONAL): inner for key, inner in shape.items()}
-    return _first(
-        _problem(item, shapes[key if key in shapes else ANY], f"{path}.{key}" if path else key)
-        for key, item in value.items()
-        if key in shapes or ANY in shapes
-    )
-
-
-def _first(problems: Any) -> str | None:
-    return next((problem for problem in problems if problem is not None), None)

@@ -12,7 +12,7 @@ from pyopbench import text
 from pyopbench.errors import BadInput
 from pyopbench.latencies import checked_frame
 from pyopbench.model import Failure
-from pyopbench.readers import Run
+from pyopbench.results import Run
 
 UNKNOWN = "unknown"
 """Stands for a fact of the environment that is not told."""
@@ -25,7 +25,7 @@ class Side:
     Attributes:
         label: what it is called.
         runs: where it comes from.
-        frame: its samples as `readers.Run.frame`; in place of the id of a case stands what it is matched by.
+        frame: its samples as `results.Run.frame`; in place of the id of a case stands what it is matched by.
         failures: what it has no number for, by what it is matched by.
         environment: what it ran on, with a set of texts for each name: several runs may differ.
     """

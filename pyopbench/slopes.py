@@ -22,7 +22,7 @@ def lines(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     counts with its relative error.
 
     Args:
-        frame: one row per timed block, in any order, as `readers.Run.frame`; rows of other modes are passed over.
+        frame: one row per timed block, in any order, as `results.Run.frame`; rows of other modes are passed over.
         unit: the columns that make one launch.
 
     Returns:

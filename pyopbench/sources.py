@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pyopbench import asv_files, asv_results, foreign, pytest_benchmark_results, store, text, versions
 from pyopbench.errors import BadInput, NothingMeasured
-from pyopbench.readers import Run, read_runs
+from pyopbench.readers import read_runs
+from pyopbench.results import Run
 
 LEGAL = (
     "a folder written by `pyopbench run`, a folder of asv's results or one of their files, or a JSON file of "

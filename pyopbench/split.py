@@ -37,7 +37,7 @@ from pyopbench.model import (
 )
 
 if TYPE_CHECKING:
-    from pyopbench.readers import Run
+    from pyopbench.results import Run
 
 PARTS = ("dispatch", "bridge", "bytes_in", "bytes_out", "body")
 """What a prediction is the sum of."""

@@ -20,6 +20,7 @@ COLOURS = {
 """Of each part, in the order in which they are stacked. Hues that `looks.COLOURS` has, for light and dark pages."""
 
 ROW_PIXELS = 22
+MOST_TICKS = 4  # what a panel of 160 pixels has room for
 FRAME = {"axis": 70, "narrowest": 200}
 
 
@@ -34,7 +35,7 @@ def stack_chart(rows: Sequence[Mapping[str, Any]], panels: Panels, unit: str) ->
     data = [{**row, "place": list(COLOURS).index(row["part"])} for row in rows]
     base = alt.Chart(alt.Undefined).encode(y=alt.Y("size:O", title=unit, sort="ascending").axis(format=",~s"))
     colour = alt.Color("part:N", title=None).scale(domain=list(COLOURS), range=list(COLOURS.values()))
-    share = alt.X("share:Q", title="share of the measured time", stack="zero").axis(format="%")
+    share = alt.X("share:Q", title="share of the measured time", stack="zero").axis(format="%", tickCount=MOST_TICKS)
     told = [
         alt.Tooltip("panel:N", title="variant"),
         alt.Tooltip("size:Q", format=","),

@@ -220,7 +220,7 @@ def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
     For a case of mode node it is the log of seconds per copy; a launch whose slope is not above zero is absent.
 
     Args:
-        frame: one row per timed block, in any order, as `readers.Run.frame`.
+        frame: one row per timed block, in any order, as `results.Run.frame`.
 
     Returns:
         Columns case, tool, run, launch, value; sorted by them.
@@ -244,7 +244,7 @@ def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataF
     one slope in a launch, and is paired by that.
 
     Args:
-        frame: one row per timed block, in any order, as `readers.Run.frame`.
+        frame: one row per timed block, in any order, as `results.Run.frame`.
         baseline_of: id of a case -> id of the case that it is compared to.
 
     Returns:

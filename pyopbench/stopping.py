@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyopbench import text
 from pyopbench.choice import Choice
 from pyopbench.comparison import rows_of
-from pyopbench.decide import Judgement, choose_over_mix
+from pyopbench.decide import Judgement
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ def _open_candidates(judgement: Judgement, failed: Collection[str], more: int) -
     A decision takes only launches that have every size of its mix, so all of these are measured on together. What has
     failed is not measured again, at whatever size it was.
     """
-    for comparison in judgement.comparisons:
-        made = choose_over_mix(comparison, judgement.rulebook)
+    for comparison, made in judgement.choices:
         if made is None:
             continue
         choice, mix = made

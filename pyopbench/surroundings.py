@@ -63,7 +63,7 @@ class Surroundings:
             if isinstance(above, FUNCTIONS):
                 if getattr(above, "name", "") in self.custom:
                     return "is one" if inner else "custom_gradient"
-                if any(_is_defun(self.source, decorator) for decorator in getattr(above, "decorator_list", ())):
+                if any(_is_defun(decorator) for decorator in getattr(above, "decorator_list", ())):
                     return "defun"
                 if op in self.overridden.get(getattr(above, "name", ""), ()):
                     return "override_map"
@@ -188,7 +188,7 @@ def _overridden_ops(node: ast.With | ast.AsyncWith) -> set[str]:
     return set()
 
 
-def _is_defun(source: Source, decorator: ast.expr) -> bool:
+def _is_defun(decorator: ast.expr) -> bool:
     return (
         isinstance(decorator, ast.Call)
         and _last_name(decorator.func) == "Defun"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 MISSING = "–"
 UNBOUNDED = "∞"
@@ -83,11 +84,6 @@ def percent(share: float | None) -> str:
         return f"{'<' if share < 0 else '>'} {math.copysign(LARGEST_SHARE * 100, share):,.0f}%"
     shown = number(share * 100)
     return (shown.rstrip("0").rstrip(".") if "." in shown and "e" not in shown else shown) + "%"
-
-
-def probability(p: float | None) -> str:
-    """Format a p-value; what is below 0.0001 is `< 0.0001`."""
-    return "< 0.0001" if p is not None and p < 1e-4 else number(p)
 
 
 def size(value: float | None) -> str:
@@ -202,3 +198,12 @@ def duration(value: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def moment(value: str) -> str:
+    """Format a date and time of ISO 8601 to the minute, in UTC: `2026-11-21 05:47 UTC`; what is none stays as it is."""
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return f"{found.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC" if found.tzinfo else value

@@ -66,7 +66,7 @@ class Shape:
 
 @dataclass
 class SiteUsage:
-    """A site and what was counted there; the fields are those of `recorder.Site`."""
+    """A site and what was counted there; the fields are those of `tallies.Site`."""
 
     file: str
     line: int

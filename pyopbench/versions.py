@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import store
-from pyopbench.schema import TEXT, WHOLE, Shape, corrupt, departure
+from pyopbench.schema import corrupt
+from pyopbench.shapes import TEXT, WHOLE, Shape, departure
 
 FILE = "versions.json"
 SCHEMA = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -53,6 +54,11 @@ def requests(driver: Chrome) -> list[str]:
     """Return the addresses that pages have asked for since the last call."""
     events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     return [one["params"]["request"]["url"] for one in events if one["method"] == "Network.requestWillBeSent"]
+
+
+def printed(driver: Chrome) -> bytes:
+    """Return the page as PDF, as a reader would print it."""
+    return base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
 
 
 def emulate(driver: Chrome, width: int, scheme: str = "light", height: int = 900) -> None:

@@ -11,7 +11,7 @@ import pytest
 from foreign_files import BACKWARD, FORWARD, column, document, with_column
 from pyopbench import asv_results
 from pyopbench.errors import BadInput
-from pyopbench.readers import Run
+from pyopbench.results import Run
 
 PATH = Path("results/asv/here/file.json")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench import report
+from pyopbench import report, terminal
 from pyopbench.automatic import Attempt, attempts_of
 from pyopbench.decide import Judgement, judge
 from pyopbench.model import Case, Failure
@@ -51,7 +51,7 @@ def test_ops_of_the_catalogue_have_none() -> None:
 def test_reasons_are_in_every_output() -> None:
     judgement = judged()
     assert WHY in report.render(judgement)["report.html"]
-    tables = {table.title: table.rows for table in report.terminal_tables(judgement)}
+    tables = {table.title: table.rows for table in terminal.tables(judgement)}
     rows = tables["Ports that cost nothing, tried by themselves"]
     assert ("mine", "njit", "no", "–", WHY) in rows
 
@@ -64,7 +64,7 @@ def test_what_fails_for_the_same_reason_is_one_row_in_a_terminal() -> None:
         for failure in (old, replace(old, case=old.case.replace("/njit/", "/tnp_alone/")))
     )
     judgement.run.catalogue["variants"]["tnp_alone"] = judgement.run.catalogue["variants"]["njit"]
-    tables = {table.title: table.rows for table in report.terminal_tables(judgement)}
+    tables = {table.title: table.rows for table in terminal.tables(judgement)}
     rows = tables["Ports that cost nothing, tried by themselves"]
     assert ("mine", "njit\ntnp_alone", "no", "–", WHY) in rows
 

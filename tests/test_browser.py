@@ -176,6 +176,7 @@ def test_a_link_leads_to_its_row_however_deep_it_is_folded(page, pages):
 
 def test_a_row_is_copied_as_markdown(page):
     page.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    ask(page, "document.querySelector('#decisions table').scrollIntoView()")
     button = "document.querySelector('#decisions td.tools button')"
     wait(lambda: ask(page, f"!!{button}"), "a button to copy")
     ask(page, f"{button}.click()")
@@ -194,6 +195,75 @@ def test_a_telephone_shows_it_without_scrolling_sideways(chromium, pages, scheme
     assert ask(chromium, "document.documentElement.scrollWidth") <= 390
     background = ask(chromium, "getComputedStyle(document.body).backgroundColor")
     assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 29)"}[scheme]
+
+
+PRINTED = """
+addEventListener('afterprint', () => {
+  const figures = [...document.querySelectorAll('details.op figure.chart')];
+  window.printed = {
+    pages: [...document.querySelectorAll('details.op')].every((one) => one.open),
+    charts: figures.length,
+    drawn: figures.filter((one) => one.querySelector('svg')).length,
+    widest: Math.max(...figures.map((one) => one.querySelector('svg')?.width.baseVal.value ?? 0)),
+  };
+}, { capture: true });
+"""
+
+
+def test_paper_has_every_op_with_its_charts_and_the_page_is_as_before_afterwards(chromium, pages):
+    """The listener of the test comes first and sees what was put on paper; most charts were never near the window."""
+    browsers.emulate(chromium, 1280)
+    added = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": PRINTED})
+    try:
+        show(chromium, pages["plain"])
+    finally:
+        chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    opened = "[...document.querySelectorAll('.op, .guide, .fold')].map((one) => one.open)"
+    before = ask(chromium, opened)
+    assert not any(before)
+    assert browsers.printed(chromium).startswith(b"%PDF")
+    seen = wait(lambda: ask(chromium, "window.printed"), "the end of printing")
+    assert seen["pages"] is True
+    assert seen["drawn"] == seen["charts"] >= 6
+    assert 400 < seen["widest"] <= 760
+    assert ask(chromium, opened) == before
+    assert browsers.complaints(chromium) == []
+
+
+def test_no_table_is_wider_than_paper(chromium, pages):
+    """One that is makes a browser print everything smaller."""
+    browsers.emulate(chromium, 718)
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        show(chromium, pages["plain"])
+        ask(chromium, "dispatchEvent(new Event('beforeprint'))")
+        assert ask(chromium, "document.documentElement.scrollWidth") <= 718
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_options_are_never_parted_and_labels_never_lie_on_other_rows(chromium, pages):
+    browsers.emulate(chromium, 390)
+    show(chromium, pages["plain"], "#op-sinh")
+    lines = ask(chromium, "[...document.querySelectorAll('span.whole')].map((one) => one.getClientRects().length)")
+    assert lines
+    assert set(lines) <= {0, 1}, "0 is not shown"
+    # A label that takes more lines than its value makes the row as high as it is.
+    script = """
+      const cells = [...document.querySelectorAll('.stacked td[data-label]')].filter((cell) => cell.clientHeight);
+      return cells.map((cell) => {
+        const said = document.createElement('span');
+        said.textContent = cell.dataset.label;
+        said.style.cssText = 'display: block; width: 6.5rem';
+        cell.append(said);
+        const wanted = said.offsetHeight;
+        said.remove();
+        return cell.offsetHeight - wanted;
+      });
+    """
+    spare = chromium.execute_script(script)
+    assert len(spare) > 10
+    assert min(spare) >= 0
 
 
 def test_without_scripts_every_number_is_in_a_table(chromium, pages):

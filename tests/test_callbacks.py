@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
-from pyopbench.gradients import GRADIENTS
-from pyopbench.model import Body, Bridged, Op
+from pyopbench.gradients import GRADIENTS, Bridged
+from pyopbench.model import Body, Op
 from small_ops import case_of, power, square
 
 N = np.array([1, 2])

@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 from judgements import HOSTILE
-from pyopbench.charts import Scene, latency_chart, ratio_chart
+from pyopbench.charts import Scene, latency_chart, ratio_chart, version_chart
 from pyopbench.looks import looks
 
 LABELS = ("native", "py_func", "py_func+override_map")
@@ -127,3 +127,48 @@ def test_a_crossover_is_a_rule_in_its_panel():
     assert marks(marked) == ["rule", "area", "line", "point"]
     assert {"panel": "backward", "at": 3_000.0, "told": "they change places"} in marked["datasets"]["rows"]
     assert drawn(marked).count('stroke-dasharray="3,3"') == 1
+
+
+# by version
+
+
+VERSIONS = ("2.9.1", "2.16.2", "2.21.0")
+
+
+def on(label, version, seconds=1e-4, **fields):
+    ends = {"low": seconds / 1.1, "high": seconds * 1.1}
+    row = {"panel": "forward", "label": label, "size": 1, "version": version, "seconds": seconds, **ends}
+    return {**row, **fields}
+
+
+def by_version(rows, baseline="native"):
+    return version_chart(rows, looks(LABELS, LABELS), Scene(WHERE, baseline, "elements"), VERSIONS)
+
+
+def test_versions_stand_in_the_order_in_which_they_were_asked_for():
+    spec = by_version([on(label, version) for version in reversed(VERSIONS) for label in LABELS[:2]])
+    picture = drawn(spec)
+    places = [picture.index(f">{version}<") for version in VERSIONS]
+    assert places == sorted(places)
+    assert ">TensorFlow<" in picture
+
+
+def test_a_version_without_a_number_has_no_place_on_the_axis():
+    spec = by_version([on("native", "2.9.1"), on("native", "2.21.0"), on("py_func", "2.16.2", math.nan)])
+    picture = drawn(spec)
+    assert ">2.9.1<" in picture
+    assert ">2.16.2<" not in picture
+
+
+def test_each_variant_keeps_its_look_and_the_baseline_is_thick():
+    spec = by_version([on(label, version) for version in VERSIONS for label in LABELS], baseline=LABELS[1])
+    picture = drawn(spec)
+    for look in looks(LABELS, LABELS).values():
+        assert look.colour in picture
+    assert picture.count('stroke-width="3.5"') == 1
+
+
+def test_a_number_without_an_interval_is_drawn_alone():
+    spec = by_version([on("native", version, low=math.nan, high=math.nan) for version in VERSIONS])
+    assert [one["low"] for one in spec["datasets"]["rows"]] == [None, None, None]
+    assert "NaN" not in drawn(spec)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench import custom_ops
+from pyopbench import compiled, custom_ops
 from pyopbench.catalogue import load_op, load_ops, load_variant
 from pyopbench.files import PACKAGE
 from pyopbench.model import Case
 from pyopbench.plan import why_not
 from pyopbench.prepare import prepare
-from pyopbench.variants import numba as variant
 
 pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
 
@@ -74,8 +73,11 @@ def test_sparse_sites_at_the_edge_and_off_the_image_are_numpy_s(name: str, image
             np.testing.assert_array_equal(found, expected)
 
 
-def test_without_numba_the_variant_is_unsupported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variant, "find_spec", lambda name: None)
-    case = Case("sinh", "numba", "none", "forward", "call", "float32", 1)
-    reason = why_not(load_op("sinh"), load_variant("numba"), case)
+@pytest.mark.parametrize("name", ["numba", "njit"])
+def test_without_numba_a_variant_that_needs_it_is_unsupported_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(compiled, "find_spec", lambda name: None)
+    case = Case("sinh", name, "none", "forward", "call", "float32", 1)
+    reason = why_not(load_op("sinh"), load_variant(name), case)
     assert reason == "Numba is not installed: pip install 'pyopbench[numba]'"

@@ -68,11 +68,25 @@ def test_enough_launches_are_the_fewest_whose_interval_is_within_the_minimum_eff
     assert halves[1] <= math.log(1.03) < halves[0]
 
 
+@pytest.mark.parametrize(
+    ("effect", "told"),
+    [
+        (0.25, "4 launches can tell no difference below 25%"),
+        (10.0, "4 launches can tell no difference below 1,000%"),
+        (10.1, "4 launches are too few to rule any difference out"),
+    ],
+)
+def test_what_so_few_launches_can_tell_is_said_in_words(effect: float, told: str) -> None:
+    found = replace(of_few([-1.0, 1.0, 0.0, 0.5]), verdicts=2, unresolved=1, smallest_effect=effect)
+    assert found.reach == told
+    assert f"so that {told}: 1 of 2 comparisons is unresolved." in found.warning
+    assert "> 1,000%" not in found.warning
+
+
 def test_a_minimum_effect_beyond_reach_has_no_number_of_launches() -> None:
     found = replace(of_few([-1.0, 1.0, 0.0]), verdicts=1, unresolved=1)
     assert found.enough_launches is None
     assert "more launches than anybody waits for" in found.warning
-    assert "can tell no difference below 1,000%: " in replace(found, smallest_effect=30.0).warning
     assert "--min-effect" not in found.warning  # it would be above 1
 
 

@@ -12,7 +12,7 @@ from pyopbench import foreign, stats
 from pyopbench.errors import BadInput
 from pyopbench.foreign import Timed
 from pyopbench.model import BASELINE, Case
-from pyopbench.readers import COLUMNS
+from pyopbench.results import COLUMNS
 
 NATIVE = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 

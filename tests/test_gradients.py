@@ -14,8 +14,8 @@ from tensorflow.python.framework import function as defun_module
 
 from pyopbench.callbacks import CALLBACK_GRADIENTS
 from pyopbench.catalogue import load_variant
-from pyopbench.gradients import CALLBACK_NODES, GRADIENTS
-from pyopbench.model import Bridged, Op
+from pyopbench.gradients import CALLBACK_NODES, GRADIENTS, Bridged
+from pyopbench.model import Op
 from small_ops import case_of, power, square
 
 BRIDGES = ("numpy_function", "py_func", "py_func_stateless", "py_function", "py_function_numpy")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import stored
 from pyopbench.launch import CaseLost
-from pyopbench.losses import abandoned, failures_of, floor_of
+from pyopbench.losses import MOST_LOSSES, failures_elsewhere, failures_of
 
 KEYS = [
     f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
@@ -38,16 +40,32 @@ def test_a_case_is_blamed_for_a_worker_that_somebody_ended_the_second_time() -> 
 def test_the_floor_of_a_variant_goes_with_it() -> None:
     floor = [stored.case("crashing_floor"), stored.case("crashing", op="floor_produce", size=10)]
     others = [stored.case("well_floor"), stored.case("crashing"), stored.case("well", op="floor_produce", size=10)]
-    found = floor_of(lost(stored.case("crashing")), [*floor, *others], 0, {floor[0]})
-    assert [one.case for one in found] == [floor[1]]
-    assert "crashing was lost: it ended" in found[0].reason
-    assert floor_of(lost(None), floor, 0, set()) == []
+    for culprit in (stored.case("crashing"), stored.case("crashing_floor", op="sinh")):
+        found = failures_elsewhere(lost(culprit), [*floor, *others], 0, {floor[0]}, Counter())
+        assert [one.case for one in found] == [floor[1]]
+        assert found[0].reason == "not measured, because crashing was lost: it ended"
 
 
 def test_a_variant_that_has_cost_enough_is_left_alone_on_its_op() -> None:
     same = [stored.case("crashing", size=2), stored.case("crashing", size=3)]
     others = [stored.case("well"), stored.case("crashing", op="sinh")]
-    found = abandoned(lost(stored.case("crashing")), [*same, *others], 1, {same[0]})
+    losses: Counter[tuple[str, str]] = Counter()
+    for _ in range(MOST_LOSSES - 1):
+        assert failures_elsewhere(lost(stored.case("crashing")), [*same, *others], 1, {same[0]}, losses) == []
+    found = failures_elsewhere(lost(stored.case("crashing")), [*same, *others], 1, {same[0]}, losses)
     assert [(one.case, one.status, one.launch) for one in found] == [(same[1], "crashed", 1)]
-    assert "crashing of double has cost 2 workers: it ended" in found[0].reason
-    assert abandoned(lost(None), same, 1, set()) == []
+    assert found[0].reason == f"not measured, because crashing of double has cost {MOST_LOSSES} workers: it ended"
+
+
+def test_a_loss_before_any_case_costs_nothing_elsewhere_and_counts_for_nobody() -> None:
+    losses: Counter[tuple[str, str]] = Counter()
+    assert failures_elsewhere(lost(None), [stored.case("crashing"), stored.case("crashing_floor")], 0, (), losses) == []
+    assert not losses
+
+
+def test_a_floor_that_is_lost_often_has_one_failure_for_each_case() -> None:
+    """A case that is of the floor and of what is left alone has the first reason."""
+    floor = stored.case("crashing", op="floor_produce")
+    losses = Counter({("floor_produce", "crashing"): MOST_LOSSES})
+    (found,) = failures_elsewhere(lost(stored.case("crashing", op="floor_produce", size=2)), [floor], 0, (), losses)
+    assert "crashing was lost" in found.reason

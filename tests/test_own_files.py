@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,17 @@ def test_a_function_is_taken_as_it_stands_with_inputs_from_the_command_line(tmp_
     x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
     np.testing.assert_array_equal(x, np.random.default_rng(0).random(4))
     np.testing.assert_array_equal(y, np.arange(4.0))
+
+
+def test_a_class_of_a_file_finds_its_module(tmp_path: Path) -> None:
+    """As `dataclasses` and `pickle` look for it: by the name that the class has of it."""
+    op = load(
+        tmp_path / "mine.py",
+        "class Twice:\n    def __call__(self, x):\n        return 2 * x\nbody = Twice()\n",
+        "body",
+        "np.ones(2)",
+    )
+    assert pickle.loads(pickle.dumps(op.numpy))(3) == 6
 
 
 def test_a_file_of_a_package_imports_relatively(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from judgements import hostile, plain
-from pyopbench import published, report
+from pyopbench import published
+from pyopbench.decisions_file import decisions_json
 
 FILE = Path(__file__).parent.parent / "docs" / "decisions.schema.json"
 
@@ -22,14 +23,14 @@ def validator():
 
 @pytest.mark.parametrize("make", [plain, hostile, lambda: plain(launches=1)])
 def test_what_a_report_writes_fits(validator, make):
-    assert list(validator.iter_errors(json.loads(report.decisions_json(make())))) == []
+    assert list(validator.iter_errors(json.loads(decisions_json(make())))) == []
 
 
 @pytest.mark.parametrize(
     ("key", "value"), [("schema", 2), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
 )
 def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
-    document = {**json.loads(report.decisions_json(plain())), key: value}
+    document = {**json.loads(decisions_json(plain())), key: value}
     assert list(validator.iter_errors(document))
 
 

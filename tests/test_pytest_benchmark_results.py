@@ -14,7 +14,7 @@ import stored
 from foreign_files import document
 from pyopbench import pytest_benchmark_results
 from pyopbench.errors import BadInput
-from pyopbench.readers import Run
+from pyopbench.results import Run
 
 PATH = Path("results/pytest-benchmark/file.json")
 REAL = document("pytest-benchmark-first")

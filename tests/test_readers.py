@@ -15,7 +15,8 @@ from certificates import as_stored, certificate
 from pyopbench import store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
-from pyopbench.readers import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS, POOLED_ENVIRONMENT, read_runs
+from pyopbench.readers import POOLED_ENVIRONMENT, read_runs
+from pyopbench.results import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
 SKIP = stored.failure(stored.case("impossible"), "unsupported", None)
@@ -148,6 +149,17 @@ def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
         *((launch, line["reason"]) for launch, line in enumerate(limits, start=2)),
     ]
     assert read_runs([make(tmp_path, "older")]).limits == ()
+
+
+def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
+    def checked(name: str, **errors: dict[str, float]) -> Path:
+        told = {stored.case(variant): found for variant, found in errors.items()}
+        return make(tmp_path, name, [{**stored.group_line(0, [WELL, SLOW]), "checked": told}])
+
+    first = checked("first", well={"values": 1e-7})
+    second = checked("second", well={"values": 1e-3}, slow={"values": 1e-5})
+    assert read_runs([first, second]).checked == {WELL: {"values": 1e-7}, SLOW: {"values": 1e-5}}
+    assert read_runs([make(tmp_path, "older")]).checked == {}
 
 
 def test_catalogues_are_joined(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ MEASURING = (
 )
 JUDGING = (
     "answers",
+    "shapes",
     "schema",
     "certificate",
     "store",
@@ -85,6 +86,7 @@ JUDGING = (
     "capabilities",
     "transferred",
     "throttling",
+    "results",
     "readers",
     "versions",
     "declared",
@@ -112,6 +114,7 @@ JUDGING = (
     "choice",
     "crossovers",
     "comparison",
+    "rulebook",
     "requirements",
     "flips",
     "advice",
@@ -123,17 +126,21 @@ JUDGING = (
     "figures",
     "looks",
     "scales",
+    "encodings",
     "charts",
+    "shares",
     "stacks",
     "gains",
-    "version_charts",
     "markdown",
     "contrast_texts",
     "sections",
     "pages",
     "tickets",
+    "hypertext",
     "published",
+    "decisions_file",
     "report",
+    "terminal",
     "judging",
     "tensorflows",
     "last_words",
@@ -186,6 +193,8 @@ JUDGING = (
 TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
+
+ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
 
 LAST_NAMES = {
     "ops": "OP",
@@ -315,6 +324,14 @@ def test_no_name_is_one_that_asv_collects(path: Path) -> None:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             bound.add(node.id)
     assert not [name for name in sorted(bound) if name.lower().startswith(ASV_PREFIXES)]
+
+
+@each_source
+def test_an_error_of_the_user_says_what_received_legal_and_next_step(path: Path) -> None:
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call) and dotted(node.func) in ERRORS_OF_USERS:
+            told = {keyword.arg for keyword in node.keywords}
+            assert told >= {"received", "legal", "next_step"} or None in told, f"line {node.lineno}"
 
 
 @each_source

@@ -344,6 +344,32 @@ def test_a_share_is_said_to_mean_what_it_does(seconds, latency, words):
     assert words in limits_section.meaning_of(bound(seconds, latency))[0]
 
 
+def page_of(blocks):
+    """Return the blocks after the only heading of an op."""
+    (place,) = (place for place, block in enumerate(blocks) if block.kind == "heading" and block.of_op)
+    return blocks[place + 1 :]
+
+
+def test_the_chart_of_shares_is_told_in_words_and_has_its_numbers_in_a_table(judged):
+    large = {name: bound(2e-4, seconds, name, size=10**6) for name, seconds in (("native", 1e-3), ("xla", 4e-4))}
+    made = (bound(1e-9, 1e-4), *large.values())
+    chart, table = page_of(limits_section.build(replace(judged, bounds=made)))
+    assert "Forward · float32 at 1M elements: xla comes nearest with 50%, native is farthest with 20%." in chart.alt
+    assert "Sizes up to 1k elements are shaded or left out: a call costs more than the bound there" in chart.alt
+    assert {row["share"] for row in chart.spec["datasets"]["rows"] if "share" in row} == {0.2, 0.5}
+    assert table.folded
+    assert [list(map(str, row)) for row in table.rows] == [
+        ["forward", "float32", "native", "< 0.1% memory", "20% memory"],
+        ["forward", "float32", "xla", text.MISSING, "50% memory"],
+    ]
+
+
+def test_an_op_of_which_no_share_tells_anything_has_no_chart_and_says_why(judged):
+    page = page_of(limits_section.build(replace(judged, bounds=(bound(1.9e-5, 1e-4),))))
+    assert [block.kind for block in page] == ["paragraph", "table"]
+    assert "a call costs more than the bound there" in page[0].text
+
+
 def test_a_run_without_limits_says_so_and_why(judged):
     (none,) = limits_section.build(replace(with_run(judged, limits=()), limits=None, bounds=()))
     assert "no limits of the machine stored" in none.text
@@ -370,6 +396,15 @@ def test_forty_cases_of_one_reason_are_one_row(judged):
     rows = {row[2]: row for row in texts(table)}
     assert rows["no numba body"][:2] == ["unsupported", "40"]
     assert sorted(row[0] for row in rows.values())[:2] == ["crashed", "not measured"]
+
+
+def test_many_reasons_are_told_in_words_before_a_folded_table(judged):
+    found = [Failure(f"sinh/xla/none/forward/call/float32/{n}/cpu", "raised", f"reason {n:03}") for n in range(1, 20)]
+    for many in (holes.MOST_ROWS, holes.MOST_ROWS + 1):
+        blocks = holes.build(with_run(judged, failures=found[:many], cases=()))
+        (table,) = tables(blocks)
+        assert (len(table.rows), table.folded) == (many, many > holes.MOST_ROWS)
+        assert any(isinstance(block, Bullets) for block in blocks) == table.folded
 
 
 def test_numbers_of_traced_functions_do_not_tell_reasons_apart(judged):
@@ -438,7 +473,7 @@ def test_patterns_stand_for_exactly_their_cases_each_once(chosen):
 
 def test_every_launch_says_what_went_on(judged):
     spread, seen, table = noise_section.build(judged)
-    assert "4 launches can so tell differences down to about" in spread.text
+    assert "so that 4 launches can tell no difference below " in spread.text
     assert "In 0 of 4 launches" in seen.text
     # By hand: of 4 rows of 10 s on 2 cores, one for each bench, 0.02 s each were stolen.
     assert texts(table)[0][:6] == ["0", "0.1%", "0.250", "2,500 to 2,600", "0.500", "0"]
@@ -590,9 +625,9 @@ def test_what_a_certificate_misses_is_shown(judged):
     ("change", "told"),
     [
         ({}, None),
-        ({"commit": "abc"}, "another pyopbench (commit None there, abc here)"),
-        ({"pyopbench": "0.2.0"}, "another pyopbench (pyopbench 0.1.0 there, 0.2.0 here)"),
-        ({"dirty": True}, "another pyopbench (dirty False there, True here)"),
+        ({"commit": "abc"}, "another pyopbench (commit unknown there, abc here)"),
+        ({"pyopbench": "0.2.0"}, "another pyopbench (version 0.1.0 there, 0.2.0 here)"),
+        ({"dirty": True}, "another pyopbench (uncommitted changes no there, yes here)"),
     ],
 )
 def test_a_certificate_of_another_pyopbench_is_told(judged, change, told):

@@ -12,7 +12,7 @@ import pytest
 from frames import Bench, run_of
 from pyopbench.decide import judge
 from pyopbench.model import Failure
-from pyopbench.readers import CROSSING_COLUMNS, Costs
+from pyopbench.results import CROSSING_COLUMNS, Costs
 from pyopbench.sections import Chart, Paragraph, Table
 from pyopbench.sections import split as section
 from pyopbench.split import PARTS, Split, splits_of

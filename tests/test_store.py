@@ -194,9 +194,9 @@ def node_line(sample: list[Any]) -> dict[str, Any]:
         (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
         (change(LINES[1], timer_seconds="1"), "timer_seconds is not"),
         (change(LINES[1], group=None), "group is not text: None"),
-        (change(LINES[1], noise=None), "noise: it is not an object: None"),
+        (change(LINES[1], noise=None), "noise is not an object: None"),
         (change(LINES[1], noise={"load": 1.0}), "noise: missing wall_seconds, cpu_seconds"),
-        (change(LINES[1], noise={**stored.NOISE, "load": "high"}), "noise: load is not a whole number or a number"),
+        (change(LINES[1], noise={**stored.NOISE, "load": "high"}), r"noise\.load is not a whole number or a number"),
         (change(LINES[4], open=None), "open is not a list: None"),
         (change(LINES[4], open=["sinh"]), "'sinh' is not the id of a case"),
         (change(LINES[4], launch=-1), "launch is -1, below 0"),
@@ -296,11 +296,33 @@ def test_a_planned_case_that_is_none_is_refused(folder: Path) -> None:
         store.read_run(folder)
 
 
-def test_pairs_that_are_none_are_refused(folder: Path) -> None:
+def own(words: object) -> dict[str, Any]:
+    return {"own": {"mine": {"words": words, "fingerprint": "f"}}}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "problem"),
+    [
+        (
+            {"settings": {"pairs": {"well": 1}}},
+            {"settings": {"pairs": {"well": "slow"}}},
+            "settings.pairs.well is not text",
+        ),
+        ({"settings": {"tf": 2.21}}, {"settings": {"tf": "2.21.0"}}, "settings.tf is not text"),
+        (own("my_op.py"), own(["my_op.py"]), "own.mine.words is not a list"),
+    ],
+)
+def test_what_need_not_be_there_is_checked_where_it_is(
+    folder: Path, wrong: dict[str, Any], right: dict[str, Any], problem: str
+) -> None:
     content = stored.run(CASES)
-    rewrite(folder, {"schema": SCHEMA, **content, "settings": {**content["settings"], "pairs": {"well": 1}}})
-    with pytest.raises(BadInput, match="pairs: well is not text"):
-        store.read_run(folder)
+    told = []
+    for change in (wrong, right):
+        settings = {**content["settings"], **change.get("settings", {})}
+        rewrite(folder, {"schema": SCHEMA, **content, **change, "settings": settings})
+        told.append(stored.refusal(lambda: store.read_run(folder)))
+    assert problem in told[0]
+    assert told[1] is None
 
 
 def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:

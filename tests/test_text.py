@@ -93,12 +93,6 @@ def test_percent(share, shown):
     assert text.percent(share) == shown
 
 
-def test_probability():
-    assert text.probability(0.00001) == "< 0.0001"
-    assert text.probability(0.0456) == "0.0456"
-    assert text.probability(None) == "–"
-
-
 @pytest.mark.parametrize(
     ("n", "shown"),
     [(1, "1"), (999, "999"), (1000, "1k"), (1024, "1,024"), (1500, "1.5k"), (31_623, "31,623"), (10**6, "1M"),
@@ -178,3 +172,17 @@ def test_figures_that_mean_nothing_are_capped():
     assert (text.ratio(2.5e9), text.ratio(1e-9), text.ratio(9_000.0)) == ("> 10,000×", "< 0.0001×", "9,000×")
     assert text.ratio_interval(2.0, 1e-12, 1e15) == "2.00× (< 0.0001–> 10,000)"
     assert (text.percent(82.9), text.percent(-82.9), text.percent(9.99)) == ("> 1,000%", "< -1,000%", "999%")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2030-01-02T03:04:59+00:00", "2030-01-02 03:04 UTC"),
+        ("2030-01-02T03:04:59+05:30", "2030-01-01 21:34 UTC"),
+        ("2030-01-02T03:04:59", "2030-01-02T03:04:59"),
+        ("an unknown day", "an unknown day"),
+        ("", ""),
+    ],
+)
+def test_a_moment_is_told_to_the_minute_in_utc(value, expected):
+    assert text.moment(value) == expected

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from frames import Bench
-from pyopbench import report
+from pyopbench import report, terminal
 from pyopbench.decide import Judgement, judge
 from pyopbench.sections import worth as section
 from pyopbench.worth import Step
@@ -85,4 +85,4 @@ def test_every_output_holds_it() -> None:
     found = json.loads(shown["decisions.json"])
     assert found["step"] == {"calls": 5, "seconds": 0.04}
     assert found["worths"][0]["ports"][0]["label"] == "native"
-    assert "What a port is worth (lower end)" in [table.title for table in report.terminal_tables(judgement)]
+    assert "What a port is worth (lower end)" in [table.title for table in terminal.tables(judgement)]

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from importlib.util import find_spec
 
 from pyopbench.model import Body, GradientBody
 
 Compiled = Callable[[], tuple[Body, GradientBody | None]]
+
+
+def why_no_numba() -> str | None:
+    """Return how to get Numba where it is not installed, or None."""
+    return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
 
 
 def bodies(name: str) -> Compiled:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import text
+from pyopbench.charts import Scene, version_chart
 from pyopbench.looks import looks
 from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table
 from pyopbench.sections._places import FIELDS, Places, panels_of, records_in, unit_of
 from pyopbench.sections.versions import OUTCOME_TONES, places_across
-from pyopbench.version_charts import version_chart
 
 if TYPE_CHECKING:
     from pyopbench.across import Across
@@ -42,7 +42,7 @@ def _op(judgement: Judgement, across: Across, op: str, places: Places) -> Sequen
     unit = unit_of(judgement, op)
     pinned = looks(judgement.run.catalogue["variants"], {row["label"] for row in rows})
     drawn = _at_ends(rows, unit)
-    spec = version_chart(drawn, across.labels, pinned, judgement.baseline, panels_of(drawn, places))
+    spec = version_chart(drawn, pinned, Scene(panels_of(drawn, places), judgement.baseline, unit), across.labels)
     return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), _table(across, op, rows, places, unit))
 
 
@@ -50,7 +50,7 @@ def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any
     """Return the rows of the smallest and the largest size, each with the size in its panel where there are two."""
     sizes = {row["size"] for row in rows}
     ends = {min(sizes), max(sizes)}
-    kept = ("panel", "direction", *FIELDS, "label", "version", "seconds", "low", "high")
+    kept = ("panel", "direction", *FIELDS, "label", "size", "version", "seconds", "low", "high")
     at_ends = sorted((row for row in rows if row["size"] in ends), key=lambda row: row["size"])
     return [
         {

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("what", "found", "promised")
 Row = tuple[str, str, str]
+FACTS = {"pyopbench": "version", "commit": "commit", "dirty": "uncommitted changes"}
+"""What tells one pyopbench from another, by its name in the environment."""
+COMMIT_CHARACTERS = 12
+"""So much of a commit names it, in any repository."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -109,7 +113,7 @@ def _clock(certificate: Certificate) -> str:
 
 
 def _moved(certificate: Certificate) -> str:
-    return f"{len(certificate.moved)} of {certificate.decisions}, made {certificate.decision_runs} times"
+    return f"{len(certificate.moved)} of {certificate.decisions}, made {text.count(certificate.decision_runs, 'time')}"
 
 
 def _made(certificate: Certificate) -> str:
@@ -117,7 +121,7 @@ def _made(certificate: Certificate) -> str:
     launches = text.size_range(min(certificate.launches), max(certificate.launches)) if certificate.launches else "no"
     effect = text.percent(certificate.minimum_effect)
     return (
-        f"Certified on {certificate.created} in {text.duration(certificate.seconds)} with {how}, in "
+        f"Certified on {text.moment(certificate.created)} in {text.duration(certificate.seconds)} with {how}, in "
         f"{text.count(len(certificate.launches), 'run')} of {launches} launches each and held against a minimum effect "
         f"of {effect}. Variants were compared with copies of themselves, and with copies that were slowed down by a "
         "known share; each case of each run counts once."
@@ -127,12 +131,20 @@ def _made(certificate: Certificate) -> str:
 def _differences(certificate: Certificate, environment: Mapping[str, Any]) -> Sequence[Block]:
     """Say where the certificate is of another pyopbench than the run."""
     theirs = certificate.environment
-    differing = [name for name in ("pyopbench", "commit", "dirty") if theirs.get(name) != environment.get(name)]
+    differing = [name for name in FACTS if theirs.get(name) != environment.get(name)]
     if not differing and not environment.get("dirty"):
         return ()
-    told = text.listing([f"{name} {theirs.get(name)} there, {environment.get(name)} here" for name in differing])
+    told = text.listing(
+        [f"{FACTS[name]} {_fact(theirs.get(name))} there, {_fact(environment.get(name))} here" for name in differing]
+    )
     what = f"The certificate is of another pyopbench ({told})" if differing else "Both are of a checkout with changes"
     return (Paragraph(f"{what}: run `pyopbench certify` again for figures of this one.", "warn"),)
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else str(value)[:COMMIT_CHARACTERS]
 
 
 def _misses(certificate: Certificate) -> Sequence[Block]:

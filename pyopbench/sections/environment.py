@@ -33,7 +33,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     """Return when it ran with what, and the command that repeats it."""
     run = judgement.run
     version = run.environment.get("tensorflow") or "of an unknown version"
-    made = f"Run {run.name}, made on {run.created or 'an unknown day'} with TensorFlow {version}"
+    made = f"Run {run.name}, made on {text.moment(run.created or '') or 'an unknown day'} with TensorFlow {version}"
     if not run.command:
         return (Paragraph(f"{made}, by {run.tool}."),)
     return (Paragraph(f"{made}:"), Code(shlex.join(run.command)))

@@ -32,6 +32,8 @@ NO_SLOPE = "no slope"
 LONGEST_REASON = 600
 SHORT_REASON = 200
 MOST_BRIEF = 8
+MOST_ROWS = 8
+"""A longer table is folded, behind the reasons that most cases have."""
 ANY_OP = "\0"
 """Stands for the op in a reason; no reason has it of its own."""
 NUMBERED = re.compile(r"(?<=[a-z]_)\d+\b")
@@ -39,7 +41,7 @@ NUMBERED = re.compile(r"(?<=[a-z]_)\d+\b")
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return every case without a number, one row for each reason."""
+    """Return every case without a number, one row for each reason; of many the most important first, in words."""
     run = judgement.run
     measured = {str(case) for case in judgement.latencies["case"]}
     groups = grouped(judgement, measured)
@@ -57,7 +59,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
         "measured. A name in the form a/{b,c}/d stands for a/b/d and a/c/d; the parts are op, variant, gradient, "
         "direction, mode, dtype, size and placement."
     )
-    return (intro, Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", headings=1))
+    table = Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", folded=len(rows) > MOST_ROWS)
+    return (intro, *(brief(judgement) if table.folded else ()), table)
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
@@ -74,7 +77,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     order = sorted(counts, key=lambda key: (_rank(key[0]), -counts[key], key))
     told = tuple(_brief(key, counts[key], list(ops[key])) for key in order[:MOST_BRIEF])
     more = len(order) - len(told)
-    rest = (f"{text.count(more, 'more reason')} in report.html",) if more > 0 else ()
+    rest = (f"{text.count(more, 'more reason')} in the table of report.html",) if more > 0 else ()
     return (Bullets((*told, *rest)),) if told else ()
 
 

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench import text
 from pyopbench.bounds import Bound, Limits, bounded_rows, nearest
+from pyopbench.charts import Scene
+from pyopbench.looks import looks
 from pyopbench.model import Case
-from pyopbench.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
-from pyopbench.sections._places import Places, by_size, places_of, unit_of
+from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.sections._places import Places, by_size, panels_of, places_of, unit_of
+from pyopbench.shares import LEAST_SHARE, share_chart
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.looks import Look
 
 ENOUGH_SHARE = 0.8
 """From here on a perfect variant could save a fifth of the time at most."""
@@ -20,9 +24,10 @@ BEYOND_SHARE = 1.25
 """That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
 OVERHEAD_SECONDS = 20e-6
 """A call of a `tf.function` that does nothing takes at least about that, and several times as much on slow machines."""
-LEAST_SHARE = 0.001
-"""Below it the digits of a share tell nothing."""
 GIGA = 1e9
+
+BELOW_CALL = "a call costs more than the bound there; --mode node measures the op without it"
+NOTHING_TOLD = "No chart, because no size that was measured tells anything about the op"
 
 MEANING = (
     "A forward call on the CPU takes at least as long as its bytes take at the bandwidth of a working set of their "
@@ -47,12 +52,10 @@ def build(judgement: Judgement) -> Sequence[Block]:
     by_op: dict[str, list[Bound]] = {}
     for bound in judgement.bounds:
         by_op.setdefault(Case.from_id(bound.case).op, []).append(bound)
-    shares = (
-        block
-        for op, bounds in by_op.items()
-        for block in (Heading(op, of_op=True), _shares(judgement, op, bounds, places))
-    )
-    return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *shares)
+    named = [*judgement.latencies["label"], *(Case.from_id(bound.case).variant for bound in judgement.bounds)]
+    pinned = looks(judgement.run.catalogue["variants"], named)
+    pages = (block for op, bounds in by_op.items() for block in _op(judgement, op, bounds, (places, pinned)))
+    return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *pages)
 
 
 def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -111,7 +114,7 @@ def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places:
             there = [bound for bound in bounds if Case.from_id(bound.case).dtype == dtype]
             largest = max(Case.from_id(bound.case).size for bound in there)
             best = nearest([bound for bound in there if Case.from_id(bound.case).size == largest])
-            rows.append((op, *places.of(_fields(best)), *_told(judgement, best)))
+            rows.append((op, *places.of(vars(Case.from_id(best.case))), *_told(judgement, best)))
     columns = ("op", *places.varying, "size", "variant", "measured", "bound", "by", "share", "what that means")
     caption = "What comes nearest its bound, at the largest size measured"
     return Table(columns, tuple(rows), caption, headings=2 + len(places.varying))
@@ -150,9 +153,42 @@ def meaning_of(bound: Bound) -> tuple[str, Tone]:
     return f"up to {text.ratio(1 / bound.share)} could be gained", "warn"
 
 
-def _shares(judgement: Judgement, op: str, bounds: Sequence[Bound], places: Places) -> Table:
-    rows = [_fields(bound) for bound in bounds]
-    return by_size(rows, places, _share, f"{op}: share of the bound, by {unit_of(judgement, op)}")
+def _op(
+    judgement: Judgement, op: str, bounds: Sequence[Bound], shown: tuple[Places, Mapping[str, Look]]
+) -> Sequence[Block]:
+    """Return the chart and the table of an op; no chart where no share tells anything about the op."""
+    places, pinned = shown
+    labels = dict(zip(judgement.latencies["case"], judgement.latencies["label"], strict=True))
+    rows = places.in_panels(_fields(bound, labels) for bound in bounds)
+    unit = unit_of(judgement, op)
+    table = by_size(rows, places, _share, f"{op}: share of the bound, by {unit}")
+    if all(row["bound"].seconds < OVERHEAD_SECONDS for row in rows):
+        return (Heading(op, of_op=True), Paragraph(f"{NOTHING_TOLD}: {BELOW_CALL}.", "muted"), table)
+    scene = Scene(panels_of(rows, places), judgement.baseline, unit)
+    spec = share_chart([_chart_row(row) for row in rows], pinned, scene, OVERHEAD_SECONDS)
+    return (Heading(op, of_op=True), Chart(spec, _alt(op, rows, unit)), table)
+
+
+def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    bound: Bound = row["bound"]
+    told = {"share": bound.share, "seconds": bound.latency, "bound": bound.seconds, "limit": bound.limit}
+    return {**{key: row[key] for key in ("panel", "label", "size")}, **told}
+
+
+def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
+    """Say what the chart shows: both ends where sizes are largest, and where the share tells nothing."""
+    panel, largest = rows[0]["panel"], max(row["size"] for row in rows if row["panel"] == rows[0]["panel"])
+    there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
+    ends = [end(there, key=lambda row: row["bound"].share) for end in (max, min)]
+    near, far = (f"{end['label']}" for end in ends)
+    shares = [percent(end["bound"].share) for end in ends]
+    muted = [row["size"] for row in rows if row["bound"].seconds < OVERHEAD_SECONDS]
+    below = f" Sizes up to {text.sized(max(muted), unit)} are shaded or left out: {BELOW_CALL}." if muted else ""
+    return (
+        f"Share of the bound that calls of {op} reach; 100% is as fast as the machine can be. "
+        f"{panel.capitalize()} at {text.sized(largest, unit)}: {near} comes nearest with {shares[0]}, {far} is "
+        f"farthest with {shares[1]}.{below}"
+    )
 
 
 def _share(row: Mapping[str, Any]) -> Cell:
@@ -160,10 +196,10 @@ def _share(row: Mapping[str, Any]) -> Cell:
     return Cell(f"{percent(bound.share)} {bound.limit}", "muted" if bound.seconds < OVERHEAD_SECONDS else "")
 
 
-def _fields(bound: Bound) -> dict[str, Any]:
+def _fields(bound: Bound, labels: Mapping[str, str]) -> dict[str, Any]:
     case = Case.from_id(bound.case)
     fields = {name: getattr(case, name) for name in ("direction", "mode", "dtype", "placement", "size")}
-    return {**fields, "label": case.variant, "bound": bound}
+    return {**fields, "label": labels.get(bound.case, case.variant), "bound": bound}
 
 
 SECTION = Section("limits", "How near the machine's limits", 38, build)

@@ -39,9 +39,8 @@ def _spread(disturbance: Disturbance) -> str:
     if disturbance.smallest_effect is None:
         return "How much launches differ cannot be told: no comparison has two of them."
     told = (
-        f"Ratios usually differ by {text.percent(disturbance.usual_spread)} from launch to launch. "
-        f"{text.count(disturbance.launches_made, 'launch', 'launches')} can so tell differences down to about "
-        f"{text.percent(disturbance.smallest_effect)}, half of the usual interval after the correction for "
+        f"Ratios usually differ by {text.percent(disturbance.usual_spread)} from launch to launch, so that "
+        f"{disturbance.reach}, by half of the usual interval after the correction for "
         f"{text.count(disturbance.verdicts, 'verdict')}; the minimum effect is "
         f"{text.percent(disturbance.minimum_effect)}."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench import text
 from pyopbench.contrast import Contrast, Line
-from pyopbench.contrast_texts import summary
+from pyopbench.contrast_texts import reach, summary
 from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.sections.decisions import TONES, place_of
@@ -81,10 +81,7 @@ def _answer(decision: Decision | None) -> Cell:
 
 
 def _told(contrast: Contrast) -> str:
-    reach = contrast.smallest
-    if reach is None:
-        return f"{summary(contrast)} No case has an interval."
-    return f"{summary(contrast)} In a usual case a slowdown to {text.ratio(1 + reach)} or more would be found."
+    return f"{summary(contrast)} {reach(contrast)}"
 
 
 def _changes(across: Across, label: str, contrast: Contrast) -> Sequence[Block]:

@@ -5,6 +5,8 @@ const charts = (() => {
   const variantOf = (label) => label.split("+")[0];
   const all = () => [...document.querySelectorAll("figure.chart")];
   const drawn = new Map();
+  const PAPER_PIXELS = 760;  // three panels side by side; paper is a little narrower, and shows them a little smaller
+  let onPaper = false;
   let allows = () => true;
   let filters = "";
   const options = { renderer: "svg", ast: true, actions: { export: true, source: false, compiled: false, editor: false } };
@@ -36,11 +38,12 @@ const charts = (() => {
 
   async function draw(figure) {
     const canvas = figure.querySelector(".canvas");
-    const state = `${canvas.clientWidth} ${filters}`;
-    if (!canvas.clientWidth || drawn.get(figure) === state) return;
+    const width = canvas.clientWidth && (onPaper ? PAPER_PIXELS : canvas.clientWidth);
+    const state = `${width} ${filters}`;
+    if (!width || drawn.get(figure) === state) return;
     drawn.set(figure, state);
     try {
-      const spec = fitted(figure, canvas.clientWidth);
+      const spec = fitted(figure, width);
       if (spec.datasets.rows.length) await vegaEmbed(canvas, spec, options);
       else canvas.textContent = "Everything in this chart is filtered out.";
     } catch (error) {
@@ -73,6 +76,19 @@ const charts = (() => {
     clearTimeout(waiting);
     waiting = setTimeout(redraw, 200);
   });
-  addEventListener("beforeprint", () => all().forEach(draw));
+
+  // On paper are the pages of all ops with their charts; tables behind charts are only if they are unfolded.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details.op, details.guide")].filter((one) => !one.open);
+    for (const one of opened) one.open = true;
+    onPaper = true;
+    all().forEach(draw);
+  });
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+    onPaper = false;
+    redraw();
+  });
   return { redraw, show, variantOf };
 })();

@@ -73,11 +73,11 @@
     if (table.dataset.equipped) return;
     table.dataset.equipped = "yes";
     for (const heading of table.tHead.rows[0].cells) {
-      const button = Object.assign(document.createElement("button"), { type: "button", textContent: heading.textContent });
+      const button = Object.assign(document.createElement("button"), { type: "button", title: "Sort by this column" });
       heading.dataset.name = heading.textContent;
-      button.title = "Sort by this column";
+      button.append(...heading.childNodes);
       button.addEventListener("click", () => sort(heading));
-      heading.replaceChildren(button);
+      heading.append(button);
     }
     const blank = Object.assign(document.createElement("th"), { className: "tools", scope: "col" });
     blank.setAttribute("aria-label", "link to a row, copy it");

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import tensorflow as tf
 
 from pyopbench.arrays import as_array
 from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.compiled import why_no_numba
 from pyopbench.gradients import as_tuple, one_or_tuple
 from pyopbench.model import Body, Case, Op, Variant
 from pyopbench.rebinding import rebind_helpers, why_not_rebound
@@ -29,9 +29,7 @@ def _build(op: Op, case: Case) -> Body:
 
 
 def _why_not(op: Op, case: Case) -> str | None:
-    if not find_spec("numba"):
-        return "Numba is not installed: pip install 'pyopbench[numba]'"
-    return why_not_rebound(op.numpy)
+    return why_no_numba() or why_not_rebound(op.numpy)
 
 
 VARIANT = Variant(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import tensorflow as tf
 
 from pyopbench.callbacks import CALLBACK_GRADIENTS, build_callback
+from pyopbench.compiled import why_no_numba
 from pyopbench.model import Body, Case, Op, Variant
 
 
@@ -19,7 +18,7 @@ def _build(op: Op, case: Case) -> Body:
 def _why_not(op: Op, case: Case) -> str | None:
     if case.direction != "forward" and op.numpy_gradient is None:
         return f"{op.name} has no numpy_gradient, which its Numba body goes with"
-    return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
+    return why_no_numba()
 
 
 VARIANT = Variant(

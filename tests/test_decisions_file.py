@@ -1,0 +1,70 @@
+"""`decisions.json` holds all that was judged, and null for a number that does not exist."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+
+import pytest
+
+from judgements import plain
+from pyopbench import decisions_file
+from pyopbench.decisions_file import decisions_json
+
+
+def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
+    document = json.loads(decisions_json(plain()), parse_constant=pytest.fail)
+    assert list(document) == sorted(
+        [
+            "schema",
+            "run",
+            "created",
+            "baseline",
+            "minimum_effect",
+            "mix",
+            "decisions",
+            "verdicts",
+            "splits",
+            "limits",
+            "bounds",
+            "step",
+            "worths",
+            "failures",
+            "tool",
+            "cannot",
+            "warnings",
+            "noise",
+            "requires",
+        ]
+    )
+    for key in document:
+        assert re.search(rf"^    .*\b{key}\b", decisions_file.__doc__, re.MULTILINE), f"{key} is not documented"
+
+
+def test_one_launch_has_no_intervals_and_json_says_null():
+    document = json.loads(decisions_json(plain(launches=1)))
+    assert {verdict["low"] for verdict in document["verdicts"]} == {None}
+
+
+def test_every_failure_and_verdict_is_in_json():
+    judged = plain()
+    document = json.loads(decisions_json(judged))
+    assert [failure["case"] for failure in document["failures"]] == [failure.case for failure in judged.run.failures]
+    assert [verdict["case"] for verdict in document["verdicts"]] == [verdict.case for verdict in judged.verdicts]
+
+
+@pytest.mark.parametrize(
+    ("mix", "told"), [({("float32", 10): 2.0}, {"float32/10": 2.0}), ({10: 2.0}, {"10": 2.0}), (None, None)]
+)
+def test_a_mix_has_the_size_for_its_key_behind_the_dtype_if_that_was_given(mix, told):
+    assert json.loads(decisions_json(dataclasses.replace(plain(), mix=mix)))["mix"] == told
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_what_is_no_finite_number_is_null(number):
+    judged = plain()
+    verdict = dataclasses.replace(judged.verdicts[0], ratio=number)
+    document = json.loads(decisions_json(dataclasses.replace(judged, verdicts=(verdict,))))
+    assert document["verdicts"][0]["ratio"] is None
