@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pyopbench import text
+from pyopbench import text, versions
 from pyopbench.errors import BadInput
 from pyopbench.latencies import label_of
 from pyopbench.model import Case
@@ -46,7 +46,8 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         raise BadInput("unknown axis", received=repr(axis), legal=", ".join(AXES), next_step="for example --axis tf")
     paths = [Path(word) for word in words]
     if len(paths) == 2 and axis != "variant" and all(path.exists() for path in paths):
-        return _two_results(paths, axis)
+        together = _of_one_run(paths)
+        return _two_results(paths, axis) if together is None else read_sides(together, "tf")
     if axis == "run" or len(words) not in (1, 3):
         missing = [str(path) for path in paths if not path.exists()]
         told = f"; not there: {text.listing(missing)}" if missing else ""
@@ -59,6 +60,16 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
     runs = read_source(paths[0])
     _require_one_tool(runs)
     return _along(axis, runs, list(words[1:]), words[0])
+
+
+def _of_one_run(paths: Sequence[Path]) -> list[str] | None:
+    """Return how two versions of one run are named, which were measured by turns and so are paired; None for others."""
+    folder = paths[0].resolve().parent
+    if not versions.is_here(folder):
+        return None
+    labels = {one.folder: one.label for one in versions.read(folder)}
+    found = [labels.get(path.resolve()) for path in paths]
+    return None if None in found or found[0] == found[1] else [str(folder), *map(str, found)]
 
 
 def _two_results(paths: Sequence[Path], axis: str) -> Sides:

@@ -18,6 +18,8 @@ from pyopbench.pace import Progress as Step
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
+STYLES = {"warn": "yellow", "muted": "dim"}
+"""How a paragraph of the report looks on a terminal, by its tone."""
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
 
@@ -33,6 +35,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     """Print the answers, what is to be known about them, what failed, and where the report is."""
     from pyopbench import stopping, terminal
     from pyopbench.sections._required import remarks
+    from pyopbench.sections.decisions import of_noise
     from pyopbench.sections.holes import UNSUPPORTED
 
     for sentence in judgement.run.cannot:
@@ -40,9 +43,10 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     answers, *others = terminal.tables(judgement)
     print_table(answers.title, answers.columns, answers.rows)
     for note in terminal.notes(judgement):
-        out.print(f"- {escape(note)}")
-    if judgement.disturbance.warning:
-        out.print(f"[yellow]- {escape(judgement.disturbance.warning)}[/]")
+        say(f"- {escape(note)}")
+    noise = of_noise(judgement)
+    if noise is not None:
+        say(f"[{STYLES[noise.tone]}]- {escape(noise.text)}[/]")
     out.print()
     for table in others:
         print_table(table.title, table.columns, table.rows)

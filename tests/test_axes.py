@@ -160,3 +160,11 @@ def test_a_variant_that_is_wrong_on_one_version_keeps_its_number_on_the_other(tm
     assert cases()[0] not in set(sides.first.frame["case"])
     assert cases()[0] in set(sides.second.frame["case"])
     assert not sides.second.failures
+
+
+def test_the_folders_of_two_versions_of_one_run_are_paired_as_by_their_labels(tmp_path: Path) -> None:
+    folder = write_versions(tmp_path / "a", "2.16.2", "2.21.0")
+    sides = read_sides([str(folder / "tf-2.21.0"), str(folder / "tf-2.16.2")], "run")
+    assert (sides.axis, sides.first.label, sides.second.label, sides.paired) == ("tf", "2.21.0", "2.16.2", "block")
+    other = write_versions(tmp_path / "b", "2.16.2", "2.21.0")
+    assert read_sides([str(folder / "tf-2.21.0"), str(other / "tf-2.21.0")], "run").paired == ""

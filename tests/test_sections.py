@@ -178,9 +178,11 @@ def test_the_gain_of_every_decision_is_in_the_chart(judged):
 def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
     noisy = replace(judged.disturbance, unresolved=7, smallest_effect=0.5)
     told = [block for block in decisions.build(replace(judged, disturbance=noisy)) if isinstance(block, Paragraph)]
-    assert (told[-1].tone, told[-1].text.split(".")[0]) == (
-        "muted", f"All {len(judged.decisions)} decisions are clear of the noise; single comparisons are not all",
-    )  # fmt: skip
+    assert told[-1].tone == "muted"
+    assert told[-1].text.split(".")[0] == (
+        f"All {len(judged.decisions)} decisions, each over all its sizes, are clear of the noise; single comparisons, "
+        "which are corrected for their number, are not all"
+    )
     left = (decision("xla", action="undecided", choice=None), *judged.decisions)
     told = [
         block

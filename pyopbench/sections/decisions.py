@@ -71,16 +71,22 @@ def _summary(decisions: Sequence[Decision], baseline: str) -> Paragraph:
 
 
 def _noise(judgement: Judgement) -> Sequence[Block]:
-    """Return what noise leaves open, beside what it does not."""
+    told = of_noise(judgement)
+    return () if told is None else (told,)
+
+
+def of_noise(judgement: Judgement) -> Paragraph | None:
+    """Return what noise leaves open, beside what it does not; None where it leaves nothing open."""
     warning = judgement.disturbance.warning
     if not warning:
-        return ()
+        return None
     total, left = len(judgement.decisions), sum(decision.action == OPEN for decision in judgement.decisions)
     made = text.count(total, "decision")
     if left:
-        return (Paragraph(f"{left:,} of {made} {'is' if left == 1 else 'are'} undecided. {warning}", "warn"),)
-    stand = "The decision is" if total == 1 else f"All {made} are"
-    return (Paragraph(f"{stand} clear of the noise; single comparisons are not all. {warning}", "muted"),)
+        return Paragraph(f"{left:,} of {made} {'is' if left == 1 else 'are'} undecided. {warning}", "warn")
+    stand = "The decision, over all its sizes, is" if total == 1 else f"All {made}, each over all its sizes, are"
+    single = "single comparisons, which are corrected for their number, are not all"
+    return Paragraph(f"{stand} clear of the noise; {single}. {warning}", "muted")
 
 
 def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
