@@ -29,8 +29,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if across is None:
         return ()
     changes = (block for label, contrast in across.contrasts.items() for block in _changes(across, label, contrast))
-    gone = tuple(Paragraph(f"{label}: {reason}", "warn") for label, reason in across.unmatched.items())
-    return (Paragraph(_intro(across)), _answers(across), *changes, *gone)
+    missing = tuple(Paragraph(sentence, "warn") for sentence in _missing(across))
+    return (Paragraph(_intro(across)), _answers(across), *changes, *missing)
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
@@ -39,10 +39,20 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     if across is None:
         return ()
     told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.contrasts.items())
+    told = (*told, *_missing(across))
     return (_answers(across), *((Bullets(told),) if told else ()))
 
 
+def _missing(across: Across) -> tuple[str, ...]:
+    """Say which versions cannot be compared, and why."""
+    unmatched = (f"{label}: {error.in_a_line}" for label, error in across.unmatched.items())
+    unmeasured = (f"{label}: nothing was measured: {why}" for label, why in across.unmeasured.items())
+    return (*unmatched, *unmeasured)
+
+
 def _intro(across: Across) -> str:
+    if len(across.versions) == 1:
+        return f"Of several versions of TensorFlow only {across.shown} was measured, so that nothing is compared."
     brought = text.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
         f"Measured on TensorFlow {text.listing(across.labels)} by turns, a launch of each in random order, so that a "
