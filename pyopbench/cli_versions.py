@@ -47,9 +47,9 @@ def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
     whys = {version.label: why for version in found if (why := runs.why_nothing(version.folder)) is not None}
     if len(whys) == len(found):
         runs.require_measured(found[0].folder)
-    for label, why in whys.items():
-        say(f"[yellow]warning:[/] {label}: nothing was measured: {escape(printable(why))}", err)
-        say("  next: pyopbench verify --tf with this version shows what is wrong with each variant", err)
+    for version in (one for one in found if one.label in whys):
+        say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(printable(whys[version.label]))}", err)
+        say(f"  next:     pyopbench verify --tf {version.tf} shows what is wrong with each variant", err)
     return [version for version in found if version.label not in whys], whys
 
 

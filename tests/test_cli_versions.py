@@ -70,6 +70,7 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
     assert "warning: 2.21.0-2: nothing was measured: no sample" in ended.err
     assert "2.21.0-2: nothing was measured: no sample" in (first.folder / "report.md").read_text(encoding="utf-8")
+    assert "next:     pyopbench verify --tf 2.21.0 shows" in ended.err
     (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     assert call("report", tmp_path / "run").code == 3
 

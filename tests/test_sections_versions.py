@@ -61,6 +61,16 @@ def test_what_changed_is_listed_worst_first(judged: Judgement) -> None:
     assert [row[-1].text.split()[-1] for row in table.rows] == ["slower", "faster"]
 
 
+def test_changes_of_a_variant_tell_its_gradients_apart(judged: Judgement) -> None:
+    assert judged.across is not None
+    first, last = judged.across.versions
+    labels = last.latencies["label"].mask(last.latencies["case"] == SLOW, "xla+custom_gradient")
+    told = replace(last, latencies=last.latencies.assign(label=labels))
+    apart = replace(judged, across=replace(judged.across, versions=(first, told)))
+    table = only(section.build(apart), Table, "What changed")
+    assert [row[6] for row in table.rows] == ["xla+custom_gradient", "native"]
+
+
 def test_long_lists_of_changes_are_cut_and_say_so(judged: Judgement, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(section, "MOST_CHANGES", 1)
     table = only(section.build(judged), Table, "What changed")

@@ -103,16 +103,23 @@ def _changes(across: Across, label: str, contrast: Contrast) -> Sequence[Block]:
     more = f", the first {MOST_CHANGES} of {len(found):,}" if len(found) > MOST_CHANGES else ""
     columns = ("op", "direction", "mode", "dtype", "size", "device", "variant", first, label, f"{label} / {first}")
     caption = f"What changed from {first} to {label}{more}"
-    return (said, Table(columns, tuple(_change(line) for line in found[:MOST_CHANGES]), caption, headings=7))
+    labels = _labels(across)
+    return (said, Table(columns, tuple(_change(line, labels) for line in found[:MOST_CHANGES]), caption, headings=7))
 
 
-def _change(line: Line) -> tuple[Cell | str, ...]:
+def _labels(across: Across) -> dict[str, str]:
+    """Return the label of every case: variants that were measured with several gradients are told apart by it."""
+    tables = [one.latencies for one in across.versions]
+    return {case: label for table in tables for case, label in zip(table["case"], table["label"], strict=True)}
+
+
+def _change(line: Line, labels: Mapping[str, str]) -> tuple[Cell | str, ...]:
     verdict, case = line.verdict, parsed(line.case)
     where: tuple[Cell | str, ...] = (line.case, *[""] * 6)
     if case is not None:
         where = (
             Cell(case.op, op=case.op), text.direction(case.direction), case.mode, case.dtype, text.size(case.size),
-            case.placement, case.variant,
+            case.placement, labels.get(line.case, case.variant),
         )  # fmt: skip
     ratio = text.ratio_interval(verdict.ratio, verdict.low, verdict.high)
     seconds = (text.seconds(line.first_seconds), text.seconds(line.second_seconds))
