@@ -40,9 +40,9 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     answers, *others = terminal.tables(judgement)
     print_table(answers.title, answers.columns, answers.rows)
     for note in terminal.notes(judgement):
-        out.print(f"- {escape(note)}")
+        say(f"- {escape(note)}")
     if judgement.disturbance.warning:
-        out.print(f"[yellow]- {escape(judgement.disturbance.warning)}[/]")
+        say(f"[yellow]- {escape(judgement.disturbance.warning)}[/]")
     out.print()
     for table in others:
         print_table(table.title, table.columns, table.rows)

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from pyopbench import judging, runs, text, versions
 from pyopbench.cli_compare import print_contrast
-from pyopbench.cli_output import err, out, print_failures, print_table, printable, say
+from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.store import write_atomically
 from pyopbench.versions import Version
 
@@ -48,7 +48,7 @@ def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
     if len(whys) == len(found):
         runs.require_measured(found[0].folder)
     for version in (one for one in found if one.label in whys):
-        say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(printable(whys[version.label]))}", err)
+        say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(whys[version.label])}", err)
         say(f"  next:     pyopbench verify --tf {version.tf} shows what is wrong with each variant", err)
     return [version for version in found if version.label not in whys], whys
 
