@@ -27,6 +27,8 @@ def report_versions(folder: Path, options: judging.Judging) -> int:
     found, unmeasured = _measured(versions.read(folder))
     with err.status(f"judging {text.listing([version.label for version in found])}"):
         judgements, across = judging.report_versions(folder, found, options, unmeasured)
+    for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
+        say(f"[yellow]warning:[/] {escape(warning)}", err)
     _print_answers(found, judgements)
     for version in found[1:]:
         _compare(folder, across, version.label)

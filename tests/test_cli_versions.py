@@ -75,6 +75,18 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
     assert call("report", tmp_path / "run").code == 3
 
 
+def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    samples = versions.read(tmp_path / "run")[1].folder / store.SAMPLES_FILE
+    samples.write_bytes(samples.read_bytes()[:-20])
+    ended = call("report", tmp_path / "run")
+    assert ended.code == 0
+    assert f"{samples}:9: an unfinished last line was dropped" in ended.err.replace("\n", "")
+
+
 def test_what_is_required_and_not_known_is_told_for_each_version(
     call: Call, planned: Callable[..., None], tmp_path: Path
 ) -> None:
