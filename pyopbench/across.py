@@ -6,7 +6,7 @@ Every report of such a run shows all versions, beside what it says of its own on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -44,12 +44,14 @@ class Across:
         contrasts: label -> what changed to that version from the first one; a version without a case in common with
             the first has none.
         unmatched: label -> why there is no contrast.
+        unmeasured: label -> why a version that was asked for has no sample; it is in none of the others.
     """
 
     shown: str
     versions: tuple[OnVersion, ...]
     contrasts: Mapping[str, Contrast]
-    unmatched: Mapping[str, str]
+    unmatched: Mapping[str, NothingMeasured]
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ def across(folder: Path, versions: Sequence[OnVersion], minimum_effect: float) -
     first, *others = (one.label for one in versions)
     found = {label: _contrast(folder, first, label, minimum_effect) for label in others}
     contrasts = {label: one for label, one in found.items() if isinstance(one, Contrast)}
-    unmatched = {label: str(one) for label, one in found.items() if isinstance(one, NothingMeasured)}
+    unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
     return Across(first, tuple(versions), contrasts, unmatched)
 
 

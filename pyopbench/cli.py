@@ -43,7 +43,7 @@ from pyopbench.cli_options import (
     read_judging,
     read_memory_limit,
 )
-from pyopbench.cli_output import err, out, printable, say
+from pyopbench.cli_output import err, out, say
 from pyopbench.cli_placement import placement
 from pyopbench.cli_probe import probe
 from pyopbench.cli_record import CONTEXT, record
@@ -228,7 +228,7 @@ def _report(
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(printable(warning))}", err)
+        say(f"[yellow]warning:[/] {escape(warning)}", err)
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:

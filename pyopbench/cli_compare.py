@@ -31,7 +31,8 @@ Axis = Annotated[
     str, typer.Option("--axis", help="What A and B differ in: run, commit, tf or variant (within one result).")
 ]
 FailOn = Annotated[
-    str, typer.Option("--fail-on", metavar="slower[:5%]|never", help="Exit with 1 if a case is slower by so much.")
+    str,
+    typer.Option("--fail-on", metavar="WHEN", help="slower, slower:5% or never: exit with 1 if a case is, by so much."),
 ]
 Effect = Annotated[str, typer.Option("--minimum-effect", "--min-effect", help="Smallest difference that counts.")]
 RunSpread = Annotated[

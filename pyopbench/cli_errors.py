@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.markup import escape
 
-from pyopbench.cli_output import err, printable, say
+from pyopbench.cli_output import err, say
 from pyopbench.errors import BadInput, PyopbenchError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -75,7 +75,7 @@ def _tell(error: Exception, told: PyopbenchError) -> int:
     if debugging.on:
         err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
     err.quiet = False  # an error is told to those who want to hear nothing else, too
-    say(f"[bold red]error:[/] {escape(printable(str(told)))}", err)
+    say(f"[bold red]error:[/] {escape(str(told))}", err)
     return told.exit_code
 
 

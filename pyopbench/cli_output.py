@@ -37,9 +37,11 @@ def say(markup: str, console: Console = out) -> None:
     """Print sentences: on a terminal broken between words, below where they begin; where piped a line stays a line.
 
     Args:
-        markup: lines, which may begin with the mark of a list or with the name of a part of an error.
+        markup: lines, which may begin with the mark of a list or with the name of a part of an error; control
+            characters are shown, because sentences quote what results and TensorFlow say.
         console: where to.
     """
+    markup = printable(markup)
     if not console.is_terminal:
         console.print(markup, soft_wrap=True)
         return
@@ -99,6 +101,6 @@ def print_failures(failures: Sequence[Failure]) -> None:
     for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         out.print(f"[red]{status}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
-        say(f"  {escape(printable(reason))}")
+        say(f"  {escape(reason)}")
     if len(cases) > SHOWN_FAILURES:
         out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

@@ -12,7 +12,6 @@ from rich.markup import escape
 from pyopbench import judging, runs, text, versions
 from pyopbench.cli_compare import print_contrast
 from pyopbench.cli_output import err, out, print_failures, print_table, say
-from pyopbench.errors import NothingMeasured
 from pyopbench.store import write_atomically
 from pyopbench.versions import Version
 
@@ -23,37 +22,37 @@ if TYPE_CHECKING:
 
 def report_versions(folder: Path, options: judging.Judging) -> int:
     """Write a report for each version and a comparison with the first for each other one; return the exit code."""
-    found = _measured(versions.read(folder))
+    from pyopbench.sections._required import remarks
+
+    found, unmeasured = _measured(versions.read(folder))
     with err.status(f"judging {text.listing([version.label for version in found])}"):
-        judgements, across = judging.report_versions(folder, found, options)
+        judgements, across = judging.report_versions(folder, found, options, unmeasured)
+    for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
+        say(f"[yellow]warning:[/] {escape(warning)}", err)
     _print_answers(found, judgements)
     for version in found[1:]:
         _compare(folder, across, version.label)
     for version, judgement in zip(found, judgements, strict=True):
         failed = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
-        if failed:
+        required = remarks(judgement)
+        if failed or required:
             out.print(f"On {version.label}:")
-            print_failures(failed)
+        for sentence in required:
+            say(escape(sentence))
+        print_failures(failed)
         out.print(f"report of {version.label}: {escape(str(version.folder / 'report.html'))}", soft_wrap=True)
     return int(any(failure.status == "wrong" for one in judgements for failure in one.run.failures))
 
 
-def _measured(found: Sequence[Version]) -> list[Version]:
-    """Return the versions that have a sample, and warn of the others; if none has, nothing was measured."""
-    gone = {version: error for version in found if (error := _why_nothing(version.folder)) is not None}
-    if len(gone) == len(found):
-        raise gone[found[0]]
-    for version, error in gone.items():
-        say(f"[yellow]warning:[/] {version.label}: {escape(str(error))}", err)
-    return [version for version in found if version not in gone]
-
-
-def _why_nothing(folder: Path) -> NothingMeasured | None:
-    try:
-        runs.require_measured(folder)
-    except NothingMeasured as error:
-        return error
-    return None
+def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
+    """Return the versions that have a sample, and why the others have none; if none has, nothing was measured."""
+    whys = {version.label: why for version in found if (why := runs.why_nothing(version.folder)) is not None}
+    if len(whys) == len(found):
+        runs.require_measured(found[0].folder)
+    for version in (one for one in found if one.label in whys):
+        say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(whys[version.label])}", err)
+        say(f"  next:     pyopbench verify --tf {version.tf} shows what is wrong with each variant", err)
+    return [version for version in found if version.label not in whys], whys
 
 
 def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) -> None:
@@ -79,7 +78,7 @@ def _compare(folder: Path, across: Across, label: str) -> None:
     first = across.labels[0]
     told = across.contrasts.get(label)
     if told is None:
-        say(f"[yellow]warning:[/] {escape(across.unmatched[label])}", err)
+        say(f"[yellow]warning:[/] {escape(str(across.unmatched[label]))}", err)
         return
     again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
     path = folder / f"compare-{first}-{label}.md"

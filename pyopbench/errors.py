@@ -25,6 +25,11 @@ class PyopbenchError(Exception):
             lines.append(f"  next:     {self.next_step}")
         return "\n".join(lines)
 
+    @property
+    def in_a_line(self) -> str:
+        """What was wrong and the value received, for where nobody can take the next step."""
+        return self.what if self.received is None else f"{self.what}: {self.received}"
+
 
 class BadInput(PyopbenchError):
     """The command line, an op file or a file of results is not what it should be (exit code 2)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,16 +52,20 @@ def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement
     return judgement
 
 
-def report_versions(folder: Path, versions: Sequence[Version], judging: Judging) -> tuple[list[Judgement], Across]:
+def report_versions(
+    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
+) -> tuple[list[Judgement], Across]:
     """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
 
     Args:
         folder: of the run on several versions.
         versions: those that have a sample, at least one.
         judging: how to judge.
+        unmeasured: label -> why a version has no sample.
 
     Returns:
-        A judgement for each version, which knows of the others by its `across`; and that, with the first one shown.
+        A judgement for each version, which knows of the others by its `across` if there are any; and that, with the
+        first one shown.
 
     Raises:
         BadInput: as `report`.
@@ -74,11 +78,12 @@ def report_versions(folder: Path, versions: Sequence[Version], judging: Judging)
         OnVersion(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
         for version, one in found.items()
     ]
-    together = across(folder, each, judging.minimum_effect)
-    shown = {version: replace(one, across=replace(together, shown=version.label)) for version, one in found.items()}
-    for version, judgement in shown.items():
+    together = replace(across(folder, each, judging.minimum_effect), unmeasured=unmeasured)
+    if len(each) + len(unmeasured) > 1:
+        found = {version: replace(one, across=replace(together, shown=version.label)) for version, one in found.items()}
+    for version, judgement in found.items():
         write(judgement, version.folder)
-    return list(shown.values()), together
+    return list(found.values()), together
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:

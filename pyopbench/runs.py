@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyopbench
-from pyopbench import certificate, store
+from pyopbench import certificate, store, text
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.files import PACKAGE, find, require_known
 from pyopbench.model import (
@@ -240,16 +240,23 @@ def require_measured(folder: Path) -> None:
     Raises:
         NothingMeasured: it does not; with the first reasons.
     """
+    why = why_nothing(folder)
+    if why is not None:
+        raise NothingMeasured(
+            "nothing was measured",
+            received=f"{folder}: {why}",
+            legal="at least one case with a sample",
+            next_step="pyopbench verify shows what is wrong with each variant",
+        )
+
+
+def why_nothing(folder: Path) -> str | None:
+    """Return why a folder has no sample, with the first reason; None if it has one."""
     lines, _ = store.read_lines(folder)
     if any(line.get("samples") for line in lines):
-        return
+        return None
     reasons = [failure["reason"] for line in lines for failure in line.get("failures", ())]
-    raise NothingMeasured(
-        "nothing was measured",
-        received=f"{len(reasons)} failures; the first: {reasons[0]}" if reasons else f"no sample in {folder}",
-        legal="at least one case with a sample",
-        next_step="pyopbench verify shows what is wrong with each variant",
-    )
+    return f"{text.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 
 def are_own(paths: Sequence[Path]) -> bool:

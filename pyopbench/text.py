@@ -204,6 +204,6 @@ def moment(value: str) -> str:
     """Format a date and time of ISO 8601 to the minute, in UTC: `2026-11-21 05:47 UTC`; what is none stays as it is."""
     try:
         found = datetime.fromisoformat(value)
-    except ValueError:
+        return f"{found.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC" if found.tzinfo else value
+    except (ValueError, OverflowError):  # the latter in the first and the last year that there is
         return value
-    return f"{found.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC" if found.tzinfo else value

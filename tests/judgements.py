@@ -11,6 +11,7 @@ from frames import Bench, run_of
 from pyopbench.across import Across, OnVersion
 from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
+from pyopbench.errors import NothingMeasured
 from pyopbench.model import Case, Failure
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
@@ -91,7 +92,7 @@ def hostile() -> Judgement:
         latencies=table,
         verdicts=verdicts,
         decisions=(*(decision(text) for text in HOSTILE), *judged.decisions),
-        across=Across(SCRIPT, versions, {}, {CLOSING: LINES}),
+        across=Across(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES}),
     )
 
 

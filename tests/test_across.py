@@ -17,7 +17,7 @@ NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 def of(folder: Path) -> tuple[list[Judgement], Across]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
-    return judging.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03))
+    return judging.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03), {})
 
 
 def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:
@@ -48,4 +48,9 @@ def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
     write_run(other, cases(ops=("cube",)), environment={**stored.ENVIRONMENT, "tensorflow": "2.21.0"})
     _, found = of(folder)
     assert not found.contrasts
-    assert "no case has a number on both sides" in found.unmatched["2.21.0"]
+    assert "no case has a number on both sides" in found.unmatched["2.21.0"].what
+
+
+def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
+    (judgement,), _ = of(write_versions(tmp_path / "run", "2.16.2"))
+    assert judgement.across is None

@@ -28,6 +28,7 @@ def said(markup: str, *, terminal: bool) -> list[str]:
         ("a\n  legal:    one two three four", ["a", "  legal:    one two", "            three", "            four"]),
         ("      - one two three", ["      - one two", "        three"]),
         ("[bold]one[/] two three four five", ["one two three four", "five"]),
+        ("- \x1b[31mred\x07", ["- \\x1b[31mred\\x07"]),
     ],
 )
 def test_sentences_are_broken_between_words_below_where_they_begin(markup: str, lines: list[str]) -> None:

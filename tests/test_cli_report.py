@@ -35,6 +35,14 @@ def test_help_groups_commands_and_tells_exit_codes():
     assert max(map(len, shown.splitlines())) <= COLUMNS
 
 
+@pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in cli.app.registered_commands])
+def test_help_names_every_option_in_full(command):
+    shown = invoke(command, "--help")
+    assert shown.exit_code == 0
+    assert "…" not in shown.output
+    assert max(map(len, shown.output.splitlines())) <= COLUMNS
+
+
 def test_the_case_under_measurement_and_the_time_left_fit_the_terminal(monkeypatch):
     stream = io.StringIO()
     console = Console(file=stream, width=COLUMNS, force_terminal=True, color_system=None)

@@ -68,9 +68,34 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
     (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     ended = call("report", tmp_path / "run")
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
-    assert "warning: 2.21.0-2: nothing was measured" in ended.err
+    assert "warning: 2.21.0-2: nothing was measured: no sample" in ended.err
+    assert "2.21.0-2: nothing was measured: no sample" in (first.folder / "report.md").read_text(encoding="utf-8")
+    assert "next:     pyopbench verify --tf 2.21.0 shows" in ended.err
     (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     assert call("report", tmp_path / "run").code == 3
+
+
+def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    samples = versions.read(tmp_path / "run")[1].folder / store.SAMPLES_FILE
+    samples.write_bytes(samples.read_bytes()[:-20])
+    ended = call("report", tmp_path / "run")
+    assert ended.code == 0
+    assert f"{samples}:9: an unfinished last line was dropped" in ended.err.replace("\n", "")
+
+
+def test_what_is_required_and_not_known_is_told_for_each_version(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    ended = call("report", tmp_path / "run", "--require", "savedmodel")
+    assert ended.code == 0
+    assert ended.out.count("required: whether they can do savedmodel is not known of") == 2
+    assert "On 2.21.0-2:" in ended.out
 
 
 @pytest.mark.parametrize("option", [("--json",), ("--out", "elsewhere")])

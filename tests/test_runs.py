@@ -199,10 +199,10 @@ def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([], "no sample in"),
+        ([], "no sample"),
         (
             [stored.launch_line(0), stored.group_line(0, [], [stored.failure(CASES[0])])],
-            "1 failures; the first: it did",
+            "1 failure; the first: it did",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from judgements import plain
 from pairs import VARIANTS, cases, write_versions
 from pyopbench import judging, report, versions
 from pyopbench.decide import Judgement
+from pyopbench.errors import NothingMeasured
 from pyopbench.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.sections import versions as section
 
@@ -25,10 +27,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judgement:
     return shown(folder)
 
 
-def shown(folder: Path) -> Judgement:
-    """Return what the report of the second version is made of."""
-    found, _ = judging.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03))
-    return found[1]
+def shown(folder: Path, **unmeasured: str) -> Judgement:
+    """Return what the report of the last version is made of."""
+    found, _ = judging.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03), unmeasured)
+    return found[-1]
 
 
 def only(blocks: Any, kind: type[Block], caption: str = "") -> Any:
@@ -59,6 +61,16 @@ def test_what_changed_is_listed_worst_first(judged: Judgement) -> None:
     assert [row[-1].text.split()[-1] for row in table.rows] == ["slower", "faster"]
 
 
+def test_changes_of_a_variant_tell_its_gradients_apart(judged: Judgement) -> None:
+    assert judged.across is not None
+    first, last = judged.across.versions
+    labels = last.latencies["label"].mask(last.latencies["case"] == SLOW, "xla+custom_gradient")
+    told = replace(last, latencies=last.latencies.assign(label=labels))
+    apart = replace(judged, across=replace(judged.across, versions=(first, told)))
+    table = only(section.build(apart), Table, "What changed")
+    assert [row[6] for row in table.rows] == ["xla+custom_gradient", "native"]
+
+
 def test_long_lists_of_changes_are_cut_and_say_so(judged: Judgement, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(section, "MOST_CHANGES", 1)
     table = only(section.build(judged), Table, "What changed")
@@ -69,7 +81,25 @@ def test_long_lists_of_changes_are_cut_and_say_so(judged: Judgement, monkeypatch
 def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
     blocks = section.build(shown(write_versions(tmp_path, "2.16.2", "2.21.0")))
     assert not [one for one in blocks if isinstance(one, Table) and "What changed" in one.caption]
-    assert any("4 equivalent" in one.text or "6 equivalent" in one.text for one in blocks if isinstance(one, Paragraph))
+    assert any("6 equivalent" in one.text for one in blocks if isinstance(one, Paragraph))
+
+
+def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
+    judged = shown(write_versions(tmp_path, "2.16.2"), **{"2.21.0": "3 failures; the first: it broke"})
+    said, _, missing = section.build(judged)
+    assert isinstance(said, Paragraph)
+    assert said.text == "Of several versions of TensorFlow only 2.16.2 was measured, so that nothing is compared."
+    assert missing == Paragraph("2.21.0: nothing was measured: 3 failures; the first: it broke", "warn")
+    assert section.brief(judged)[1] == Bullets((missing.text,))
+    assert by_version.build(judged) == ()
+
+
+def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Judgement) -> None:
+    error = NothingMeasured("nothing to compare", received="1 case", legal="more", next_step="measure")
+    assert judged.across is not None
+    apart = replace(judged, across=replace(judged.across, contrasts={}, unmatched={"2.21.0": error}))
+    assert section.build(apart)[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
+    assert section.brief(apart)[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
 
 
 def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Judgement) -> None:

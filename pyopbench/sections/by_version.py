@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return for each op a chart of latency by version, and the same as a table with ratios to the first version."""
     across = judgement.across
-    if across is None:
+    if across is None or len(across.versions) == 1:
         return ()
     places = places_across(across)
     ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])

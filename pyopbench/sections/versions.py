@@ -29,8 +29,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if across is None:
         return ()
     changes = (block for label, contrast in across.contrasts.items() for block in _changes(across, label, contrast))
-    gone = tuple(Paragraph(f"{label}: {reason}", "warn") for label, reason in across.unmatched.items())
-    return (Paragraph(_intro(across)), _answers(across), *changes, *gone)
+    missing = tuple(Paragraph(sentence, "warn") for sentence in _missing(across))
+    return (Paragraph(_intro(across)), _answers(across), *changes, *missing)
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
@@ -39,10 +39,20 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     if across is None:
         return ()
     told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.contrasts.items())
+    told = (*told, *_missing(across))
     return (_answers(across), *((Bullets(told),) if told else ()))
 
 
+def _missing(across: Across) -> tuple[str, ...]:
+    """Say which versions cannot be compared, and why."""
+    unmatched = (f"{label}: {error.in_a_line}" for label, error in across.unmatched.items())
+    unmeasured = (f"{label}: nothing was measured: {why}" for label, why in across.unmeasured.items())
+    return (*unmatched, *unmeasured)
+
+
 def _intro(across: Across) -> str:
+    if len(across.versions) == 1:
+        return f"Of several versions of TensorFlow only {across.shown} was measured, so that nothing is compared."
     brought = text.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
         f"Measured on TensorFlow {text.listing(across.labels)} by turns, a launch of each in random order, so that a "
@@ -93,16 +103,23 @@ def _changes(across: Across, label: str, contrast: Contrast) -> Sequence[Block]:
     more = f", the first {MOST_CHANGES} of {len(found):,}" if len(found) > MOST_CHANGES else ""
     columns = ("op", "direction", "mode", "dtype", "size", "device", "variant", first, label, f"{label} / {first}")
     caption = f"What changed from {first} to {label}{more}"
-    return (said, Table(columns, tuple(_change(line) for line in found[:MOST_CHANGES]), caption, headings=7))
+    labels = _labels(across)
+    return (said, Table(columns, tuple(_change(line, labels) for line in found[:MOST_CHANGES]), caption, headings=7))
 
 
-def _change(line: Line) -> tuple[Cell | str, ...]:
+def _labels(across: Across) -> dict[str, str]:
+    """Return the label of every case: variants that were measured with several gradients are told apart by it."""
+    tables = [one.latencies for one in across.versions]
+    return {case: label for table in tables for case, label in zip(table["case"], table["label"], strict=True)}
+
+
+def _change(line: Line, labels: Mapping[str, str]) -> tuple[Cell | str, ...]:
     verdict, case = line.verdict, parsed(line.case)
     where: tuple[Cell | str, ...] = (line.case, *[""] * 6)
     if case is not None:
         where = (
             Cell(case.op, op=case.op), text.direction(case.direction), case.mode, case.dtype, text.size(case.size),
-            case.placement, case.variant,
+            case.placement, labels.get(line.case, case.variant),
         )  # fmt: skip
     ratio = text.ratio_interval(verdict.ratio, verdict.low, verdict.high)
     seconds = (text.seconds(line.first_seconds), text.seconds(line.second_seconds))
