@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 import pyopbench
-from pyopbench import judging, runs, versions
+from pyopbench import judging, runs, text, versions
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
@@ -21,6 +21,7 @@ from pyopbench.cli_errors import Debug, run_command
 from pyopbench.cli_list import list_, verify
 from pyopbench.cli_new import new
 from pyopbench.cli_options import (
+    USUAL_EFFECT,
     AsJson,
     AxisTexts,
     Baseline,
@@ -54,7 +55,7 @@ from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput
 from pyopbench.files import bring_own
 from pyopbench.measure import Ended
-from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes
+from pyopbench.model import BASELINE, Axes
 from pyopbench.targets import is_target
 
 EXIT_WRONG = 1
@@ -102,7 +103,7 @@ def run(
     axis: AxisTexts = None,
     baseline: Baseline = BASELINE,
     mix: MixFile = None,
-    min_effect: MinimumEffect = MINIMUM_EFFECT,
+    min_effect: MinimumEffect = USUAL_EFFECT,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     launches: Annotated[
@@ -159,7 +160,8 @@ def run(
             runs.require_resumable(part)
             options = replace(options, baseline=runs.baseline_of(part))
         mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
-        say(f"judged by a minimum effect of {min_effect:g} and {escape(mixed)}, as given now", err)
+        effect = text.percent(options.minimum_effect)
+        say(f"judged by a minimum effect of {effect} and {escape(mixed)}, as given now", err)
     if require or (probes and resume is None):
         for part in parts_of(folder):
             probe_beside(part, options)
@@ -182,7 +184,7 @@ def report(
     ],
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
-    min_effect: MinimumEffect = MINIMUM_EFFECT,
+    min_effect: MinimumEffect = USUAL_EFFECT,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,

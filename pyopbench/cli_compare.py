@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from pyopbench import text
 from pyopbench.arguments import parse_fail_on, parse_share
-from pyopbench.cli_options import AsJson
+from pyopbench.cli_options import USUAL_EFFECT, AsJson
 from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.errors import BadInput
 
@@ -44,7 +44,7 @@ def compare(
     words: Words,
     axis: Axis = "run",
     fail_on: FailOn = "slower",
-    minimum_effect: Effect = "3%",
+    minimum_effect: Effect = USUAL_EFFECT,
     run_spread: RunSpread = "3%",
     as_json: AsJson = False,
     markdown: Annotated[

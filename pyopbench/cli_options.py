@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyopbench import judging, memory, planning, requirements
-from pyopbench.arguments import apply_axes, parse_bytes, split_some
+from pyopbench import judging, memory, planning, requirements, text
+from pyopbench.arguments import apply_axes, parse_bytes, parse_share, split_some
 from pyopbench.cli_output import err
 from pyopbench.errors import BadInput
 from pyopbench.files import bring_own, find
-from pyopbench.model import Axes
+from pyopbench.model import MINIMUM_EFFECT, Axes
 
 if TYPE_CHECKING:
     from pyopbench.worth import Step
@@ -87,7 +87,8 @@ CallsPerStep = Annotated[
 StepMilliseconds = Annotated[
     float | None, typer.Option("--step-ms", help="Milliseconds of such a step: tells what a port is worth.")
 ]
-MinimumEffect = Annotated[float, typer.Option("--min-effect", help="Smallest difference that counts, as a share.")]
+MinimumEffect = Annotated[str, typer.Option("--min-effect", help="Smallest difference that counts, 3% or 0.03.")]
+USUAL_EFFECT = text.percent(MINIMUM_EFFECT)
 MemoryLimit = Annotated[
     str | None,
     typer.Option(metavar="BYTES", help="Most memory of a worker, e.g. 8G; what wants more fails. Linux only."),
@@ -140,24 +141,18 @@ def read_memory_limit(limit: str | None) -> int | None:
 def read_judging(
     baseline: str,
     mix: Path | None,
-    minimum_effect: float,
+    minimum_effect: str,
     require: list[str] | None = None,
     calls_per_step: float | None = None,
     step_ms: float | None = None,
 ) -> judging.Judging:
     """Return how to judge, with the mix read from its file and the requirements checked."""
     requires = requirements.check(split_some("requirement", require) if require else ())
-    if not 0 < minimum_effect < 1:
-        raise BadInput(
-            "not a minimum effect",
-            received=minimum_effect,
-            legal="a share above 0 and below 1",
-            next_step="for example --min-effect 0.03 for 3%",
-        )
+    effect = parse_share("--min-effect", minimum_effect)
     from pyopbench.mix import read_mix
 
     calls = None if mix is None else read_mix(mix)
-    return judging.Judging(baseline, minimum_effect, calls, _read_step(calls_per_step, step_ms), requires)
+    return judging.Judging(baseline, effect, calls, _read_step(calls_per_step, step_ms), requires)
 
 
 def _read_step(calls: float | None, milliseconds: float | None) -> Step | None:

@@ -24,7 +24,8 @@ def report_versions(folder: Path, options: judging.Judging) -> int:
     """Write a report for each version and a comparison with the first for each other one; return the exit code."""
     from pyopbench.sections._required import remarks
 
-    found, unmeasured = _measured(versions.read(folder))
+    every = versions.read(folder)
+    found, unmeasured = _measured(every)
     with err.status(f"judging {text.listing([version.label for version in found])}"):
         judgements, across = judging.report_versions(folder, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
@@ -41,7 +42,7 @@ def report_versions(folder: Path, options: judging.Judging) -> int:
             say(escape(sentence))
         print_failures(failed)
         out.print(f"report of {version.label}: {escape(str(version.folder / 'report.html'))}", soft_wrap=True)
-    return int(any(failure.status == "wrong" for one in judgements for failure in one.run.failures))
+    return int(any(runs.found_wrong(version.folder) for version in every))
 
 
 def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:

@@ -259,6 +259,12 @@ def why_nothing(folder: Path) -> str | None:
     return f"{text.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 
+def found_wrong(folder: Path) -> bool:
+    """Whether a launch found a case wrong."""
+    lines, _ = store.read_lines(folder)
+    return any(failure["status"] == "wrong" for line in lines for failure in line.get("failures", ()))
+
+
 def are_own(paths: Sequence[Path]) -> bool:
     """Whether all are folders that `pyopbench run` made, and not results of another tool."""
     return all((path / store.RUN_FILE).exists() for path in paths)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import stored
 from pyopbench import planning, runs, store, tensorflows, versions
 from test_cli import REPORT, Call, Ended, call, planned
 
@@ -71,6 +73,13 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
     assert "warning: 2.21.0-2: nothing was measured: no sample" in ended.err
     assert "2.21.0-2: nothing was measured: no sample" in (first.folder / "report.md").read_text(encoding="utf-8")
     assert "next:     pyopbench verify --tf 2.21.0 shows" in ended.err
+    wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
+    content = "".join(json.dumps(line) + "\n" for line in (stored.launch_line(0), wrong))
+    (second.folder / store.SAMPLES_FILE).write_text(content, encoding="utf-8")
+    assert call("report", tmp_path / "run").code == 1, (
+        "what is wrong on one version is told, though another has numbers"
+    )
+    (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     assert call("report", tmp_path / "run").code == 3
 
