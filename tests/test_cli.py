@@ -240,7 +240,7 @@ def test_a_run_that_is_continued_says_what_it_is_judged_by(
     (tmp_path / "mix.csv").write_text("size,weight\n1,1\n", encoding="utf-8")
     again = call("run", "--resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
     assert again.code == 0, again.err
-    assert f"judged by a minimum effect of 0.03 and the mix of {tmp_path / 'mix.csv'}, as given now\n" in again.err
+    assert f"judged by a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}, as given now\n" in again.err
     assert "and an even mix of sizes" in call("run", "--resume", tmp_path / "run").err
 
 
@@ -633,7 +633,7 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     for stream in (misbehaved.ended.out, misbehaved.ended.err):
         for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
             assert words not in stream
-    judged = "judged by a minimum effect of 0.03 and an even mix of sizes, as given now"
+    judged = "judged by a minimum effect of 3% and an even mix of sizes, as given now"
     assert misbehaved.ended.err.splitlines() == [judged, "launch 2 of at most 2, 2 of 2 groups"]
 
 
