@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import dlpack, environment, limits
+from pyopbench import dlpack, environment, machine_limits
 from pyopbench.alignment import aligned, unaligned
 from pyopbench.errors import Unsupported
 from pyopbench.messages import describe_error
@@ -183,7 +183,7 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
     ]
     return {
         "environment": {**environment.machine(), **environment.software()},
-        "bandwidths": limits.measure(time.perf_counter)["bandwidths"],
+        "bandwidths": machine_limits.measure(time.perf_counter)["bandwidths"],
         "hazards": hazards,
         "refused": refused,
         "rows": rows,

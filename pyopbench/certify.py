@@ -23,10 +23,10 @@ from pyopbench.certificate import FILE, KEY, Certificate, Overhead, path_for
 from pyopbench.decide import Judgement
 from pyopbench.figures import count, moved, quantile, smallest_effects
 from pyopbench.files import CONTROLS, PATH_VARIABLE
-from pyopbench.launch import ask_once
 from pyopbench.measure import measure
 from pyopbench.model import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.settings import Settings
+from pyopbench.worker_process import ask_once
 
 BASES = ("native", "numpy_function", "py_function_numpy")
 INJECTED = (3, 5, 10)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from pyopbench.cli_options import AsJson, Ops
 from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import bring_own, find, require_known
-from pyopbench.launch import ask_once
+from pyopbench.worker_process import ask_once
 
 EXIT_REFUSED = 1
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pyopbench import bridging, text, transferred
 from pyopbench import copies as host
+from pyopbench import measure_copies, text, transferred
 from pyopbench.cli_options import AsJson
 from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import require_known
@@ -30,7 +30,7 @@ def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = 
     """
     require_known("device", [device], DEVICES)
     with err.status("measuring"):
-        document = bridging.measure_with_gpu() if device == GPU else bridging.measure()
+        document = measure_copies.measure_with_gpu() if device == GPU else measure_copies.measure()
     if out_file is not None:
         host.write(out_file, document)
     if as_json:

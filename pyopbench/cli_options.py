@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyopbench import judging, memory, planning, requirements, text
+from pyopbench import judging, memory_limit, planning, requirements, text
 from pyopbench.arguments import apply_axes, parse_bytes, parse_share, split_some
 from pyopbench.cli_output import err
 from pyopbench.errors import BadInput
@@ -134,7 +134,7 @@ def read_memory_limit(limit: str | None) -> int | None:
     if limit is None:
         return None
     limit_bytes = parse_bytes(limit)
-    memory.require_limitable(limit_bytes)
+    memory_limit.require_limitable(limit_bytes)
     return limit_bytes
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from pyopbench import placement as counting
+from pyopbench import count_copies_run as counting
 from pyopbench import placements, routes, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_options import (

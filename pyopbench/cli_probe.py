@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from pyopbench import capabilities, examination, text
+from pyopbench import capabilities, probe_run, text
 from pyopbench.arguments import parse_duration, split_some
 from pyopbench.capabilities import BAD, STATUSES, Row
 from pyopbench.cli_options import AsJson, TensorFlow
@@ -47,14 +47,12 @@ def probe(
     if files:
         _show_files(files, as_json=as_json)
         return
-    seconds = examination.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
-    bench = examination.Bench(tf, seconds)
+    seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
+    bench = probe_run.Bench(tf, seconds)
     with err.status("probing") as status:
-        asked = examination.everything(_names("probe", probes), _names("variant", variant), bench)
-        document = examination.examine(
-            asked, bench, lambda done, total: status.update(f"probing {done:,} of {total:,}")
-        )
-    examination.keep(document)
+        asked = probe_run.everything(_names("probe", probes), _names("variant", variant), bench)
+        document = probe_run.examine(asked, bench, lambda done, total: status.update(f"probing {done:,} of {total:,}"))
+    probe_run.keep(document)
     if out_file is not None:
         capabilities.write(out_file, document)
     _show(document, as_json=as_json)

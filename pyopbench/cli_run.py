@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from pyopbench import examination, judging, planning, runs, text, version_runs, versions
+from pyopbench import judging, planning, probe_run, runs, text, version_runs, versions
 from pyopbench.cli_output import err, say
 from pyopbench.cli_report import progress
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
@@ -42,7 +42,7 @@ def probe_beside(folder: Path, options: judging.Judging) -> None:
     """Put beside a run what probes find; a run is worth having without, so that nothing here ends it."""
     try:
         with err.status("probing") as status:
-            examination.keep_beside(
+            probe_run.keep_beside(
                 folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
             )
     except PyopbenchError as error:

@@ -14,11 +14,11 @@ from typing import Any, Literal
 from pyopbench import remains, store
 from pyopbench.clock import LEAST_LAUNCHES, Clock, Place, Tell
 from pyopbench.errors import BadInput
-from pyopbench.launch import CaseLost, Worker
-from pyopbench.losses import failures_elsewhere, failures_of
+from pyopbench.lost_cases import failures_elsewhere, failures_of
 from pyopbench.model import Case
 from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
+from pyopbench.worker_process import CaseLost, Worker
 
 LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pyopbench.environments import python_of
 from pyopbench.errors import BadInput
 from pyopbench.files import find, require_known
-from pyopbench.launch import ask_once
 from pyopbench.model import DIRECTIONS, DTYPES, GPU, MECHANISMS, MODES, PLACEMENTS, SIMULATED, Axes
-from pyopbench.tensorflows import python_of
+from pyopbench.worker_process import ask_once
 
 
 def check_axes(axes: Axes) -> None:

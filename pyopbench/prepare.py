@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench import accelerated, nodes
+from pyopbench import accelerated, node_graph
 from pyopbench.alignment import Crossing, aligned_as_given, aligned_share
 from pyopbench.arrays import as_array, byte_count
 from pyopbench.catalogue import load_op, load_variant
@@ -92,7 +92,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     if is_simulated():
         raise Unsupported("this process has the simulated device, beside which nothing is timed")
     _use_device(case)
-    nodes.use_grappler(enabled=case.mode != "node")
+    node_graph.use_grappler(enabled=case.mode != "node")
     try:
         prepared = _prepare_any(op, variant, case, finite_differences=finite_differences)
     except Elided:
@@ -118,14 +118,14 @@ def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: 
     reference = reference_of(case.op, case.size, case.dtype)
     incoming = reference.output_gradients if gradient else ()
     tensors, output_gradients = constants(reference.inputs), constants(incoming)
-    body = nodes.body_of_copy(variant.build(op, case), variant)
+    body = node_graph.body_of_copy(variant.build(op, case), variant)
 
     def check(outputs: Any, gradients: Any) -> Checked:
         values = check_values(op, outputs, reference, case.dtype)
         return Checked(values, check_gradients(op, gradients, reference, case.dtype) if gradient else None)
 
-    link = partial(nodes.link, op, body, inputs=len(tensors), gradient=gradient)
-    calls = nodes.alive_calls(link, (*tensors, *output_gradients), check)
+    link = partial(node_graph.link, op, body, inputs=len(tensors), gradient=gradient)
+    calls = node_graph.alive_calls(link, (*tensors, *output_gradients), check)
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, incoming)
     difference = None

@@ -52,7 +52,7 @@ class Request:
     """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
 
     `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
-    measure on, of those of `tensorflows.available`; None is the one beside this Python.
+    measure on, of those of `environments.available`; None is the one beside this Python.
     """
 
     axes: Axes

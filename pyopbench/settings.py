@@ -18,7 +18,7 @@ class Settings:
         group_seconds: about how long the rounds of one group may take in a launch; slow cases get fewer rounds.
         budget_seconds: no launch is begun that would probably end later than this; None for no limit.
         case_timeout_seconds: how long one case may be silent.
-        memory_limit_bytes: how much memory a worker may take, as in `memory.limit`; None for as much as there is.
+        memory_limit_bytes: how much memory a worker may take, as in `memory_limit.limit`; None for as much as there is.
     """
 
     seed: int

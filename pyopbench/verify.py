@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import DTYPES, NO_GRADIENT, Axes, Case, Failure
 from pyopbench.planning import ask_for_plan, python_for, require_cases
+from pyopbench.worker_process import CaseLost, Worker
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyopbench import runs, store, versions
+from pyopbench.environments import require_available
 from pyopbench.errors import BadInput
-from pyopbench.tensorflows import require_available
 
 
 def begin(folder: Path | None, request: runs.Request, asked: Sequence[str]) -> tuple[Path, list[runs.Begun]]:

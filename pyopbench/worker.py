@@ -27,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import bridges, cuda, custom_ops, environment, limits, probing, transfers
+from pyopbench import bridges, cuda, custom_ops, environment, gpu_copies, machine_limits, probe
 from pyopbench.catalogue import (
     describe,
     describe_instruments,
@@ -39,13 +39,13 @@ from pyopbench.catalogue import (
     why_unloadable,
 )
 from pyopbench.compiler import CannotCompile, compile_all
+from pyopbench.count_copies import open_device, traffic
 from pyopbench.group import Emit, OutOfMemory, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import GPU, Axes, Case, Op, Variant
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.prepare import prepare_all
-from pyopbench.traffic import open_device, traffic
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -140,7 +140,7 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for what the machine can do at most: the limits, or the reason why there are none."""
     try:
-        return limits.measure(time.perf_counter)
+        return machine_limits.measure(time.perf_counter)
     except (MemoryError, OSError, RuntimeError) as error:  # too little memory, or too few threads allowed
         return {"reason": describe_error(error)}
 
@@ -153,11 +153,11 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "overhead": overhead,
     "limits": measure_limits,
     "bridges": bridges.measure,
-    "transfers": transfers.measure,
+    "transfers": gpu_copies.measure,
     "device": open_device,
     "traffic": traffic,
-    "probes": probing.describe,
-    "probe": probing.probe,
+    "probes": probe.describe,
+    "probe": probe.probe,
 }
 
 

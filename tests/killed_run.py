@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import stored
-from pyopbench import launch, measure, store
+from pyopbench import measure, store, worker_process
 from pyopbench.settings import Settings
 
 append = store.append
@@ -34,7 +34,7 @@ def go_on(folder: Path) -> None:
 
 
 def main() -> None:
-    launch.COMMAND = (sys.executable, "-S", str(Path(stored.__file__).with_name("fake_worker.py")))
+    worker_process.COMMAND = (sys.executable, "-S", str(Path(stored.__file__).with_name("fake_worker.py")))
     store.append = append_and_tell
     for line in iter(sys.stdin.readline, ""):
         process = os.fork()

@@ -14,7 +14,7 @@ import pytest
 
 import stored
 from pyopbench import certify as module
-from pyopbench import launch, runs, store
+from pyopbench import runs, store, worker_process
 from pyopbench.certificate import Overhead, find, from_dict
 from pyopbench.certify import BASES, FULL, INJECTED, QUICK, Extent, Stage, Trial, certify, controls
 from pyopbench.files import CONTROLS, PATH_VARIABLE
@@ -37,7 +37,7 @@ def _fake_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = {"cases": list(dict.fromkeys(cases)), "skips": [], "environment": environment}
     plan["catalogue"] = stored.run(cases)["catalogue"]
     (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setenv(PATH_VARIABLE, str(Path(__file__).parent / "extras"))
     monkeypatch.setattr(module, "ask_once", lambda request: OVERHEAD)

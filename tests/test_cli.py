@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_launch import is_gone
 
 import pyopbench
 import stored
-from pyopbench import capabilities, cli, cli_output, cli_run, examination, judging, launch, planning, runs, store
+from pyopbench import capabilities, cli, cli_output, cli_run, judging, planning, probe_run, runs, store, worker_process
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
 from pyopbench.measure import Task, Tell
 from pyopbench.model import Case, Failure
-from test_launch import is_gone
 
 TESTS = Path(__file__).parent
 REPORT = ("report.html", "report.md", "decisions.json")
@@ -64,16 +64,16 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 @pytest.fixture
 def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every attempt to start a worker fail the test."""
-    monkeypatch.setattr(launch, "COMMAND", ("no program of this name",))
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
 
 
 @pytest.fixture
 def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let commands have a fake worker that plans cases of the variants that are named after how they behave."""
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    examination._describe.cache_clear()
+    probe_run._describe.cache_clear()
 
     def plan(*variants: str, **changes: Any) -> None:
         cases = [stored.case(variant) for variant in ("py_function_numpy", *variants)]
@@ -672,8 +672,8 @@ def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> N
 
 WITH_FAKE_WORKER = f"""
 import sys
-from pyopbench import cli, cli_output, launch, runs
-launch.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
+from pyopbench import cli, cli_output, runs, worker_process
+worker_process.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
 runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 cli.main()
 """
@@ -694,7 +694,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     assert store.read_lines(folder)[0][: len(lines)] == lines
     assert (1, stored.group(size=2)) not in groups(folder)
 
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
     cli_run.measure(folder, judging.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import launch
+from pyopbench import worker_process
 from pyopbench.cli import app
 
 
 @pytest.fixture(autouse=True)
 def _fake_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
 
 
 def test_libraries_are_listed_with_their_folder() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench import cli, cli_errors, cli_output, launch, store
+from pyopbench import cli, cli_errors, cli_output, store, worker_process
 
 HOSTILE = "<script>alert(1)</script>\n[red]\x1b]0;title\x07../../x"
 
@@ -54,7 +54,7 @@ KINDS: dict[str, list[str]] = {
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Run a command in this process, where no worker can be started."""
-    monkeypatch.setattr(launch, "COMMAND", ("no program of this name",))
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["pyopbench", *arguments])

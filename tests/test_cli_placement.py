@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import placement, placements
+from pyopbench import count_copies_run, placements
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 from test_sections_placement import document
@@ -21,7 +21,7 @@ WIDTH = 80
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Let the command count nothing and find this."""
     found = document()
-    monkeypatch.setattr(placement, "count", lambda wanted, tell: found)
+    monkeypatch.setattr(count_copies_run, "count", lambda wanted, tell: found)
     return found
 
 

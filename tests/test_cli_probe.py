@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import capabilities, examination
+from pyopbench import capabilities, probe_run
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 from test_capabilities import document, row
@@ -26,8 +26,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """Let the command try nothing and find `NEW`; return what it was asked for."""
     seen: list[Any] = []
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    monkeypatch.setattr(examination, "everything", lambda *wanted: seen.append(wanted) or [])
-    monkeypatch.setattr(examination, "examine", lambda asked, bench, tell: NEW)
+    monkeypatch.setattr(probe_run, "everything", lambda *wanted: seen.append(wanted) or [])
+    monkeypatch.setattr(probe_run, "examine", lambda asked, bench, tell: NEW)
     return seen
 
 
@@ -39,14 +39,14 @@ def test_it_prints_each_finding_with_its_words(asked: list[Any]) -> None:
     assert lines[place : place + 4] == ["xla", "works native", "fails py_func, numba", "no kernel"]
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
     assert lines[-1].startswith("1 works, 2 fails, 0 silently wrong")
-    assert asked == [(["xla"], [], examination.Bench("2.21.0", examination.TIMEOUT_SECONDS))]
+    assert asked == [(["xla"], [], probe_run.Bench("2.21.0", probe_run.TIMEOUT_SECONDS))]
 
 
 @pytest.mark.usefixtures("asked")
 def test_json_and_the_file_hold_the_document_and_it_is_kept(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["probe", "--json", "--out", str(tmp_path / "probes.json")])
     assert json.loads(done.stdout) == NEW == capabilities.read(tmp_path / "probes.json")
-    assert examination.kept(NEW) == NEW
+    assert probe_run.kept(NEW) == NEW
 
 
 def files(folder: Path) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench import planning, runs, store, tensorflows, versions
+from pyopbench import environments, planning, runs, store, versions
 from test_cli import REPORT, Call, Ended, call, planned
 
 __all__ = ["call", "planned"]  # fixtures
@@ -19,7 +19,7 @@ __all__ = ["call", "planned"]  # fixtures
 @pytest.fixture(autouse=True)
 def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
-    monkeypatch.setattr(tensorflows, "available", tensorflows.locked)
+    monkeypatch.setattr(environments, "available", environments.locked)
 
 
 def run(call: Call, folder: Path, *more: str) -> Ended:

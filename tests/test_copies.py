@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import test_transferred
-from pyopbench import bridging, copies, planning, transferred
+from pyopbench import copies, measure_copies, planning, transferred
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 from pyopbench.sections.copies import SECTION
@@ -95,7 +95,7 @@ def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = document(row(1, 1e-4), row(1_000_000, 1.1e-3))
-    monkeypatch.setattr(bridging, "measure", lambda: known)
+    monkeypatch.setattr(measure_copies, "measure", lambda: known)
     done = CliRunner().invoke(app, ["copies", "--out", str(tmp_path / "copies.json")])
     assert done.exit_code == 0
     assert "array to tensor, on the host (TensorFlow 2.21.0)" in done.stdout
@@ -109,7 +109,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = {**document(row(1, 1e-4), row(1_000_000, 1.1e-3)), **test_transferred.document(test_transferred.GPU)}
-    monkeypatch.setattr(bridging, "measure_with_gpu", lambda: known)
+    monkeypatch.setattr(measure_copies, "measure_with_gpu", lambda: known)
     done = CliRunner().invoke(app, ["copies", "--device", "gpu"], env={"COLUMNS": "120"})
     assert done.exit_code == 0
     assert "time of a copy between host and GPU" in done.stdout
@@ -121,7 +121,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
 
 
 def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridging, "measure", lambda: pytest.fail("measured"))
+    monkeypatch.setattr(measure_copies, "measure", lambda: pytest.fail("measured"))
     monkeypatch.setattr(planning, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
     done = CliRunner().invoke(app, ["copies", "--device", "gpu"])
     assert isinstance(done.exception, BadInput)

@@ -14,8 +14,8 @@ import pytest
 import hostile
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
-from pyopbench.launch import CaseLost, Worker
-from pyopbench.memory import LEAST_BYTES
+from pyopbench.memory_limit import LEAST_BYTES
+from pyopbench.worker_process import CaseLost, Worker
 
 SECONDS = 120.0
 

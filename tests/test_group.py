@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from extra_cases import EXTRAS, case, ignore
-from pyopbench import group, nodes
+from pyopbench import group, node_graph
 from pyopbench.checks import Checked
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Case
@@ -24,7 +24,7 @@ from pyopbench.schema import check_line
 @pytest.fixture(autouse=True)
 def _extras(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(PATH_VARIABLE, str(EXTRAS))
-    use = nodes.use_grappler
+    use = node_graph.use_grappler
     yield
     use(enabled=True)
 
@@ -113,8 +113,8 @@ def test_forward_and_backward_of_mode_node_are_one_graph() -> None:
 
 
 def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    use = nodes.use_grappler
-    monkeypatch.setattr(nodes, "use_grappler", lambda *, enabled: use(enabled=True))
+    use = node_graph.use_grappler
+    monkeypatch.setattr(node_graph, "use_grappler", lambda *, enabled: use(enabled=True))
     keys = [case("native", mode="node"), case("numpy_function", mode="node")]
     answer = measure(*keys)
     (failure,) = answer["failures"]

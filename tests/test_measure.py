@@ -17,7 +17,7 @@ import pytest
 import stored
 from fake_worker import FAILURES, LIMITS
 from pyopbench import clock as clock_module
-from pyopbench import launch, measure, store
+from pyopbench import measure, store, worker_process
 from pyopbench.errors import BadInput
 from pyopbench.measure import Ended
 from pyopbench.model import Case
@@ -46,7 +46,7 @@ def never(launches: int) -> frozenset[str]:
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file in which the worker keeps the requests."""
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     return tmp_path / "log"
 
@@ -221,9 +221,9 @@ def test_a_worker_in_which_something_is_left_working_is_given_up_after_the_group
 
 def test_the_worker_is_given_its_memory_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int | None] = []
-    whole = launch.Worker
+    whole = worker_process.Worker
 
-    def worker(timeout_seconds: float, python: Path | None, limit_bytes: int | None) -> launch.Worker:
+    def worker(timeout_seconds: float, python: Path | None, limit_bytes: int | None) -> worker_process.Worker:
         given.append(limit_bytes)
         return whole(timeout_seconds, python, limit_bytes)
 
@@ -296,7 +296,7 @@ def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
 def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
     measure.measure(folder, settings(), ignore, never)
-    monkeypatch.setattr(launch, "COMMAND", ("false",))
+    monkeypatch.setattr(worker_process, "COMMAND", ("false",))
     assert measure.measure(folder, settings(), ignore, never).launches == 2
 
 
@@ -514,7 +514,7 @@ def test_a_run_that_a_look_ended_stays_ended(folder: Path, monkeypatch: pytest.M
     plan(folder, "well", "well_too")
     chosen = settings(launches=8, first_look=3)
     measure.measure(folder, chosen, ignore, Looks(after_3=[]))
-    monkeypatch.setattr(launch, "COMMAND", ("false",))
+    monkeypatch.setattr(worker_process, "COMMAND", ("false",))
     assert measure.measure(folder, chosen, ignore, never) == Ended(3, "look")
 
 
@@ -526,7 +526,7 @@ def test_a_launch_of_what_is_open_is_begun_if_it_fits_into_the_budget(
 ) -> None:
     """A worker is ready after a minute, and a group takes another: 360 s a launch of all five, 180 s of two."""
 
-    class SlowWorker(launch.Worker):
+    class SlowWorker(worker_process.Worker):
         def __init__(self, timeout_seconds: float, python: Path | None, limit_bytes: int | None) -> None:
             super().__init__(timeout_seconds, python, limit_bytes)
             clock.seconds += 60.0
@@ -546,7 +546,7 @@ def test_the_time_that_limits_take_belongs_to_a_launch(
 ) -> None:
     """They take a minute here, and each of five groups another: 360 s a launch."""
 
-    class SlowWorker(launch.Worker):
+    class SlowWorker(worker_process.Worker):
         def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
             clock.seconds += 60.0 * (request["do"] == "limits")
             return super().ask(request)

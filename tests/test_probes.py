@@ -16,8 +16,8 @@ import pytest
 
 from pyopbench.catalogue import load_probe, load_variants
 from pyopbench.files import find
-from pyopbench.launch import Worker
 from pyopbench.subjects import Probe, load_subject
+from pyopbench.worker_process import Worker
 
 Try = Callable[[str, str], dict[str, Any]]
 LOST = "Could not find callback with key="

@@ -13,7 +13,7 @@ import pytest
 import certificates
 import pyopbench
 import stored
-from pyopbench import certificate, launch, runs, store, targets
+from pyopbench import certificate, runs, store, targets, worker_process
 from pyopbench.clock import LEAST_LAUNCHES
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
@@ -37,7 +37,7 @@ AXES = Axes(ops=("double",), sizes=(1,))
 def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(PLAN), encoding="utf-8")
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(path))
     return path
 
@@ -45,7 +45,7 @@ def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every attempt to start a worker fail."""
-    monkeypatch.setattr(launch, "COMMAND", ("no program of this name",))
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
 
 
 def request(axes: Axes = AXES, baseline: str = "numpy_function") -> runs.Request:

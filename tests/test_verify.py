@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import stored
-from pyopbench import launch
+from pyopbench import worker_process
 from pyopbench.errors import BadInput
 from pyopbench.model import DTYPES, MODES, Axes, Case
 from pyopbench.verify import EVERYTHING, verify_cases
@@ -22,7 +22,7 @@ LONG = 60.0
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the worker, which checks nothing (fake_worker.py), finds its plan and keeps its requests."""
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(Path(__file__).parent / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     return tmp_path

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench import launch, planning, runs, store, tensorflows, version_runs, versions
+from pyopbench import environments, planning, runs, store, version_runs, versions, worker_process
 from pyopbench.errors import BadInput
 from pyopbench.model import Axes
 
@@ -35,10 +35,10 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
         (tmp_path / "plan").write_text(json.dumps(content), encoding="utf-8")
         return Path(sys.executable)
 
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr(planning, "python_of", python_of)
-    monkeypatch.setattr(tensorflows, "available", tensorflows.locked)
+    monkeypatch.setattr(environments, "available", environments.locked)
     return lambda: told
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from pyopbench.copies import SCHEMA
 from pyopbench.errors import NothingMeasured
-from pyopbench.launch import CaseLost, Worker
 from pyopbench.planning import require_gpu
+from pyopbench.worker_process import CaseLost, Worker
 
 TIMEOUT_SECONDS = 120.0
 """Longest silence; each block is told, and lasts milliseconds."""

@@ -9,47 +9,47 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench import nodes
+from pyopbench import node_graph
 from pyopbench.errors import Elided
-from pyopbench.executed import Counts, call_and_count, require_alive
+from pyopbench.executed_graph import Counts, call_and_count, require_alive
 from small_ops import square
 
 
 @pytest.fixture(autouse=True)
 def _grappler_as_before() -> Iterator[None]:
     yield
-    nodes.use_grappler(enabled=True)
+    node_graph.use_grappler(enabled=True)
 
 
 def counts_of(body: Callable[..., Any], copies: int) -> Counts:
     x = (tf.constant(np.ones(3)),)
-    _, _, counts = nodes.first_call(lambda: nodes.link(square(), body, copies, inputs=1, gradient=False), x)
+    _, _, counts = node_graph.first_call(lambda: node_graph.link(square(), body, copies, inputs=1, gradient=False), x)
     return counts
 
 
 def test_without_grappler_every_copy_is_executed() -> None:
-    nodes.use_grappler(enabled=False)
+    node_graph.use_grappler(enabled=False)
     counts = {copies: counts_of(lambda x: tf.square(x) * 2.0, copies) for copies in (1, 2, 4)}
     assert counts[4] == Counts({"Square": 4, "Mul": 4, "Const": 4}, {"Square": 4, "Mul": 4, "Const": 4})
     require_alive(counts)
 
 
 def test_what_grappler_drops_or_merges_is_told_with_types_and_numbers() -> None:
-    nodes.use_grappler(enabled=True)
+    node_graph.use_grappler(enabled=True)
     counts = {copies: counts_of(tf.square, copies) for copies in (1, 2)}
     with pytest.raises(Elided, match="the executed graph of 2 copies has 1 Square instead of 2"):
         require_alive(counts)
 
 
 def test_what_grappler_leaves_nothing_of_is_told() -> None:
-    nodes.use_grappler(enabled=True)
+    node_graph.use_grappler(enabled=True)
     with pytest.raises(Elided, match="nothing left of the op, which was built with 1 Identity"):
         require_alive({1: counts_of(tf.identity, 1)})
 
 
 def test_a_folded_chain_is_told() -> None:
     """Copies that feed each other, as x * 2 four times: the executed graph has one product."""
-    nodes.use_grappler(enabled=True)
+    node_graph.use_grappler(enabled=True)
 
     def folded(x: Any) -> Any:
         with tf.name_scope("mine_0"):
@@ -70,7 +70,7 @@ def test_a_body_that_adds_nothing_is_told() -> None:
 
 
 def test_nodes_that_no_output_needs_are_not_asked_for() -> None:
-    nodes.use_grappler(enabled=False)
+    node_graph.use_grappler(enabled=False)
 
     def body(x: Any) -> Any:
         tf.exp(x)

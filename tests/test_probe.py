@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench import probing
+from pyopbench import probe
 from pyopbench.files import find
 from pyopbench.peers import Raised
 from pyopbench.subjects import Differs, Fails, Inapplicable, Probe, Seen, Subject
@@ -34,8 +34,8 @@ def test_each_outcome_is_a_finding(
             return outcome
         raise outcome
 
-    monkeypatch.setattr(probing, "load_probe", lambda name: Probe("made_up", "made up", run))
-    found = probing.find_out("made_up", "native", "autodiff", Path())
+    monkeypatch.setattr(probe, "load_probe", lambda name: Probe("made_up", "made up", run))
+    found = probe.find_out("made_up", "native", "autodiff", Path())
     status, told, words = expected
     assert (found.status, found.words) == (status, words)
     assert told is None or found.told == told
@@ -43,7 +43,7 @@ def test_each_outcome_is_a_finding(
 
 
 def test_a_worker_describes_every_probe_and_variant() -> None:
-    described = probing.describe({"do": "probes"}, lambda event: None)
+    described = probe.describe({"do": "probes"}, lambda event: None)
     assert set(described["probes"]) == set(find("probes"))
     assert all(described["probes"].values())
     assert set(described["variants"]) == set(find("variants"))

@@ -16,11 +16,11 @@ from pyopbench import routes
 from pyopbench.declared import declared
 from pyopbench.errors import NothingMeasured, WorkerLost
 from pyopbench.files import find, require_known
-from pyopbench.launch import CaseLost, Worker
 from pyopbench.model import GPU, SIMULATED, Axes, Case
 from pyopbench.placements import SCHEMA
 from pyopbench.planning import ask_for_plan, no_gpu, python_for, require_cases
 from pyopbench.targets import brought
+from pyopbench.worker_process import CaseLost, Worker
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""

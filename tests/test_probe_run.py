@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench import capabilities, examination, launch
+from pyopbench import capabilities, probe_run, worker_process
 from pyopbench.errors import BadInput
-from pyopbench.examination import Asked, Bench
+from pyopbench.probe_run import Asked, Bench
 
 BENCH = Bench(timeout_seconds=1.0)
 TESTS = Path(__file__).parent
@@ -20,10 +20,10 @@ REQUIRED = ("savedmodel", "xla", "second_order", "server_other_process", "tflite
 
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
-    examination._describe.cache_clear()
+    probe_run._describe.cache_clear()
     return tmp_path / "log"
 
 
@@ -34,7 +34,7 @@ def tried(log: Path) -> list[tuple[str, str, str]]:
 
 def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
     labels = ("well", "crashing", "hanging", "native")
-    made = examination.examine([Asked("xla", label) for label in labels], BENCH, lambda done, total: None)
+    made = probe_run.examine([Asked("xla", label) for label in labels], BENCH, lambda done, total: None)
     rows = capabilities.rows_of(made)
     assert [(row.label, row.status) for row in rows] == [
         ("well", "works"),
@@ -47,25 +47,25 @@ def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
 
 
 def test_a_label_tells_the_gradient(log: Path) -> None:
-    examination.examine([Asked("xla", "well"), Asked("xla", "well+override_map")], BENCH, lambda done, total: None)
+    probe_run.examine([Asked("xla", "well"), Asked("xla", "well+override_map")], BENCH, lambda done, total: None)
     assert tried(log) == [("xla", "well", "custom_gradient"), ("xla", "well", "override_map")]
     with pytest.raises(BadInput, match="unknown gradient of well"):
-        examination.examine([Asked("xla", "well+tape")], BENCH, lambda done, total: None)
+        probe_run.examine([Asked("xla", "well+tape")], BENCH, lambda done, total: None)
 
 
 def test_a_bad_name_is_refused() -> None:
     with pytest.raises(BadInput, match="unknown probe"):
-        examination.everything(["xlaa"], [], BENCH)
+        probe_run.everything(["xlaa"], [], BENCH)
     with pytest.raises(BadInput, match="unknown variant"):
-        examination.everything(["xla"], ["natve+tape"], BENCH)
-    assert examination.everything(["xla"], ["native"], BENCH) == [Asked("xla", "native")]
+        probe_run.everything(["xla"], ["natve+tape"], BENCH)
+    assert probe_run.everything(["xla"], ["native"], BENCH) == [Asked("xla", "native")]
 
 
 def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tmp_path: Path, log: Path) -> None:
     cases = [stored.case("numpy_function"), stored.case("native")]
     for name in ("first", "second"):
         stored.write(tmp_path / name, stored.run(cases, environment=software()), [])
-        examination.keep_beside(tmp_path / name, (), lambda done, total: None)
+        probe_run.keep_beside(tmp_path / name, (), lambda done, total: None)
     made = capabilities.read(tmp_path / "second" / capabilities.FILE)
     baseline = stored.run(cases)["settings"]["baseline"]
     assert {(row.probe, row.label) for row in capabilities.rows_of(made)} == {(name, baseline) for name in REQUIRED}
@@ -75,7 +75,7 @@ def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tm
 def test_what_is_required_is_tried_with_every_variant_of_the_run(tmp_path: Path, log: Path) -> None:
     cases = [stored.case("numpy_function"), stored.case("native")]
     stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
-    examination.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
+    probe_run.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
     assert {(probe, variant) for probe, variant, _ in tried(log) if variant == "native"} == {("xla", "native")}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyopbench.last_words import LONGEST, last_words
+from pyopbench.worker_log import LONGEST, last_words
 
 INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
 STACKS = """\

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyopbench import memory
+from pyopbench import memory_limit
+from pyopbench.environments import folder_with_only
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
 from pyopbench.guard import Guard, end_group
-from pyopbench.last_words import last_words
 from pyopbench.marker import BYTES, VARIABLE, Marker
-from pyopbench.tensorflows import folder_with_only
+from pyopbench.worker_log import last_words
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -73,7 +73,7 @@ class Worker:
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            limit_bytes: how much memory it may take, as in `memory.limit`; None for as much as there is.
+            limit_bytes: how much memory it may take, as in `memory_limit.limit`; None for as much as there is.
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
@@ -87,9 +87,9 @@ class Worker:
             self._marker = Marker(shared)
             self._process = self._start(shared.fileno(), python)
         self._guard = Guard(self._process.pid)
-        memory.offer(self._process.pid)
+        memory_limit.offer(self._process.pid)
         if limit_bytes is not None:
-            memory.limit(self._process.pid, limit_bytes)
+            memory_limit.limit(self._process.pid, limit_bytes)
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._watcher = threading.Thread(target=self._watch, daemon=True)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pyopbench import launch, placement, placements
+from pyopbench import count_copies_run, placements, worker_process
+from pyopbench.count_copies_run import EVERYTHING, Wanted
 from pyopbench.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.model import Case
-from pyopbench.placement import EVERYTHING, Wanted
 
 TESTS = Path(__file__).parent
 ARRAYS = {"inputs": 40, "outputs": 40, "output_gradients": 40, "input_gradients": 40}
@@ -23,7 +23,7 @@ ARRAYS = {"inputs": 40, "outputs": 40, "output_gradients": 40, "input_gradients"
 @pytest.fixture
 def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Count variants that behave as they are named, by the fake worker."""
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
 
     def run(*variants: str, device: str = "simulated", sizes: tuple[int, ...] = (10,)) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
         skips = [{"case": Case("sinh", "xla", "none", "forward", "eager", "float32", 10).id, "reason": "no"}]
         plan = {"cases": cases, "skips": skips, "catalogue": catalogue, "environment": environment}
         (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-        return placement.count(Wanted(EVERYTHING, device, 1.0), lambda done, total: None)
+        return count_copies_run.count(Wanted(EVERYTHING, device, 1.0), lambda done, total: None)
 
     return run
 
@@ -62,13 +62,13 @@ def test_a_worker_that_does_not_start_again_leaves_what_was_counted(
 ) -> None:
     started = []
 
-    def start(*arguments: Any) -> launch.Worker:
+    def start(*arguments: Any) -> worker_process.Worker:
         started.append(arguments)
         if len(started) > 1:
             raise WorkerLost("the worker process did not start: ended by signal SIGKILL")
-        return launch.Worker(*arguments)
+        return worker_process.Worker(*arguments)
 
-    monkeypatch.setattr(placement, "Worker", start)
+    monkeypatch.setattr(count_copies_run, "Worker", start)
     found = count("well", "crashing", "last")
     assert variants_of(found["rows"]) == ["well"]
     reasons = [one["reason"] for one in found["failures"]]
@@ -130,6 +130,6 @@ def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: 
 
 
 def test_a_remedy_is_counted_beside_what_it_mends() -> None:
-    chosen = placement._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)))
+    chosen = count_copies_run._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)))
     assert chosen.variants == ("py_function_numpy", "py_function_numpy_host")
-    assert "native" in placement._with_remedies(EVERYTHING).variants
+    assert "native" in count_copies_run._with_remedies(EVERYTHING).variants

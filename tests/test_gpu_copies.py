@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyopbench import profiled, transfers
+from pyopbench import gpu_copies, profiled
 from pyopbench.errors import Unsupported
-from pyopbench.transfers import Trip, Way
+from pyopbench.gpu_copies import Trip, Way
 from test_device import pytestmark as needs_compiler
 from test_device import run
 from test_profiled import needs_gpu, needs_none
@@ -33,9 +33,9 @@ class Clock:
 def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew() -> None:
     """1,000 float32 are 4,000 bytes; the second trip is no warmer than the first, and making it is no part of it."""
     told = run("""
-from pyopbench import transfers
+from pyopbench import gpu_copies
 found = []
-for trip in transfers.trips(1000):
+for trip in gpu_copies.trips(1000):
     make, copy = trip.segments()
     for _ in range(2):
         make()
@@ -45,7 +45,7 @@ for trip in transfers.trips(1000):
 print(json.dumps(found))
 """)
     up, down = [1, 4000, 0, 0, True], [0, 0, 1, 4000, True]
-    assert [one[1:] for one in told] == [[transfers.UP, *up]] * 3 + [[transfers.DOWN, *down]] * 3
+    assert [one[1:] for one in told] == [[gpu_copies.UP, *up]] * 3 + [[gpu_copies.DOWN, *down]] * 3
     assert len({tuple(one[:2]) for one in told}) == 6
 
 
@@ -57,21 +57,21 @@ def test_only_the_copy_is_timed_and_the_profiler_says_which_memory_it_was(monkey
         clock.spend(0.25)
         return made
 
-    some = [Way(made, transfers.UP, lambda array, there, made=made: clock.spend(100) or made, copy) for made in "ab"]
-    rows = transfers.rows_of([Trip(way, array, None) for way in some], clock)
-    known = {"direction": transfers.UP, "size": 10, "bytes": 40, "seconds": 0.25, "rounds": 4}
+    some = [Way(made, gpu_copies.UP, lambda array, there, made=made: clock.spend(100) or made, copy) for made in "ab"]
+    rows = gpu_copies.rows_of([Trip(way, array, None) for way in some], clock)
+    known = {"direction": gpu_copies.UP, "size": 10, "bytes": 40, "seconds": 0.25, "rounds": 4}
     assert rows == [{"way": way, **known, "memory": [way]} for way in "ab"]
 
 
 @needs_none
 def test_without_a_gpu_nothing_is_measured_and_the_devices_are_named() -> None:
     with pytest.raises(Unsupported) as error:
-        transfers.measure({}, lambda event: None)
+        gpu_copies.measure({}, lambda event: None)
     assert "CPU:0" in str(error.value)
 
 
 @needs_gpu
 def test_on_a_gpu_every_way_has_a_time_and_its_memory_is_known() -> None:
-    found = transfers.measure({"sizes": [1, 100_000]}, lambda event: None)
+    found = gpu_copies.measure({"sizes": [1, 100_000]}, lambda event: None)
     assert len(found["rows"]) == 2 * 6
     assert all(row["seconds"] > 0 and row["memory"] for row in found["rows"])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pyopbench.limits import CHUNK_ELEMENTS, Extent, best_seconds, copies, measure, triads
+from pyopbench.machine_limits import CHUNK_ELEMENTS, Extent, best_seconds, copies, measure, triads
 from pyopbench.schema import check_line
 
 READING = 2.0**-10

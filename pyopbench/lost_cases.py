@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from pyopbench.launch import CaseLost
 from pyopbench.model import FLOOR_OPS, FLOOR_SUFFIX, Case, Failure
+from pyopbench.worker_process import CaseLost
 
 MOST_LOSSES = 2
 """Workers that a variant of an op may cost before it is left alone: one may be by bad luck, or for want of memory."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench import nodes
+from pyopbench import node_graph
 from pyopbench.callbacks import CALLBACK_GRADIENTS
 from pyopbench.catalogue import load_variant
 from pyopbench.errors import PyopbenchError, WrongResult
@@ -26,7 +26,7 @@ CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "p
 @pytest.fixture(autouse=True)
 def _grappler_as_before() -> Iterator[None]:
     yield
-    nodes.use_grappler(enabled=True)
+    node_graph.use_grappler(enabled=True)
 
 
 @pytest.fixture
@@ -36,15 +36,15 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Op:
     return op
 
 
-def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[nodes.Chain, tuple[Any, ...]]:
+def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[node_graph.Chain, tuple[Any, ...]]:
     made = load_variant(variant)
-    body = nodes.body_of_copy(made.build(op, case_of(variant, gradient, mode="node")), made)
+    body = node_graph.body_of_copy(made.build(op, case_of(variant, gradient, mode="node")), made)
     x = tf.constant(X)
     arguments = (x,) if gradient == "none" else (x, tf.ones_like(x))
-    return nodes.link(op, body, copies, inputs=1, gradient=gradient != "none"), arguments
+    return node_graph.link(op, body, copies, inputs=1, gradient=gradient != "none"), arguments
 
 
-def graph_of(chain: nodes.Chain, arguments: tuple[Any, ...]) -> Any:
+def graph_of(chain: node_graph.Chain, arguments: tuple[Any, ...]) -> Any:
     return chain.function.get_concrete_function(*arguments).graph  # type: ignore[attr-defined]
 
 
@@ -100,8 +100,8 @@ def test_gradients_of_copies_are_not_added_up() -> None:
 def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(made: Op, variant: str, gradient: str) -> None:
     direction = "forward" if gradient == "none" else "forward_backward"
     prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
-    assert tuple(one.copies for one in prepared) == nodes.COPIES[: len(prepared)]
-    assert len(prepared) >= nodes.LEAST_COPIES
+    assert tuple(one.copies for one in prepared) == node_graph.COPIES[: len(prepared)]
+    assert len(prepared) >= node_graph.LEAST_COPIES
     for one in prepared:
         assert one.timed == (0,)
         assert one.checked.values <= 1e-12
@@ -137,7 +137,7 @@ def test_the_body_of_a_callback_runs_once_for_each_copy() -> None:
         return x * x
 
     chain, arguments = chain_of(square(numpy=body), "numpy_function", "none", 8)
-    nodes.use_grappler(enabled=False)
+    node_graph.use_grappler(enabled=False)
     chain.function(*arguments)
     assert len(seen) == 8
 
@@ -157,7 +157,7 @@ def test_grappler_is_off_for_cases_of_mode_node_and_on_again_for_others(made: Op
     [(1e-4, 1e-6, 32), (1e-4, 1e-3, 16), (0.0, 0.02 / 8, 8), (0.0, 0.01, 4), (1.0, 1.0, 4)],
 )
 def test_copies_are_cut_from_the_top_where_a_call_would_last_too_long(overhead: float, each: float, most: int) -> None:
-    assert nodes.most_copies(lambda copies: overhead + copies * each) == most
+    assert node_graph.most_copies(lambda copies: overhead + copies * each) == most
 
 
 def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,11 +167,11 @@ def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch
         chains.append(function)
         return function(*arguments), None
 
-    monkeypatch.setattr(nodes, "call_and_count", unread)
+    monkeypatch.setattr(node_graph, "call_and_count", unread)
     _, arguments = chain_of(square(), "native", "none", 1)
     with pytest.raises(PyopbenchError, match="could not read the executed graph"):
-        nodes.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
-    assert len(set(map(id, chains))) == nodes.READINGS, "a fresh function each time"
+        node_graph.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
+    assert len(set(map(id, chains))) == node_graph.READINGS, "a fresh function each time"
 
 
 def test_a_case_of_several_callables_is_not_taken_for_one(made: Op) -> None:

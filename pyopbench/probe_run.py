@@ -20,10 +20,10 @@ from pyopbench import capabilities, store
 from pyopbench.capabilities import SCHEMA, SOFTWARE, Row
 from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE, find, require_known
-from pyopbench.launch import CaseLost, Worker, ask_once
 from pyopbench.model import Case
 from pyopbench.planning import python_for, require_loaded
 from pyopbench.requirements import PROBES, probes_for
+from pyopbench.worker_process import CaseLost, Worker, ask_once
 
 TIMEOUT_SECONDS = 180.0
 """Longest silence of one probe. They take seconds at the most, but for the first with a kernel, which compiles it."""

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pyopbench import placement, placements
-from pyopbench.launch import Worker
+from pyopbench import count_copies_run, placements
+from pyopbench.count_copies_run import Wanted
+from pyopbench.environments import available
 from pyopbench.model import SIMULATED, Case
-from pyopbench.placement import Wanted
-from pyopbench.tensorflows import available
+from pyopbench.worker_process import Worker
 
 GOLDEN = Path(__file__).parent / "golden"
 TIMEOUT_SECONDS = 300.0
@@ -116,8 +116,8 @@ def test_the_table_of_an_op_is_what_tensorflow_is_known_for(other: str | None) -
     """Two commands have to write the same bytes, or else the golden file would not hold."""
     if other is not None and "PYOPBENCH_EVERY_VERSION" not in os.environ:
         pytest.skip("a minute for each version: make versions")
-    axes = replace(placement.EVERYTHING, ops=("sinh",))
-    found = placement.count(Wanted(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
+    axes = replace(count_copies_run.EVERYTHING, ops=("sinh",))
+    found = count_copies_run.count(Wanted(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
     assert other in (None, found["tensorflow"])
     assert not found["failures"]
     known = known_for(found["tensorflow"])

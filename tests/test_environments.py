@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench import tensorflows
+from pyopbench import environments
+from pyopbench.environments import LOCKS, available, folder_of, folder_with_only, locked, python_of, require_available
 from pyopbench.errors import BadInput
-from pyopbench.tensorflows import LOCKS, available, folder_of, folder_with_only, locked, python_of, require_available
 
 VERSION = locked()[-1]
 UV = """#!{python}
@@ -32,7 +32,7 @@ elif {fails}:
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(tensorflows, "available", locked)
+    monkeypatch.setattr(environments, "available", locked)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
         program.parent.mkdir()
         program.write_text(UV.format(python=sys.executable, log=str(log), fails=fails), encoding="utf-8")
         program.chmod(stat.S_IRWXU)
-        monkeypatch.setattr(tensorflows, "_uv", lambda: str(program))
+        monkeypatch.setattr(environments, "_uv", lambda: str(program))
         return log
 
     return put
@@ -83,7 +83,7 @@ def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str)
 
 
 def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensorflows, "available", lambda: locked()[-2:])
+    monkeypatch.setattr(environments, "available", lambda: locked()[-2:])
     with pytest.raises(BadInput, match=r"TensorFlow 2\.12\.1 cannot be had for Python 3\."):
         require_available(["2.12.1"])
 
@@ -112,7 +112,7 @@ def test_what_uv_says_is_told_and_what_it_left_is_not_taken_for_whole(uv: Callab
 
 
 def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensorflows.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr(environments.sys, "executable", "/nowhere/python")
     monkeypatch.setenv("PATH", os.devnull)
     with pytest.raises(BadInput, match="pip install uv"):
         python_of(VERSION)
@@ -138,5 +138,5 @@ def test_a_package_is_found_without_what_lies_beside_it(tmp_path: Path) -> None:
 def test_another_lock_is_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = folder_of(VERSION)
     (tmp_path / f"{VERSION}.txt").write_text("other\n", encoding="utf-8")
-    monkeypatch.setattr(tensorflows, "LOCKS", tmp_path)
+    monkeypatch.setattr(environments, "LOCKS", tmp_path)
     assert folder_of(VERSION) != before

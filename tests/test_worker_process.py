@@ -17,11 +17,11 @@ import pytest
 
 import stored
 from fake_worker import EXIT_CODE, VERSIONS
-from pyopbench import launch
+from pyopbench import worker_process
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
-from pyopbench.launch import CaseLost, Worker, ask_once
 from pyopbench.model import Case
+from pyopbench.worker_process import CaseLost, Worker, ask_once
 
 TESTS = Path(__file__).parent
 LONG = 60.0
@@ -31,7 +31,7 @@ HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
 
 @pytest.fixture
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
 
 
 def measure(*variants: str) -> dict[str, object]:
@@ -76,7 +76,7 @@ def test_a_worker_may_have_another_python_which_finds_pyopbench(
         assert worker.ask(measure("well"))["samples"]
     first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
     assert second == "/elsewhere"
-    assert [path.resolve() for path in Path(first).iterdir()] == [Path(launch.__file__).parent]
+    assert [path.resolve() for path in Path(first).iterdir()] == [Path(worker_process.__file__).parent]
 
 
 @pytest.mark.usefixtures("_fake")
@@ -177,7 +177,7 @@ def test_a_worker_that_died_between_requests_is_lost() -> None:
 
 
 def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
     with pytest.raises(WorkerLost, match="did not start") as caught:
         Worker(LONG)
     assert "No module named 'nothing_of_this_name'" in str(caught.value)
@@ -218,7 +218,7 @@ def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pyte
 
 PARENT = """
 import sys
-from pyopbench.launch import Worker
+from pyopbench.worker_process import Worker
 with Worker(600) as worker:
     worker.ask({"do": "verify", "case": sys.argv[1], "finite_differences": False})
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench import memory
+from pyopbench import memory_limit
 from pyopbench.errors import BadInput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what a process may take")
@@ -27,34 +27,34 @@ else:
 def ask(limit_bytes: int | None) -> tuple[str, str]:
     """Return what a process that wants a GiB says, and how near it is to be ended for want of memory."""
     with subprocess.Popen([sys.executable, "-c", CHILD], stdin=-1, stdout=-1, text=True) as child:
-        memory.offer(child.pid)
+        memory_limit.offer(child.pid)
         if limit_bytes is not None:
-            memory.limit(child.pid, limit_bytes)
+            memory_limit.limit(child.pid, limit_bytes)
         score = Path(f"/proc/{child.pid}/oom_score_adj").read_text(encoding="ascii").strip()
         said, _ = child.communicate("\n")
     return said.strip(), score
 
 
 def test_a_process_cannot_have_more_than_its_limit() -> None:
-    assert ask(256 << 20) == ("refused", memory.FIRST_TO_GO)
-    assert ask(None) == ("given", memory.FIRST_TO_GO)
+    assert ask(256 << 20) == ("refused", memory_limit.FIRST_TO_GO)
+    assert ask(None) == ("given", memory_limit.FIRST_TO_GO)
 
 
 def test_a_process_that_has_ended_has_no_limit_and_is_no_error() -> None:
     with subprocess.Popen(["true"]) as child:
         child.wait()
-    memory.offer(child.pid)
-    memory.limit(child.pid, 1 << 30)
+    memory_limit.offer(child.pid)
+    memory_limit.limit(child.pid, 1 << 30)
 
 
 def test_a_limit_that_leaves_tensorflow_no_room_is_refused() -> None:
-    memory.require_limitable(memory.LEAST_BYTES)
+    memory_limit.require_limitable(memory_limit.LEAST_BYTES)
     with pytest.raises(BadInput, match="does not fit") as caught:
-        memory.require_limitable(memory.LEAST_BYTES - 1)
+        memory_limit.require_limitable(memory_limit.LEAST_BYTES - 1)
     assert caught.value.legal == "at least 2G"
 
 
 def test_a_limit_is_refused_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(BadInput, match="only be limited on Linux"):
-        memory.require_limitable(memory.LEAST_BYTES)
+        memory_limit.require_limitable(memory_limit.LEAST_BYTES)

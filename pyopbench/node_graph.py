@@ -24,7 +24,7 @@ import tensorflow as tf
 
 from pyopbench.checks import Checked
 from pyopbench.errors import PyopbenchError
-from pyopbench.executed import Counts, call_and_count, require_alive
+from pyopbench.executed_graph import Counts, call_and_count, require_alive
 from pyopbench.gradients import as_tuple
 from pyopbench.model import Body, Op, Variant
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import stored
-from pyopbench.launch import CaseLost
-from pyopbench.losses import MOST_LOSSES, failures_elsewhere, failures_of
+from pyopbench.lost_cases import MOST_LOSSES, failures_elsewhere, failures_of
+from pyopbench.worker_process import CaseLost
 
 KEYS = [
     f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
