@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pyopbench import copies as host
-from pyopbench import measure_copies, text, transferred
+from pyopbench import copy_costs, measure_copies, text
+from pyopbench import copy_costs as host
 from pyopbench.cli_options import AsJson
 from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import require_known
@@ -45,8 +45,8 @@ def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = 
     for sentence in (host.hazards(document), *host.refusals(document)):
         out.print(sentence, markup=False)
     if "transfers" in document:
-        for title, columns, rows in transferred.tables(document):
+        for title, columns, rows in copy_costs.tables(document):
             print_table(title, columns, rows)
-        out.print(transferred.devices(document), markup=False)
+        out.print(copy_costs.devices(document), markup=False)
     if out_file is not None:
         out.print(f"written: {out_file}", soft_wrap=True, markup=False)

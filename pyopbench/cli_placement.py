@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench import count_copies_run as counting
-from pyopbench import placements, routes, text
+from pyopbench import counted_copies, text
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_options import (
     AsJson,
@@ -24,12 +24,13 @@ from pyopbench.cli_options import (
     read_axes,
 )
 from pyopbench.cli_output import err, out, print_table, say
+from pyopbench.counted_copies import Row
 from pyopbench.files import require_known
 from pyopbench.model import Case
-from pyopbench.routes import Row
+from pyopbench.places import PINS, ROUTES
 
 EXIT_WRONG = 1
-ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in routes.ROUTES}
+ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
 Device = Annotated[str, typer.Option("--device", help="simulated, or gpu where TensorFlow sees one.")]
 OutFile = Annotated[
@@ -62,9 +63,9 @@ def placement(
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_file is not None:
-        placements.write(out_file, document)
+        counted_copies.write(out_file, document)
     if as_json:
-        out.file.write(placements.as_json(document))
+        out.file.write(counted_copies.as_json(document))
     else:
         _print(document)
         if out_file is not None:
@@ -74,12 +75,12 @@ def placement(
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    rows = routes.rows_of(document)
+    rows = counted_copies.rows_of(document)
     kind = "simulated device" if document["device"] == "simulated" else "GPU"
     out.print(
         f"Copies per call on a {kind}, TensorFlow {document['tensorflow']}, with new inputs in each call: "
         "↑ to the device, ↓ to the host. h→d: inputs on the host, result used on the device. "
-        + "; ".join(f"{mark} {meaning}" for mark, meaning in routes.MARKS.items())
+        + "; ".join(f"{mark} {meaning}" for mark, meaning in counted_copies.MARKS.items())
         + ".\n"
     )
     for op in document["ops"]:
@@ -88,13 +89,13 @@ def _print(document: Mapping[str, Any]) -> None:
 
 
 def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
-    for setting in routes.SETTINGS:
+    for setting in counted_copies.SETTINGS:
         there = [row for row in rows if (row.case.mode, row.case.direction) == setting]
         if there:
-            title = f"{op}, {text.direction(setting[1])}, {routes.MODE_WORDS[setting[0]]} ({kind})"
+            title = f"{op}, {text.direction(setting[1])}, {counted_copies.MODE_WORDS[setting[0]]} ({kind})"
             print_table(title, ("variant", "pinned", *ARROWS.values()), _lines(there))
     _print_notes(rows)
-    told = (*routes.remedy_sentences(rows, counting.REMEDIES), *routes.where_to_run(op, rows))
+    told = (*counted_copies.remedy_sentences(rows, counting.REMEDIES), *counted_copies.where_to_run(op, rows))
     for sentence in told:
         out.print(f"- {sentence}", markup=False)
     out.print()
@@ -109,13 +110,13 @@ def _lines(rows: Iterable[Row]) -> list[tuple[str, ...]]:
 
 
 def _pins(pins: Sequence[str]) -> str:
-    return "any" if len(pins) == len(routes.PINS) else ", ".join(pins)
+    return "any" if len(pins) == len(PINS) else ", ".join(pins)
 
 
 def _by_pin(rows: Iterable[Row]) -> list[tuple[str, str, tuple[str, ...]]]:
     found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
     for row in rows:
-        found.setdefault((row.case.variant, row.pinned), {})[row.inputs, row.result] = routes.copies_text(row)
+        found.setdefault((row.case.variant, row.pinned), {})[row.route] = counted_copies.count_text(row)
     return [(variant, pinned, tuple(line[route] for route in ARROWS)) for (variant, pinned), line in found.items()]
 
 
@@ -123,7 +124,7 @@ def _print_notes(rows: Sequence[Row]) -> None:
     """Print each note once, with the variants and places that it holds for."""
     notes: dict[str, dict[str, list[str]]] = {}
     for row in rows:
-        for sentence in routes.sentences(row):
+        for sentence in counted_copies.sentences(row):
             notes.setdefault(sentence, {}).setdefault(row.case.variant, []).append(row.pinned)
     for sentence, variants in notes.items():
         named = [f"{name} ({_pins(tuple(dict.fromkeys(pins)))})" for name, pins in variants.items()]

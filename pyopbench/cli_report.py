@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench import text
+from pyopbench.budget import Progress as Step
 from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.measure import Ended
-from pyopbench.pace import Progress as Step
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement

@@ -13,50 +13,38 @@ eager tensors keep the copy that was made of them on the other device, and the s
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from pyopbench import profiled
+from pyopbench import gpu
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.compiler import CannotCompile
-from pyopbench.device import DEVICE, HOST, Counts, is_on_device, listed, simulate
+from pyopbench.device import SCOPES, Counts, is_on_device, listed, simulate
 from pyopbench.errors import Unsupported, WrongResult
 from pyopbench.gradients import as_tuple
 from pyopbench.messages import describe_error, failure_of
 from pyopbench.model import SIMULATED, Body, Case, Op
+from pyopbench.places import DEVICE, HOST, ROUTES, UNPINNED, Route
 from pyopbench.reference import Reference, check_gradients, check_values, reference_of
 from pyopbench.segments import forward_and_backward, wrap
 
-SCOPES = {"unpinned": None, "host": HOST, "device": DEVICE}
+PIN_SCOPES = {UNPINNED: None, **SCOPES}
 """Where an op is pinned, and the device scope of it."""
-PLACES = {"host": HOST, "device": DEVICE}
 
 REPETITIONS = 2
 """How often each state is counted: what differs from one call to the next is said to vary."""
 
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
-Count: TypeAlias = Callable[[Callable[[], Any]], tuple[Any, Counts]]
+CountCopies: TypeAlias = Callable[[Callable[[], Any]], tuple[Any, Counts]]
 """Calls something and returns its result with what was copied meanwhile."""
 
 
 @dataclass(frozen=True)
-class Route:
-    """Where inputs come from and where results go to: `host` or `device` each."""
-
-    inputs: str
-    result: str
-
-
-ROUTES = tuple(Route(*places) for places in itertools.product(PLACES, PLACES))
-
-
-@dataclass(frozen=True)
-class Passed:
-    """What a call has given: outputs and gradients, and the places that they were left on before they were used."""
+class CallResult:
+    """What a call has returned: outputs and gradients, and the places that they were left on before they were used."""
 
     outputs: tuple[Any, ...]
     gradients: tuple[Any, ...]
@@ -64,12 +52,12 @@ class Passed:
     gradients_on: tuple[str, ...]
 
 
-def rows_of(case: Case, pinned: str, count: Count) -> list[dict[str, Any]]:
-    """Count a case on every route.
+def rows_of(case: Case, pinned: str, count: CountCopies) -> list[dict[str, Any]]:
+    """CountCopies a case on every route.
 
     Args:
         case: forward or forward_backward, in mode eager or call.
-        pinned: a key of `SCOPES`.
+        pinned: one of `places.PINS`.
         count: counts what one call copies.
 
     Returns:
@@ -82,7 +70,7 @@ def rows_of(case: Case, pinned: str, count: Count) -> list[dict[str, Any]]:
         Exception: whatever building the case raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
-    function = wrap(variant.build(op, case), variant, case.mode, SCOPES[pinned])
+    function = wrap(variant.build(op, case), variant, case.mode, PIN_SCOPES[pinned])
     reference = reference_of(case.op, case.size, case.dtype)
     return [_row(_Call(op, case, function, reference, route), count) for route in ROUTES]
 
@@ -97,7 +85,7 @@ class _Call:
     reference: Reference
     route: Route
 
-    def fresh(self) -> Callable[[], Passed]:
+    def fresh(self) -> Callable[[], CallResult]:
         """Return the call with inputs that are new: made where the route says, which is not counted."""
         inputs = _made(self.reference.inputs, self.route.inputs)
         if self.case.direction == "forward":
@@ -106,13 +94,13 @@ class _Call:
         forward, backward = forward_and_backward(self.op, self.function, inputs, gradients)
         return lambda: self._both(forward, backward)
 
-    def _forward(self, inputs: Sequence[Any]) -> Passed:
+    def _forward(self, inputs: Sequence[Any]) -> CallResult:
         outputs = as_tuple(self.function(*inputs))
         places = tuple(map(place_of, outputs))
         _use(outputs, self.route.result)
-        return Passed(outputs, (), places, ())
+        return CallResult(outputs, (), places, ())
 
-    def _both(self, forward: Callable[[], Any], backward: Callable[[], Any]) -> Passed:
+    def _both(self, forward: Callable[[], Any], backward: Callable[[], Any]) -> CallResult:
         outputs = as_tuple(forward())
         outputs_on = tuple(map(place_of, outputs))
         _use(outputs, self.route.result)
@@ -121,27 +109,27 @@ class _Call:
         dense = tuple(map(tf.convert_to_tensor, gradients))
         gradients_on = tuple(map(place_of, dense))
         _use(dense, self.route.inputs)
-        return Passed(outputs, dense, outputs_on, gradients_on)
+        return CallResult(outputs, dense, outputs_on, gradients_on)
 
-    def check(self, passed: Passed) -> None:
+    def check(self, result: CallResult) -> None:
         """Compare what came out with NumPy: counts of a wrong result would be of something else.
 
         Raises:
             WrongResult: it is not the reference's.
         """
-        check_values(self.op, passed.outputs, self.reference, self.case.dtype)
+        check_values(self.op, result.outputs, self.reference, self.case.dtype)
         if self.case.direction != "forward":
-            if len(passed.gradients) != len(self.op.differentiable):
-                raise WrongResult(f"{len(passed.gradients)} gradients for {len(self.op.differentiable)} inputs")
-            check_gradients(self.op, passed.gradients, self.reference, self.case.dtype)
+            if len(result.gradients) != len(self.op.differentiable):
+                raise WrongResult(f"{len(result.gradients)} gradients for {len(self.op.differentiable)} inputs")
+            check_gradients(self.op, result.gradients, self.reference, self.case.dtype)
 
 
-def _row(call: _Call, count: Count) -> dict[str, Any]:
-    row = dataclasses.asdict(call.route)
+def _row(call: _Call, count: CountCopies) -> dict[str, Any]:
+    row: dict[str, Any] = call.route._asdict()
     try:
         call.check(call.fresh()())  # traces, compiles and makes constants, which happens once
         again = call.fresh()
-        passed, counts = count(again)
+        result, counts = count(again)
         fresh = [counts]
         for _ in range(1, REPETITIONS):
             again = call.fresh()
@@ -157,9 +145,9 @@ def _row(call: _Call, count: Count) -> dict[str, Any]:
         **row,
         "fresh": _copies(fresh[-1]),
         "warm": _copies(warm[-1]),
-        "varies": any(_copies(one) != _copies(some[-1]) for some in (fresh, warm) for one in some),
-        "outputs_on": list(passed.outputs_on),
-        "gradients_on": list(passed.gradients_on),
+        "varies": any(_copies(counts) != _copies(state[-1]) for state in (fresh, warm) for counts in state),
+        "outputs_on": list(result.outputs_on),
+        "gradients_on": list(result.gradients_on),
     }
 
 
@@ -173,20 +161,20 @@ def _copies(counts: Counts) -> dict[str, list[int]]:
 
 
 def _made(arrays: Sequence[Any], place: str) -> tuple[Any, ...]:
-    with tf.device(PLACES[place]):
+    with tf.device(SCOPES[place]):
         return tuple(tf.constant(array) for array in arrays)
 
 
 def _use(tensors: Sequence[Any], place: str) -> None:
     """Use tensors by one op on a place, which waits for them and copies what is elsewhere."""
-    with tf.device(PLACES[place]):
+    with tf.device(SCOPES[place]):
         for tensor in tensors:
             tf.identity(tensor)
 
 
 def place_of(tensor: Any) -> str:
     """Return where a tensor's memory is: `host` or `device`; `.device` says where TensorFlow would have it."""
-    return "device" if is_on_device(tensor) else "host"
+    return DEVICE if is_on_device(tensor) else HOST
 
 
 def open_device(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -201,7 +189,7 @@ def open_device(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {"devices": listed(), "reason": ""}
 
 
-def counting(placement: str) -> Count:
+def counting(placement: str) -> CountCopies:
     """Return what counts the copies of a call on `gpu` or `simgpu`.
 
     Raises:
@@ -210,11 +198,11 @@ def counting(placement: str) -> Count:
     """
     if placement == SIMULATED:
         return simulate().count
-    profiled.require_gpu()
-    return profiled.count
+    gpu.require_gpu()
+    return gpu.count_copies
 
 
-def traffic(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def count_copies(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request to count a case, pinned to one place, on every route: its rows, or the failure."""
     case = Case.from_id(request["case"])
     emit({"event": "at", "case": case.id})

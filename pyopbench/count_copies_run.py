@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import pyopbench
-from pyopbench import routes
+from pyopbench.counted_copies import SCHEMA
 from pyopbench.declared import declared
 from pyopbench.errors import NothingMeasured, WorkerLost
 from pyopbench.files import find, require_known
 from pyopbench.model import GPU, SIMULATED, Axes, Case
-from pyopbench.placements import SCHEMA
+from pyopbench.places import PINS
 from pyopbench.planning import ask_for_plan, no_gpu, python_for, require_cases
 from pyopbench.targets import brought
 from pyopbench.worker_process import CaseLost, Worker
@@ -78,7 +78,7 @@ def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
     require_cases(plan, axes)
     placement = DEVICES[wanted.device]
     cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]
-    asked = [Asked(case, pinned) for case in cases for pinned in routes.PINS]
+    asked = [Asked(case, pinned) for case in cases for pinned in PINS]
     document = {**_head(wanted, plan), "rows": [], "failures": []}
     done = 0
     while done < len(asked):
@@ -157,7 +157,7 @@ def _count_until_lost(
         for place, one in enumerate(asked):
             tell(place)
             try:
-                answer = worker.ask({"do": "traffic", "case": one.case.id, "pinned": one.pinned})
+                answer = worker.ask({"do": "count_copies", "case": one.case.id, "pinned": one.pinned})
             except CaseLost as lost:
                 document["failures"].append(_failure(one, lost.status, lost.reason))
                 return place + 1

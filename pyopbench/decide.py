@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench import requirements, routes, stats
+from pyopbench import counted_copies, requirements, stats
 from pyopbench.advice import with_copies
 from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
@@ -148,7 +148,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
 
 def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
     """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
-    copies = with_copies(decision, routes.rows_of(run.placement)) if run.placement else decision.copies
+    copies = with_copies(decision, counted_copies.rows_of(run.placement)) if run.placement else decision.copies
     return replace(decision, copies=copies, blocks=requirements.blocked(run, comparison.baseline))
 
 

@@ -18,8 +18,10 @@ from pyopbench.compiler import library_of
 from pyopbench.errors import Unsupported
 from pyopbench.files import KERNELS
 from pyopbench.messages import describe_error
+from pyopbench.places import DEVICE, HOST
 
-HOST, DEVICE = "/CPU:0", "/GPU:0"
+SCOPES = {HOST: "/CPU:0", DEVICE: "/GPU:0"}
+"""Place -> what `tf.device` takes for it."""
 
 PLUG_IN = KERNELS / "device" / "simulated_device.cc"
 BORROWED_KERNELS = KERNELS / "device" / "simulated_kernels.cc"

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import device, environment, nvml, profiled
+from pyopbench import environment, gpu, nvml
+from pyopbench.device import SCOPES, listed
+from pyopbench.places import DEVICE, HOST
 from pyopbench.sampling import (
     Clock,
     balanced_orders,
@@ -35,16 +37,16 @@ GROUP_SECONDS = 2.0
 """About how long all rounds of one size may take; large copies get fewer."""
 WARM_UPS = 2
 
-UP, DOWN = "to the device", "to the host"
+TO_DEVICE, TO_HOST = "to the device", "to the host"
 
 
 @dataclass(frozen=True)
-class Way:
+class GpuCopy:
     """One way of having TensorFlow copy between host and device.
 
     Attributes:
         name: what a user would write.
-        direction: `UP` or `DOWN`.
+        direction: `TO_DEVICE` or `TO_HOST`.
         make: `(array (n,), tensor on the device (n,)) -> what is copied`, new each time.
         copy: copies that.
     """
@@ -59,19 +61,19 @@ def _on(place: str) -> Callable[[Any], Any]:
     """Return what has a tensor used on a place by an op that only passes it on."""
 
     def use(tensor: Any) -> Any:
-        with tf.device(place):
+        with tf.device(SCOPES[place]):
             return tf.identity(tensor)
 
     return use
 
 
-def _up(array: Any) -> Any:
-    with tf.device(device.DEVICE):
+def _to_device(array: Any) -> Any:
+    with tf.device(SCOPES[DEVICE]):
         return tf.constant(array)
 
 
 def _host_tensor(array: Any, there: Any) -> Any:
-    with tf.device(device.HOST):
+    with tf.device(SCOPES[HOST]):
         return tf.identity(tf.constant(array))
 
 
@@ -79,33 +81,33 @@ def _down_in_graph() -> Callable[[Any], Any]:
     """Return a `tf.function` that brings a tensor down from the device."""
 
     def down(tensor: Any) -> Any:
-        with tf.device(device.DEVICE):
+        with tf.device(SCOPES[DEVICE]):
             there = tf.identity(tensor)
-        with tf.device(device.HOST):
+        with tf.device(SCOPES[HOST]):
             return tf.identity(there)
 
     function: Callable[[Any], Any] = tf.function(down, autograph=False)
     return function
 
 
-def ways() -> list[Way]:
+def every_copy() -> list[GpuCopy]:
     """Return every way; new, because a `tf.function` keeps what it was traced for."""
     down = _down_in_graph()
     return [
-        Way("tf.constant(array)", UP, lambda array, there: array, _up),
-        Way("a tensor used eagerly", UP, _host_tensor, _on(device.DEVICE)),
-        Way("a result of a tf.function", UP, lambda array, there: down(there), _on(device.DEVICE)),
-        Way("tensor.numpy()", DOWN, lambda array, there: _on(device.DEVICE)(there), lambda tensor: tensor.numpy()),
-        Way("a tensor used eagerly", DOWN, lambda array, there: _on(device.DEVICE)(there), _on(device.HOST)),
-        Way("in a tf.function", DOWN, lambda array, there: _on(device.DEVICE)(there), down),
+        GpuCopy("tf.constant(array)", TO_DEVICE, lambda array, there: array, _to_device),
+        GpuCopy("a tensor used eagerly", TO_DEVICE, _host_tensor, _on(DEVICE)),
+        GpuCopy("a result of a tf.function", TO_DEVICE, lambda array, there: down(there), _on(DEVICE)),
+        GpuCopy("tensor.numpy()", TO_HOST, lambda array, there: _on(DEVICE)(there), lambda tensor: tensor.numpy()),
+        GpuCopy("a tensor used eagerly", TO_HOST, lambda array, there: _on(DEVICE)(there), _on(HOST)),
+        GpuCopy("in a tf.function", TO_HOST, lambda array, there: _on(DEVICE)(there), down),
     ]
 
 
 @dataclass(frozen=True)
-class Trip:
-    """A way at one size, ready to be made: an array `(n,)`, and the same numbers as a tensor on the device."""
+class PreparedCopy:
+    """A copy of one size, ready to be made: an array `(n,)`, and the same numbers as a tensor on the device."""
 
-    way: Way
+    kind: GpuCopy
     array: Any
     there: Any
 
@@ -114,22 +116,22 @@ class Trip:
         made: list[Any] = []
 
         def make() -> None:
-            made[:] = [self.way.make(self.array, self.there)]
+            made[:] = [self.kind.make(self.array, self.there)]
             tf.test.experimental.sync_devices()
 
         def copy() -> Any:
-            result = self.way.copy(made[0])
+            result = self.kind.copy(made[0])
             tf.test.experimental.sync_devices()
             return result
 
         return make, copy
 
 
-def trips(size: int) -> list[Trip]:
+def prepared_copies(size: int) -> list[PreparedCopy]:
     """Return every way at a size, in elements."""
     array = np.ones(size, DTYPE)
-    there = _up(array)
-    return [Trip(way, array, there) for way in ways()]
+    there = _to_device(array)
+    return [PreparedCopy(copy, array, there) for copy in every_copy()]
 
 
 def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
@@ -138,24 +140,24 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
     Raises:
         Unsupported: TensorFlow sees no GPU.
     """
-    profiled.require_gpu()
+    gpu.require_gpu()
     before = nvml.read()
     rows = []
     for size in request.get("sizes", SIZES):
-        emit({"event": "timing", "case": f"transfers/{size}"})
-        rows += rows_of(trips(size), time.perf_counter)
+        emit({"event": "timing", "case": f"gpu_copies/{size}"})
+        rows += rows_of(prepared_copies(size), time.perf_counter)
     facts = {**environment.machine(), **environment.software()}
-    return {"environment": {**facts, "devices": device.listed()}, "gpu": [before, nvml.read()], "rows": rows}
+    return {"environment": {**facts, "devices": listed()}, "gpu": [before, nvml.read()], "rows": rows}
 
 
-def rows_of(some: Sequence[Trip], clock: Clock) -> list[dict[str, Any]]:
-    """Time trips of one size in balanced rounds; return a row for each.
+def rows_of(copies: Sequence[PreparedCopy], clock: Clock) -> list[dict[str, Any]]:
+    """Time copies of one size in balanced rounds; return a row for each.
 
     Returns:
         `way`, `direction`, `size` in elements, `bytes`, `seconds` of a copy (median over rounds), `rounds`, and
         `memory`: the host's end as `profiled.host_memory` tells it.
     """
-    segments = [trip.segments() for trip in some]
+    segments = [prepared.segments() for prepared in copies]
     timer = measure_timer(clock)
     with quiet_garbage_collector():
         warm = [[measure_block(one, 1, clock, timer) for _ in range(WARM_UPS)][-1] for one in segments]
@@ -164,18 +166,18 @@ def rows_of(some: Sequence[Trip], clock: Clock) -> list[dict[str, Any]]:
         for order in balanced_orders(len(segments), rounds, np.random.default_rng(0)):
             for place in order:
                 seconds[place].append(measure_block(segments[place], 1, clock, timer)[1])
-    return [_row(trip, found) for trip, found in zip(some, seconds, strict=True)]
+    return [_row(prepared, found) for prepared, found in zip(copies, seconds, strict=True)]
 
 
-def _row(trip: Trip, seconds: Sequence[float]) -> dict[str, Any]:
-    make, copy = trip.segments()
+def _row(prepared: PreparedCopy, seconds: Sequence[float]) -> dict[str, Any]:
+    make, copy = prepared.segments()
     make()
     return {
-        "way": trip.way.name,
-        "direction": trip.way.direction,
-        "size": int(trip.array.size),
-        "bytes": int(trip.array.nbytes),
+        "way": prepared.kind.name,
+        "direction": prepared.kind.direction,
+        "size": int(prepared.array.size),
+        "bytes": int(prepared.array.nbytes),
         "seconds": statistics.median(seconds),
         "rounds": len(seconds),
-        "memory": profiled.host_memory(copy),
+        "memory": gpu.host_memory(copy),
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyopbench import remains, store
-from pyopbench.clock import LEAST_LAUNCHES, Clock, Place, Tell
+from pyopbench.budget import LEAST_LAUNCHES, Budget, Position, Tell
 from pyopbench.errors import BadInput
 from pyopbench.lost_cases import failures_elsewhere, failures_of
 from pyopbench.model import Case
@@ -72,10 +72,10 @@ class _Work:
         """Return how many cases of some groups there are to measure."""
         return sum(case not in self.failed for group in groups for case in self.groups[group])
 
-    def place(self, launch: int, todo: Sequence[str]) -> Place:
+    def position(self, launch: int, todo: Sequence[str]) -> Position:
         """Return where the run stands before the first group of `todo`, which is what is left of a launch."""
         done = len(self.groups) - len(todo)
-        return Place(launch, todo[0], done, len(self.groups), self.count(todo), self.count(self.groups))
+        return Position(launch, todo[0], done, len(self.groups), self.count(todo), self.count(self.groups))
 
     def unfailed(self) -> list[str]:
         """Return every planned case that has not failed."""
@@ -133,7 +133,7 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
 
 
 def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
-    """Measure several runs by turns: one launch of each, in random order, then the next one of each.
+    """Measure several runs interleaved: one launch of each, in random order, then the next one of each.
 
     So launches of the same number are of about the same time, and can be compared in pairs across the runs.
 
@@ -149,10 +149,10 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
         for task in tasks:
             stack.enter_context(store.locked(task.folder))
         works = [_remaining(task) for task in tasks]
-        clocks = [Clock(work.settings, len(work.planned), tell, time.monotonic()) for work in works]
-        for clock in clocks:
-            clock.beside = clocks
-        launches = [_launches(*one) for one in zip(works, clocks, (task.look for task in tasks), strict=True)]
+        budgets = [Budget(work.settings, len(work.planned), tell, time.monotonic()) for work in works]
+        for budget in budgets:
+            budget.interleaved = budgets
+        launches = [_launches(*one) for one in zip(works, budgets, (task.look for task in tasks), strict=True)]
         rng = random.Random(tasks[0].settings.seed)
         while len(ended) < len(tasks):
             turn = [place for place in range(len(tasks)) if place not in ended]
@@ -161,7 +161,7 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
                 how = _go_on(launches[place])
                 if how is not None:
                     ended[place] = how
-                    clocks[place].end()
+                    budgets[place].end()
     return [ended[place] for place in range(len(tasks))]
 
 
@@ -175,7 +175,7 @@ def _go_on(launches: Generator[None, None, Ended]) -> Ended | None:
     return None
 
 
-def _launches(work: _Work, clock: Clock, look: Look) -> Generator[None, None, Ended]:
+def _launches(work: _Work, budget: Budget, look: Look) -> Generator[None, None, Ended]:
     """Make a launch for each `next`, and return how it ended."""
     looks = look_schedule(work.settings.first_look, work.settings.launches)
     for launch in range(work.settings.launches):
@@ -183,10 +183,10 @@ def _launches(work: _Work, clock: Clock, look: Look) -> Generator[None, None, En
             work.narrow(launch, look)
             if not work.groups:
                 return Ended(launch, "look")
-        if launch >= LEAST_LAUNCHES and clock.is_short_of(work.count(work.groups)):
+        if launch >= LEAST_LAUNCHES and budget.is_short_of(work.count(work.groups)):
             return Ended(launch, "budget")
-        _measure_launch(work, launch, clock)
-        clock.end_launch()
+        _measure_launch(work, launch, budget)
+        budget.end_launch()
         yield
     return Ended(work.settings.launches, "launches")
 
@@ -207,7 +207,7 @@ def _remaining(task: Task) -> _Work:
     return _Work(folder, settings, groups, groups, finished, failed, looks, environment, limits, task.python)
 
 
-def _measure_launch(work: _Work, launch: int, clock: Clock) -> None:
+def _measure_launch(work: _Work, launch: int, budget: Budget) -> None:
     order = [group for group in work.groups if (launch, group) not in work.finished]
     random.Random(f"{work.settings.seed}/{launch}").shuffle(order)
     todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
@@ -218,13 +218,13 @@ def _measure_launch(work: _Work, launch: int, clock: Clock) -> None:
             _require_same(work.environment, worker.environment)
             store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
             healthy = _measure_limits(work, worker, launch)
-            clock.pace.add_start(time.monotonic() - began)
+            budget.durations.add_start(time.monotonic() - began)
             while healthy and place < len(todo):
                 began = time.monotonic()
-                clock.tell(work.place(launch, todo[place:]))
+                budget.show_progress(work.position(launch, todo[place:]))
                 cases = work.count([todo[place]])
                 after = _measure_group(work, worker, launch, todo[place])
-                clock.pace.add_group(time.monotonic() - began, cases)
+                budget.durations.add_group(time.monotonic() - began, cases)
                 healthy = after == "healthy"
                 place += after != "lost"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.copies import SCHEMA
+from pyopbench.copy_costs import SCHEMA
 from pyopbench.errors import NothingMeasured
 from pyopbench.planning import require_gpu
 from pyopbench.worker_process import CaseLost, Worker
@@ -19,7 +19,7 @@ def measure() -> dict[str, Any]:
     Raises:
         NothingMeasured: the worker hung or died.
     """
-    return {"schema": SCHEMA, **_asked("bridges")}
+    return {"schema": SCHEMA, **_answer_of("host_copies")}
 
 
 def measure_with_gpu() -> dict[str, Any]:
@@ -30,16 +30,16 @@ def measure_with_gpu() -> dict[str, Any]:
         NothingMeasured: a worker hung or died.
     """
     require_gpu()
-    return {**measure(), "transfers": _asked("transfers")}
+    return {**measure(), "transfers": _answer_of("gpu_copies")}
 
 
-def _asked(what: str) -> dict[str, Any]:
+def _answer_of(request: str) -> dict[str, Any]:
     with Worker(TIMEOUT_SECONDS) as worker:
         try:
-            return worker.ask({"do": what})
+            return worker.ask({"do": request})
         except CaseLost as lost:
             raise NothingMeasured(
-                f"the {what} could not be measured",
+                f"the {request.replace('_', ' ')} could not be measured",
                 received=f"{lost.reason}, at {lost.case}",
                 legal=f"a worker that is silent for {TIMEOUT_SECONDS:g} s at most, and goes on to the end",
                 next_step="run it again; if it comes back, it is TensorFlow that ends the process",

@@ -15,15 +15,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench import accelerated, node_graph
+from pyopbench import gpu, node_graph
 from pyopbench.alignment import Crossing, aligned_as_given, aligned_share
 from pyopbench.arrays import as_array, byte_count
 from pyopbench.catalogue import load_op, load_variant
 from pyopbench.checks import Checked
 from pyopbench.device import is_simulated
-from pyopbench.differences import difference_error
 from pyopbench.errors import Elided, Unsupported
 from pyopbench.explaining import explain
+from pyopbench.finite_differences import difference_error
 from pyopbench.gradients import as_tuple
 from pyopbench.model import FLOOR_DTYPE, GPU, Case, Op, Variant
 from pyopbench.reference import Reference, check_gradients, check_unchanged, check_values, dense, reference_of
@@ -142,7 +142,7 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
     if variant.kind == "part" and variant.op is None:
         return _prepare_part(op, variant, case, reference)
     on_gpu = case.placement == GPU
-    place, enter = (accelerated.constants_on_gpu, accelerated.wrap_on_gpu) if on_gpu else (constants, wrap)
+    place, enter = (gpu.constants_on_gpu, gpu.wrap_on_gpu) if on_gpu else (constants, wrap)
     function = enter(variant.build(op, case), variant, case.mode)
     tensors = place(reference.inputs)
     if case.direction == "forward":
@@ -180,12 +180,12 @@ def _as_gradient(case: Case) -> Case:
 
 
 def _blocking(segments: Sequence[Callable[[], Any]], case: Case) -> tuple[Callable[[], Any], ...]:
-    return tuple(map(accelerated.waiting, segments)) if case.placement == GPU else tuple(segments)
+    return tuple(map(gpu.waiting, segments)) if case.placement == GPU else tuple(segments)
 
 
 def _require_there(case: Case, what: str, tensors: Sequence[Any]) -> None:
     if case.placement == GPU:
-        accelerated.require_there(what, tensors)
+        gpu.require_there(what, tensors)
 
 
 def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) -> Prepared:
@@ -206,7 +206,7 @@ def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) ->
 
 def _use_device(case: Case) -> None:
     if case.placement == GPU:
-        accelerated.require_gpu()
+        gpu.require_gpu()
     else:
         _hide_accelerators()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench import capabilities, copies, placements, remains, store, throttling
+from pyopbench import capabilities, copy_costs, counted_copies, remains, store, throttling
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 from pyopbench.results import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
@@ -64,8 +64,8 @@ def _read_run(folder: Path) -> Run:
         checked={key: errors for group in groups for key, errors in group.get("checked", {}).items()},
     )
     for name, path, read in (
-        ("placement", folder / placements.FILE, placements.read),
-        ("copies", folder / copies.FILE, copies.read),
+        ("placement", folder / counted_copies.FILE, counted_copies.read),
+        ("copies", folder / copy_costs.FILE, copy_costs.read),
         ("probes", folder / capabilities.FILE, capabilities.read),
     ):
         whole = _with_beside(whole, name, path, read)

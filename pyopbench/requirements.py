@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyopbench import capabilities, routes
+from pyopbench import capabilities, counted_copies
 from pyopbench.errors import BadInput
 from pyopbench.model import SIMULATED
+from pyopbench.places import DEVICE
 
 if TYPE_CHECKING:
     from pyopbench.comparison import Comparison
@@ -141,12 +142,12 @@ def _gpu(run: Run, label: str) -> Bar | bool | None:
     variant = label.partition("+")[0]
     pinned = [
         row
-        for row in routes.rows_of(run.placement)
-        if row.case.variant == variant and row.pinned == routes.DEVICE and row.case.direction == "forward"
+        for row in counted_copies.rows_of(run.placement)
+        if row.case.variant == variant and row.pinned == DEVICE and row.case.direction == "forward"
     ]
     if not pinned:
         return None
-    if any(not row.refused and row.computes == routes.DEVICE for row in pinned):
+    if any(not row.refused and row.computes == DEVICE for row in pinned):
         return False
     refused = next((row.refused for row in pinned if row.refused), "")
     # What a simulated device lacks, a compiler for XLA and the kernels of most ops, a real one may have.

@@ -2,8 +2,8 @@
 
 `{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
 samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
-machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "traffic"}` count copies
-between host and device, `{"do": "bridges"}` measures those on the host and `{"do": "transfers"}` those to a GPU,
+machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "count_copies"}` count copies
+between host and device, `{"do": "host_copies"}` measures those on the host and `{"do": "gpu_copies"}` those to a GPU,
 `{"do": "probes"}` and `{"do": "probe"}` try what works on this TensorFlow. Before each step that may hang or crash the
 marker names the case, so that the parent knows which one it was; events show that there is life. The standard output of
 the process belongs to the parent; what bodies print goes to the log.
@@ -27,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import bridges, cuda, custom_ops, environment, gpu_copies, machine_limits, probe
+from pyopbench import cuda, custom_ops, environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.catalogue import (
     describe,
     describe_instruments,
@@ -39,7 +39,7 @@ from pyopbench.catalogue import (
     why_unloadable,
 )
 from pyopbench.compiler import CannotCompile, compile_all
-from pyopbench.count_copies import open_device, traffic
+from pyopbench.count_copies import count_copies, open_device
 from pyopbench.group import Emit, OutOfMemory, measure, overhead
 from pyopbench.marker import Marker
 from pyopbench.messages import describe_error, failure_of
@@ -152,10 +152,10 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "measure": measure,
     "overhead": overhead,
     "limits": measure_limits,
-    "bridges": bridges.measure,
-    "transfers": gpu_copies.measure,
+    "host_copies": host_copies.measure,
+    "gpu_copies": gpu_copies.measure,
     "device": open_device,
-    "traffic": traffic,
+    "count_copies": count_copies,
     "probes": probe.describe,
     "probe": probe.probe,
 }

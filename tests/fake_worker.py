@@ -117,8 +117,8 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return answer_limits(os.environ.get("FAKE_WORKER_LIMITS", "well"))
     if request["do"] == "device":
         return answer_device(os.environ.get("FAKE_WORKER_DEVICE", ""))
-    if request["do"] == "traffic":
-        return answer_traffic(request["case"])
+    if request["do"] == "count_copies":
+        return count_copies(request["case"])
     if request["do"] == "probes":
         return answer_probes()
     if request["do"] == "probe":
@@ -170,7 +170,7 @@ def answer_device(behaviour: str) -> dict[str, Any]:
     return {"devices": ["CPU:0"], "reason": behaviour}
 
 
-def answer_traffic(case: str) -> dict[str, Any]:
+def count_copies(case: str) -> dict[str, Any]:
     """Nothing is copied, wherever anything is."""
     variant = case.split("/")[1]
     behave(case, variant)

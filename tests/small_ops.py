@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench import differences, prepare, reference
+from pyopbench import finite_differences, prepare, reference
 from pyopbench.catalogue import load_variant
 from pyopbench.errors import WrongResult
 from pyopbench.model import Case, Op
@@ -107,7 +107,7 @@ def square_with_gradient(gradient: Callable[[Any, Any], Any]) -> Callable[..., A
 def put_in_place(monkeypatch: pytest.MonkeyPatch, op: Op, **variant_changes: Any) -> None:
     """Have an op, and changed variants, prepared in place of what is loaded by name."""
     reference.reference_of.cache_clear()
-    differences._checked_differences.clear()
+    finite_differences._checked_differences.clear()
     for module in (prepare, reference):
         monkeypatch.setattr(module, "load_op", lambda name: op)
     monkeypatch.setattr(prepare, "load_variant", lambda name: replace(load_variant(name), **variant_changes))

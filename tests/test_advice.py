@@ -6,7 +6,7 @@ from typing import Any
 
 import judgements
 from pyopbench.advice import with_copies
-from test_routes import row, rows
+from test_counted_copies import row, rows
 
 UP_AND_DOWN = {"to_device": [1, 4], "to_host": [1, 8]}
 ON_HOST = {"inputs": "host", "result": "host", "outputs_on": ["host"]}

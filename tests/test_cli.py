@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_launch import is_gone
 
 import pyopbench
 import stored
@@ -28,6 +27,7 @@ from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
 from pyopbench.measure import Task, Tell
 from pyopbench.model import Case, Failure
+from test_worker_process import is_gone
 
 TESTS = Path(__file__).parent
 REPORT = ("report.html", "report.md", "decisions.json")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import count_copies_run, placements
+from pyopbench import count_copies_run, counted_copies
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 from test_sections_placement import document
@@ -40,7 +40,7 @@ def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path:
     done = CliRunner().invoke(app, ["placement", "--json", "--out", str(path)])
     assert done.stdout == path.read_text(encoding="utf-8")
     assert json.loads(done.stdout) == counted
-    assert placements.read(path) == counted
+    assert counted_copies.read(path) == counted
 
 
 def test_what_could_not_be_counted_is_told_once_for_each_reason(counted: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from pyopbench import cli, cli_report, published
-from pyopbench.pace import Progress
+from pyopbench.budget import Progress
 from test_cli import noisy_results
 
 COLUMNS = 80

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_launch import has_ended
 
 from pyopbench import compiler
 from pyopbench.compiler import CannotCompile, compile_all, cpu_flags, first_error, library_of
+from test_worker_process import has_ended
 
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 

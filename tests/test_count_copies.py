@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pyopbench import count_copies_run, placements
+from pyopbench import count_copies_run, counted_copies
 from pyopbench.count_copies_run import Wanted
 from pyopbench.environments import available
 from pyopbench.model import SIMULATED, Case
@@ -48,7 +48,7 @@ def worker() -> Iterator[Worker]:
 def count(worker: Worker, variant: str, mode: str, pinned: str, *, op: str = "identity") -> dict[tuple[str, str], Any]:
     """Return the forward rows by where inputs are and where the result is used."""
     case = Case(op, variant, "none", "forward", mode, "float32", 10, SIMULATED)
-    answer = worker.ask({"do": "traffic", "case": case.id, "pinned": pinned})
+    answer = worker.ask({"do": "count_copies", "case": case.id, "pinned": pinned})
     assert "failure" not in answer, answer
     assert answer["arrays"] == {"inputs": 40, "outputs": 40, "output_gradients": 40, "input_gradients": 40}
     return {(row["inputs"], row["result"]): row for row in answer["rows"]}
@@ -104,7 +104,7 @@ def known_for(version: str) -> dict[str, Any]:
     older = [one for one in files if numbers(one) <= numbers(version)]
     if not older:
         pytest.skip(f"no golden file for TensorFlow {version}")
-    return placements.read(files[max(older, key=numbers)])
+    return counted_copies.read(files[max(older, key=numbers)])
 
 
 def numbers(version: str) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench import count_copies_run, placements, worker_process
+from pyopbench import count_copies_run, counted_copies, worker_process
 from pyopbench.count_copies_run import EVERYTHING, Wanted
 from pyopbench.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.model import Case
@@ -109,10 +109,10 @@ def test_what_is_written_is_read_back_and_the_same_every_time(
     count: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     found = count("well", "raising")
-    placements.write(tmp_path / "new" / "a.json", found)
-    placements.write(tmp_path / "b.json", count("well", "raising"))
+    counted_copies.write(tmp_path / "new" / "a.json", found)
+    counted_copies.write(tmp_path / "b.json", count("well", "raising"))
     assert (tmp_path / "new" / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    assert placements.read(tmp_path / "b.json") == found
+    assert counted_copies.read(tmp_path / "b.json") == found
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 1}', '{"schema": 1, "rows": [{}]}', "nothing", '"x"'])
@@ -120,13 +120,13 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / "placement.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadInput, match="is not what `pyopbench placement` writes"):
-        placements.read(path)
+        counted_copies.read(path)
 
 
 def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    placements.write(tmp_path / "placement.json", {**count("well"), "schema": 2})
+    counted_copies.write(tmp_path / "placement.json", {**count("well"), "schema": 2})
     with pytest.raises(BadInput, match="schema 2"):
-        placements.read(tmp_path / "placement.json")
+        counted_copies.read(tmp_path / "placement.json")
 
 
 def test_a_remedy_is_counted_beside_what_it_mends() -> None:

@@ -1,7 +1,7 @@
 """Bodies that misbehave in a real worker: what cannot be measured is told, and whoever is beside them is measured.
 
 `hostile.py` has the bodies; run by itself, it measures all of them, which takes minutes. Those that cost a worker each
-are shown on fake ones in test_launch.py, and four of them in test_cli.py.
+are shown on fake ones in test_worker_process.py, and four of them in test_cli.py.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyopbench import gpu_copies, profiled
+from pyopbench import gpu, gpu_copies
 from pyopbench.errors import Unsupported
-from pyopbench.gpu_copies import Trip, Way
+from pyopbench.gpu_copies import GpuCopy, PreparedCopy
 from test_device import pytestmark as needs_compiler
 from test_device import run
-from test_profiled import needs_gpu, needs_none
+from test_gpu import needs_gpu, needs_none
 
 
 class Clock:
@@ -31,35 +31,38 @@ class Clock:
 
 @needs_compiler
 def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew() -> None:
-    """1,000 float32 are 4,000 bytes; the second trip is no warmer than the first, and making it is no part of it."""
+    """1,000 float32 are 4,000 bytes; the second copy is no warmer than the first, and making it is no part of it."""
     told = run("""
 from pyopbench import gpu_copies
 found = []
-for trip in gpu_copies.trips(1000):
-    make, copy = trip.segments()
+for prepared in gpu_copies.prepared_copies(1000):
+    make, copy = prepared.segments()
     for _ in range(2):
         make()
         result, counts = count(copy)
-    found.append([trip.way.name, trip.way.direction, counts["to_device"], counts["to_device_bytes"],
+    found.append([prepared.kind.name, prepared.kind.direction, counts["to_device"], counts["to_device_bytes"],
                   counts["to_host"], counts["to_host_bytes"], bool((np.asarray(result) == 1).all())])
 print(json.dumps(found))
 """)
     up, down = [1, 4000, 0, 0, True], [0, 0, 1, 4000, True]
-    assert [one[1:] for one in told] == [[gpu_copies.UP, *up]] * 3 + [[gpu_copies.DOWN, *down]] * 3
+    assert [one[1:] for one in told] == [[gpu_copies.TO_DEVICE, *up]] * 3 + [[gpu_copies.TO_HOST, *down]] * 3
     assert len({tuple(one[:2]) for one in told}) == 6
 
 
 def test_only_the_copy_is_timed_and_the_profiler_says_which_memory_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiled, "host_memory", lambda call: [str(call())])
+    monkeypatch.setattr(gpu, "host_memory", lambda call: [str(call())])
     clock, array = Clock(), np.ones(10, np.float32)
 
     def copy(made: str) -> str:
         clock.spend(0.25)
         return made
 
-    some = [Way(made, gpu_copies.UP, lambda array, there, made=made: clock.spend(100) or made, copy) for made in "ab"]
-    rows = gpu_copies.rows_of([Trip(way, array, None) for way in some], clock)
-    known = {"direction": gpu_copies.UP, "size": 10, "bytes": 40, "seconds": 0.25, "rounds": 4}
+    copies = [
+        GpuCopy(made, gpu_copies.TO_DEVICE, lambda array, there, made=made: clock.spend(100) or made, copy)
+        for made in "ab"
+    ]
+    rows = gpu_copies.rows_of([PreparedCopy(one, array, None) for one in copies], clock)
+    known = {"direction": gpu_copies.TO_DEVICE, "size": 10, "bytes": 40, "seconds": 0.25, "rounds": 4}
     assert rows == [{"way": way, **known, "memory": [way]} for way in "ab"]
 
 

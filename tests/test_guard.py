@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from test_launch import has_ended
 
 from pyopbench.guard import Guard
+from test_worker_process import has_ended
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_launch import has_ended
 
 import stored
 from pyopbench import store
+from test_worker_process import has_ended
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
 

@@ -16,12 +16,11 @@ import pytest
 
 import stored
 from fake_worker import FAILURES, LIMITS
-from pyopbench import clock as clock_module
-from pyopbench import measure, store, worker_process
+from pyopbench import budget, measure, store, worker_process
+from pyopbench.budget import Progress
 from pyopbench.errors import BadInput
 from pyopbench.measure import Ended
 from pyopbench.model import Case
-from pyopbench.pace import Progress
 from pyopbench.settings import Settings
 
 TESTS = Path(__file__).parent
@@ -387,7 +386,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(measure, "time", clock)
-    monkeypatch.setattr(clock_module, "time", clock)
+    monkeypatch.setattr(budget, "time", clock)
     return clock
 
 

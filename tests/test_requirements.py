@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import test_routes
+import test_counted_copies
 from frames import Bench
 from pyopbench import requirements
 from pyopbench.decide import Judgement, judge
@@ -111,7 +111,7 @@ def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_no
     """A simulated device has no XLA and few kernels, which says nothing about GPUs."""
 
     def told(placement: str, **changes: Any) -> requirements.Standing:
-        row = test_routes.row(**changes)
+        row = test_counted_copies.row(**changes)
         row["case"] = row["case"].replace("simgpu", placement)
         return requirements.standing(run_with(placement=counted(rows=[row])), "native", ["gpu"])
 

@@ -14,7 +14,7 @@ import certificates
 import pyopbench
 import stored
 from pyopbench import certificate, runs, store, targets, worker_process
-from pyopbench.clock import LEAST_LAUNCHES
+from pyopbench.budget import LEAST_LAUNCHES
 from pyopbench.errors import BadInput, NothingMeasured
 from pyopbench.model import MECHANISMS, NO_GRADIENT, Axes
 from pyopbench.settings import Settings

@@ -11,11 +11,12 @@ import pytest
 
 import judgements
 import stored
-import test_copies
-import test_routes
+import test_copy_costs
+import test_counted_copies
 from frames import Bench
-from pyopbench import copies, placements, readers, routes
+from pyopbench import copy_costs, counted_copies, readers
 from pyopbench.decide import Judgement, judge
+from pyopbench.places import ROUTES
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
 from pyopbench.sections.placement import SECTION as PLACEMENT
@@ -24,16 +25,16 @@ from pyopbench.sections.placement import SECTION as PLACEMENT
 def document(**changes: Any) -> dict[str, Any]:
     on_host = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
     rows = [
-        {**test_routes.row(variant, **given), **route}
+        {**test_counted_copies.row(variant, **given), **route}
         for variant, given in (("native", {}), ("py_func", {"to_device": [1, 8], "to_host": [1, 8]}))
         for route in ({}, on_host, {"inputs": "host"}, {"result": "host"})
     ]
-    rows += [test_routes.row(name, inputs="host", result="host") for name in ("native", "py_func")]
-    rows += [test_routes.row(name, **{**on_host, **way}) for name in ("native", "py_func") for way in (
+    rows += [test_counted_copies.row(name, inputs="host", result="host") for name in ("native", "py_func")]
+    rows += [test_counted_copies.row(name, **{**on_host, **way}) for name in ("native", "py_func") for way in (
         {"result": "device"}, {"inputs": "device"}, {"inputs": "device", "result": "device"})]  # fmt: skip
-    ops = {"sinh": {"size_unit": "elements", "arrays": test_routes.ARRAYS}}
+    ops = {"sinh": {"size_unit": "elements", "arrays": test_counted_copies.ARRAYS}}
     head = {"schema": 1, "device": "simulated", "tensorflow": "2.21.0", "ops": ops}
-    return {**head, "variants": test_routes.VARIANTS, "rows": rows, "failures": [], "holes": [], **changes}
+    return {**head, "variants": test_counted_copies.VARIANTS, "rows": rows, "failures": [], "holes": [], **changes}
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,8 @@ def test_without_files_there_are_no_sections(judgement: Judgement) -> None:
 
 
 def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement) -> None:
-    texts = render(with_files(judgement, placement=document(), copies=test_copies.document(
-        test_copies.row(1, 1e-4), test_copies.row(1_000_000, 1.1e-3))))  # fmt: skip
+    texts = render(with_files(judgement, placement=document(), copies=test_copy_costs.document(
+        test_copy_costs.row(1, 1e-4), test_copy_costs.row(1_000_000, 1.1e-3))))  # fmt: skip
     for name in ("report.md", "report.html"):
         assert "counted on a simulated device" in texts[name]
         assert "with inputs and result on the device: nothing crosses with native" in texts[name]
@@ -65,8 +66,8 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
 def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
     run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
     plain = judge(run, baseline="py_func")
-    counts = [test_routes.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_routes.row()]
-    rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in routes.ROUTES]
+    counts = [test_counted_copies.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_counted_copies.row()]
+    rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
     counted = judge(SimpleNamespace(**{**vars(run), "placement": document(rows=rows)}), baseline="py_func")
     assert [one.copies for one in plain.decisions] == [""]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
@@ -87,8 +88,8 @@ def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgem
 def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:
     cases = [stored.case("native")]
     folder = stored.write(tmp_path / "run", stored.run(cases), [])
-    placements.write(folder / placements.FILE, document())
-    (folder / copies.FILE).write_text("broken", encoding="utf-8")
+    counted_copies.write(folder / counted_copies.FILE, document())
+    (folder / copy_costs.FILE).write_text("broken", encoding="utf-8")
     run = readers.read_runs([folder])
     assert run.placement == document()
     assert run.copies is None

@@ -1,6 +1,7 @@
 """The measuring process: what it answers, and that whatever a body does ends in a row with a reason.
 
-Most is asked of the handlers in this process; bodies that end or hang a process are in test_launch.py and test_cli.py.
+Most is asked of the handlers in this process; bodies that end or hang a process are in test_worker_process.py and
+test_cli.py.
 """
 
 from __future__ import annotations

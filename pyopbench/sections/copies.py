@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench import copies, text, transferred
+from pyopbench import copy_costs, text
 from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
 
 if TYPE_CHECKING:
@@ -19,30 +19,30 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     intro = (
         "Shared or copied is told by the addresses of both ends. MB/s are bytes of an array of "
-        f"{text.byte_count(copies.largest_bytes(document))} beyond what one element takes, from one process; this "
-        f"machine copies such an array at {copies.copy_rate(document) / 1e6:,.0f} MB/s."
+        f"{text.byte_count(copy_costs.largest_bytes(document))} beyond what one element takes, from one process; this "
+        f"machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
     )
     tables = [
-        Table(copies.COLUMNS, tuple(copies.table(document, direction)), direction, headings=3)
-        for direction in copies.DIRECTIONS
+        Table(copy_costs.COLUMNS, tuple(copy_costs.table(document, direction)), direction, headings=3)
+        for direction in copy_costs.DIRECTIONS
     ]
-    refused = copies.refusals(document)
+    refused = copy_costs.refusals(document)
     notes = (Bullets(tuple(refused)),) if refused else ()
     return (
         Paragraph(intro),
         *tables,
         *notes,
-        Paragraph(copies.hazards(document), "warn"),
+        Paragraph(copy_costs.hazards(document), "warn"),
         *_with_gpu(document),
     )
 
 
 def _with_gpu(document: Mapping[str, Any]) -> Sequence[Block]:
-    found = transferred.tables(document)
+    found = copy_costs.tables(document)
     if not found:
         return (Paragraph("Copies between host and GPU were not measured: there was no `copies --device gpu`."),)
     tables = [Table(columns, tuple(rows), title, headings=3) for title, columns, rows in found]
-    return (Paragraph(transferred.devices(document)), *tables)
+    return (Paragraph(copy_costs.devices(document)), *tables)
 
 
 SECTION = Section("copies", "Copies on the host", 39, build)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench import routes, text
-from pyopbench.routes import Row
+from pyopbench import counted_copies, text
+from pyopbench.counted_copies import Row
+from pyopbench.places import ROUTES
 from pyopbench.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if document is None:
         return ()
     measured = {str(op) for op in judgement.latencies["op"]}
-    rows = [row for row in routes.rows_of(document) if row.case.op in measured]
+    rows = [row for row in counted_copies.rows_of(document) if row.case.op in measured]
     if not rows:
         return (Paragraph("The copies that are kept beside this run are of other ops than it measured.", "warn"),)
     kind = "simulated" if document["device"] == "simulated" else "GPU"
-    marks = "; ".join(f"{mark} {meaning}" for mark, meaning in routes.MARKS.items())
+    marks = "; ".join(f"{mark} {meaning}" for mark, meaning in counted_copies.MARKS.items())
     blocks: list[Block] = [
         Paragraph(SIMULATED_INTRO if kind == "simulated" else GPU_INTRO),
         *_other_version(document, judgement),
@@ -44,7 +45,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         mine = [row for row in rows if row.case.op == op]
         blocks += [
             Heading(op, of_op=True),
-            Bullets(tuple(routes.where_to_run(op, mine))),
+            Bullets(tuple(counted_copies.where_to_run(op, mine))),
             *_tables(op, mine, kind),
             *_notes(mine),
         ]
@@ -74,11 +75,11 @@ def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequenc
 
 def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
     tables: list[Block] = []
-    for mode, direction in routes.SETTINGS:
+    for mode, direction in counted_copies.SETTINGS:
         there = [row for row in rows if (row.case.mode, row.case.direction) == (mode, direction)]
         if there:
-            caption = f"{op}, {text.direction(direction)}, {routes.MODE_WORDS[mode]} ({kind})"
-            columns = ("variant", "pinned", *(f"{start} → {end}" for start, end in routes.ROUTES))
+            caption = f"{op}, {text.direction(direction)}, {counted_copies.MODE_WORDS[mode]} ({kind})"
+            columns = ("variant", "pinned", *(f"{start} → {end}" for start, end in ROUTES))
             tables.append(Table(columns, _lines(there), caption, folded=True, headings=2))
     return tables
 
@@ -86,16 +87,16 @@ def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
 def _lines(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
     lines: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     for row in rows:
-        tone = "warn" if routes.mark(row) else "muted" if row.refused else ""
-        cell = Cell(routes.copies_text(row), tone)  # type: ignore[arg-type]
-        lines.setdefault((row.case.variant, row.pinned), {})[row.inputs, row.result] = cell
-    return tuple((*names, *(cells[route] for route in routes.ROUTES)) for names, cells in lines.items())
+        tone = "warn" if counted_copies.mark(row) else "muted" if row.refused else ""
+        cell = Cell(counted_copies.count_text(row), tone)  # type: ignore[arg-type]
+        lines.setdefault((row.case.variant, row.pinned), {})[row.route] = cell
+    return tuple((*names, *(cells[route] for route in ROUTES)) for names, cells in lines.items())
 
 
 def _notes(rows: Sequence[Row]) -> Sequence[Block]:
     notes: dict[str, list[str]] = {}
     for row in rows:
-        for sentence in routes.sentences(row):
+        for sentence in counted_copies.sentences(row):
             named = f"{row.case.variant} ({row.pinned})"
             if named not in notes.setdefault(sentence, []):
                 notes[sentence].append(named)

@@ -1,9 +1,9 @@
-"""The copies between tensors and arrays on the host: what was measured of them, as rows for people and as a file."""
+"""What copies cost, as rows for people and as a file: between tensors and arrays on the host, and to a GPU and back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ FILE = "copies.json"
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way over one bridge at the largest size measured.
+class CopyCost:
+    """What one way over one bridge costs.
 
     Attributes:
-        bridge, direction, mode, layout: as `bridges.Crossing` names them.
+        bridge, direction, mode, layout: as `host_copies.HostCopy` names them.
         shared: are both ends the same memory?
         bridge_seconds: of one element.
         rate: bytes of the array per second beyond the bridge; None where nothing is copied, or where it costs so
@@ -38,29 +38,29 @@ class Way:
     rate: float | None
 
 
-def ways(document: Mapping[str, Any]) -> list[Way]:
-    """Return each way once, from its smallest and its largest size."""
+def costs(document: Mapping[str, Any]) -> list[CopyCost]:
+    """Return the cost of each way over each bridge once, from its smallest and its largest size."""
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in document["rows"]:
         key = tuple(str(row[name]) for name in ("bridge", "direction", "mode", "layout"))
         found.setdefault(key, []).append(row)
-    return [_way(sorted(rows, key=lambda row: int(row["size"]))) for rows in found.values()]
+    return [_cost(sorted(rows, key=lambda row: int(row["size"]))) for rows in found.values()]
 
 
-def _way(rows: list[Mapping[str, Any]]) -> Way:
+def _cost(rows: list[Mapping[str, Any]]) -> CopyCost:
     one, large = rows[0], rows[-1]
     seconds = large["seconds"] - one["seconds"]
     # Less than a tenth of the bridge itself is within what the bridge varies by.
-    told = seconds > one["seconds"] / 10
+    is_known = seconds > one["seconds"] / 10
     shared = all(row["shared"] for row in rows)
-    return Way(
+    return CopyCost(
         large["bridge"],
         large["direction"],
         large["mode"],
         large["layout"],
         shared,
         one["seconds"],
-        (large["bytes"] - one["bytes"]) / seconds if told and not shared else None,
+        (large["bytes"] - one["bytes"]) / seconds if is_known and not shared else None,
     )
 
 
@@ -83,20 +83,20 @@ def table(document: Mapping[str, Any], direction: str) -> list[tuple[str, ...]]:
     """Return bridge, mode, layout, whether memory is shared, cost of the bridge, and MB/s of a direction, in words."""
     return [
         (
-            way.bridge,
-            {"call": "graph"}.get(way.mode, way.mode),
-            way.layout,
-            "shared" if way.shared else "copied",
-            text.seconds(way.bridge_seconds),
-            text.MISSING if way.rate is None else f"{way.rate / 1e6:,.0f}",
+            cost.bridge,
+            {"call": "graph"}.get(cost.mode, cost.mode),
+            cost.layout,
+            "shared" if cost.shared else "copied",
+            text.seconds(cost.bridge_seconds),
+            text.MISSING if cost.rate is None else f"{cost.rate / 1e6:,.0f}",
         )
-        for way in ways(document)
-        if way.direction == direction
+        for cost in costs(document)
+        if cost.direction == direction
     ]
 
 
 def refusals(document: Mapping[str, Any]) -> list[str]:
-    """Return in words each way that TensorFlow refuses, with its reason; files from before they were kept have none."""
+    """Return in words each way over a bridge that TensorFlow refuses, with its reason; older files have none."""
     return [
         f"{one['bridge']} does not take an array that is {one['layout']}: {one['reason']}"
         for one in document.get("refused", ())
@@ -146,3 +146,56 @@ def _check(document: Mapping[str, Any]) -> None:
 
 
 _KIND = Kind("pyopbench copies", SCHEMA, _check)
+
+
+HEADINGS = ("direction", "way", "host memory")
+LATENCIES = "time of a copy between host and GPU"
+RATES = "bytes per second of a copy between host and GPU, in GB/s"
+
+
+def tables(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Return title, columns and rows of what copies took and at which rate, by bytes; nothing without a GPU."""
+    if "transfers" not in document:
+        return []
+    rows = document["transfers"]["rows"]
+    sizes = sorted({int(row["bytes"]) for row in rows})
+    columns = (*HEADINGS, *map(text.byte_count, sizes))
+    return [(title, columns, _lines(rows, sizes, show)) for title, show in ((LATENCIES, _seconds), (RATES, _rate))]
+
+
+def _lines(
+    rows: list[Mapping[str, Any]], sizes: list[int], show: Callable[[Mapping[str, Any]], str]
+) -> list[tuple[str, ...]]:
+    ways: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+    for row in rows:
+        ways.setdefault((row["direction"], row["way"]), {})[int(row["bytes"])] = row
+    return [(*way, _memory(by_size), *(_cell(by_size, size, show) for size in sizes)) for way, by_size in ways.items()]
+
+
+def _cell(by_size: Mapping[int, Mapping[str, Any]], size: int, show: Callable[[Mapping[str, Any]], str]) -> str:
+    return show(by_size[size]) if size in by_size else text.MISSING
+
+
+def _memory(by_size: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return the kinds of memory that the profiler told of, over all sizes."""
+    kinds = dict.fromkeys(kind for row in by_size.values() for kind in row["memory"])
+    return ", ".join(kinds) or "not told"
+
+
+def _seconds(row: Mapping[str, Any]) -> str:
+    return text.seconds(row["seconds"])
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    return f"{row['bytes'] / row['seconds'] / 1e9:.3g}"
+
+
+def devices(document: Mapping[str, Any]) -> str:
+    """Return in one sentence on what the copies were made, and what held the GPU back meanwhile."""
+    transfers = document["transfers"]
+    gpus = [gpu for reading in transfers["gpu"] for gpu in reading["gpus"]]
+    held = dict.fromkeys(word for gpu in gpus for word in gpu["held_back_by"] or ())
+    told = f"Copies between host and GPU were made on {text.listing(transfers['environment']['devices'])}"
+    if not gpus:
+        return f"{told}; its clocks are not known: {transfers['gpu'][-1]['reason']}."
+    return f"{told}; what held its clocks back before and after: {text.listing(list(held)) or 'nothing'}."

@@ -2,6 +2,9 @@
 
 Shared or copied is a fact of pointers: the address of the array that a body is given, or gives, beside that of the
 tensor. Costs are sampled in balanced rounds as those of cases are, in one process.
+
+DLPack works on every TensorFlow that has `tf.experimental.dlpack`, by NumPy's own half of it: only newer tensors have
+`__dlpack__` themselves; a capsule of `to_dlpack` does the same on all of them.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench import dlpack, environment, machine_limits
-from pyopbench.alignment import aligned, unaligned
+from pyopbench import environment, machine_limits
+from pyopbench.alignment import aligned, is_aligned, unaligned
 from pyopbench.errors import Unsupported
 from pyopbench.messages import describe_error
 from pyopbench.sampling import (
@@ -39,6 +42,41 @@ IN, OUT = "tensor to array", "array to tensor"
 TENSOR = "tensor"
 """The layout of what comes from a tensor: contiguous, and aligned by TensorFlow."""
 
+DLPACK_CPU = (1, 0)
+"""`kDLCPU` and the number of the device (dlpack.h)."""
+
+
+class _DLPackTensor:
+    """What `np.from_dlpack` asks for, around a tensor."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return tf.experimental.dlpack.to_dlpack(self._tensor)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLPACK_CPU
+
+
+def array_of(tensor: Any) -> Any:
+    """Return an eager tensor on the CPU as an array of the same shape and dtype, by DLPack."""
+    return np.from_dlpack(_DLPackTensor(tensor))
+
+
+def tensor_of(array: Any) -> Any:
+    """Return an array as an eager tensor of the same shape and dtype, by DLPack.
+
+    Raises:
+        tensorflow.errors.InvalidArgumentError: the array is not contiguous.
+        Unsupported: it is contiguous and does not begin at a multiple of 64 bytes.
+    """
+    # TensorFlow takes it, and any op on it then fails its check IsAligned() (tensorflow/core/framework/tensor.h),
+    # which ends the process (tests/test_host_copies.py).
+    if array.flags.c_contiguous and not is_aligned(array):
+        raise Unsupported("TensorFlow makes a tensor of it, and the first op on that ends the process (IsAligned)")
+    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
+
 
 def strided(array: Any) -> Any:
     """Return a view of the same numbers as `array` `(n,)` in which each second place is left out."""
@@ -56,18 +94,18 @@ CALLBACKS: dict[str, Callable[..., Any]] = {
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "tf.constant": tf.constant,
     "tf.convert_to_tensor": tf.convert_to_tensor,
-    "dlpack.from_dlpack": dlpack.tensor_of,
+    "dlpack.from_dlpack": tensor_of,
 }
 READERS: dict[str, Callable[[Any], Any]] = {
     "tensor.numpy()": lambda tensor: tensor.numpy(),
     "np.asarray": np.asarray,
-    "np.from_dlpack": dlpack.array_of,
+    "np.from_dlpack": array_of,
 }
 
 
 @dataclass(frozen=True)
-class Crossing:
-    """One way over one bridge.
+class HostCopy:
+    """One way of taking an array over a bridge, to a tensor or from one.
 
     Attributes:
         bridge: a name of `CALLBACKS`, `MAKERS` or `READERS`.
@@ -82,14 +120,14 @@ class Crossing:
     layout: str
 
 
-def crossings() -> list[Crossing]:
+def every_copy() -> list[HostCopy]:
     """Return every way over every bridge."""
     callbacks = [(name, mode) for name in CALLBACKS for mode in ("eager", "call")]
     into = [*callbacks, *((name, "eager") for name in READERS)]
     out_of = [*callbacks, *((name, "eager") for name in MAKERS)]
     return [
-        *(Crossing(name, IN, mode, TENSOR) for name, mode in into),
-        *(Crossing(name, OUT, mode, layout) for name, mode in out_of for layout in LAYOUTS),
+        *(HostCopy(name, IN, mode, TENSOR) for name, mode in into),
+        *(HostCopy(name, OUT, mode, layout) for name, mode in out_of for layout in LAYOUTS),
     ]
 
 
@@ -100,35 +138,35 @@ def address_of(value: Any) -> int:
     return int(array.ctypes.data)
 
 
-class Trip:
-    """A crossing at one size, ready to be made; both ends of the last one are kept."""
+class PreparedCopy:
+    """A copy of one size, ready to be made; both ends of the last one are kept."""
 
-    def __init__(self, crossing: Crossing, size: int) -> None:
+    def __init__(self, copy: HostCopy, size: int) -> None:
         """Make what crosses; `size` elements."""
         array = np.ones(size, DTYPE)
         self._tensor = tf.constant(array)
-        self._array = array if crossing.direction == IN else LAYOUTS[crossing.layout](array)
+        self._array = array if copy.direction == IN else LAYOUTS[copy.layout](array)
         self._one = tf.constant(np.ones(1, DTYPE))
-        self._is_tensor_body = CALLBACKS.get(crossing.bridge) is tf.py_function
-        self.make = self._maker(crossing)
+        self._is_tensor_body = CALLBACKS.get(copy.bridge) is tf.py_function
+        self.make = self._maker(copy)
         self.make()
 
-    def _maker(self, crossing: Crossing) -> Callable[[], Any]:
-        if crossing.bridge in READERS:
-            reader = READERS[crossing.bridge]
+    def _maker(self, copy: HostCopy) -> Callable[[], Any]:
+        if copy.bridge in READERS:
+            reader = READERS[copy.bridge]
             return lambda: self._note(self._tensor, reader(self._tensor))
-        if crossing.bridge in MAKERS:
-            maker = MAKERS[crossing.bridge]
+        if copy.bridge in MAKERS:
+            maker = MAKERS[copy.bridge]
             return lambda: self._note(self._array, maker(self._array))
-        bridge, body, given = CALLBACKS[crossing.bridge], self._take, self._tensor
-        if crossing.direction == OUT:
+        bridge, body, given = CALLBACKS[copy.bridge], self._take, self._tensor
+        if copy.direction == OUT:
             body, given = self._give, self._one
 
         def call(tensor: Any) -> Any:
             return bridge(body, [tensor], DTYPE)
 
-        function = tf.function(call, autograph=False) if crossing.mode == "call" else call
-        if crossing.direction == IN:
+        function = tf.function(call, autograph=False) if copy.mode == "call" else call
+        if copy.direction == IN:
             return lambda: function(given)
         return lambda: self._note(self._array, function(given))
 
@@ -145,7 +183,7 @@ class Trip:
         return end
 
     def is_shared(self) -> bool:
-        """Make the trip and tell whether both ends of it are the same memory."""
+        """Make the copy; are both ends of it the same memory?"""
         self.make()
         start, end = self._ends
         return address_of(start) == address_of(end)
@@ -173,9 +211,9 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
     rows, sizes = [], request.get("sizes", SIZES)
     possible, refused = _tried(max(sizes))
     for size in sizes:
-        emit({"event": "timing", "case": f"bridges/{size}"})
+        emit({"event": "timing", "case": f"host_copies/{size}"})
         rows += _rows(possible, size, partial(_tell, emit, size))
-    emit({"event": "timing", "case": "bridges/limits"})
+    emit({"event": "timing", "case": "host_copies/limits"})
     hazards = [
         {"bridge": name, "mode": mode, "overwrites": hazard(name, mode)}
         for name in CALLBACKS
@@ -191,19 +229,19 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
 
 
 def _tell(emit: Callable[[Mapping[str, Any]], None], size: int, name: str) -> None:
-    emit({"event": "timing", "case": f"bridges/{size}/{name}"})
+    emit({"event": "timing", "case": f"host_copies/{size}/{name}"})
 
 
-def _tried(size: int) -> tuple[list[Crossing], list[dict[str, Any]]]:
-    """Make each trip once; return the ways that are there, and those that TensorFlow refuses, with its reason."""
-    tried = [(crossing, _why_not(crossing, size)) for crossing in crossings()]
-    refused = [{**asdict(crossing), "reason": reason} for crossing, reason in tried if reason]
-    return [crossing for crossing, reason in tried if not reason], refused
+def _tried(size: int) -> tuple[list[HostCopy], list[dict[str, Any]]]:
+    """Make each copy once; return those that can be made, and those that TensorFlow refuses, with its reason."""
+    tried = [(copy, _why_not(copy, size)) for copy in every_copy()]
+    refused = [{**asdict(copy), "reason": reason} for copy, reason in tried if reason]
+    return [copy for copy, reason in tried if not reason], refused
 
 
-def _why_not(crossing: Crossing, size: int) -> str:
+def _why_not(copy: HostCopy, size: int) -> str:
     try:
-        Trip(crossing, size)
+        PreparedCopy(copy, size)
     except Unsupported as error:
         return error.what
     except tf.errors.OpError as error:
@@ -211,13 +249,13 @@ def _why_not(crossing: Crossing, size: int) -> str:
     return ""
 
 
-def _rows(possible: Sequence[Crossing], size: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    trips = {str(place): Trip(crossing, size) for place, crossing in enumerate(possible)}
-    shared = [trip.is_shared() for trip in trips.values()]
-    seconds = _seconds({name: trip.make for name, trip in trips.items()}, tell)
+def _rows(possible: Sequence[HostCopy], size: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
+    copies = {str(place): PreparedCopy(copy, size) for place, copy in enumerate(possible)}
+    shared = [copy.is_shared() for copy in copies.values()]
+    seconds = _seconds({name: copy.make for name, copy in copies.items()}, tell)
     return [
-        {**asdict(crossing), "size": size, "bytes": size * np.dtype(DTYPE).itemsize, "shared": same, "seconds": cost}
-        for crossing, same, cost in zip(possible, shared, seconds, strict=True)
+        {**asdict(copy), "size": size, "bytes": size * np.dtype(DTYPE).itemsize, "shared": same, "seconds": cost}
+        for copy, same, cost in zip(possible, shared, seconds, strict=True)
     ]
 
 

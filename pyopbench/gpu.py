@@ -1,21 +1,29 @@
-"""What a real GPU copies, as TensorFlow's profiler tells it: its events of memory copies, with their bytes.
+"""A case on a GPU: its inputs and its results live there, every call is waited for, and its copies can be counted.
 
-The counts are those of the simulated device's counters, so that both give one table. Written after the names in
-`xla/backends/profiler/gpu/cupti_collector.cc` (`MemcpyH2D`, and a stat `memcpy_details` that holds `size:BYTES`).
+A port that TensorFlow runs on the CPU all the same has no number: it would be that of another device. A callback runs
+its Python on the host wherever it is pinned, and pays for the way there and back.
+
+Copies are counted from the events of TensorFlow's profiler. The counts are those of the simulated device's counters, so
+that both give one table. Written after the names in `xla/backends/profiler/gpu/cupti_collector.cc` (`MemcpyH2D`, and a
+stat `memcpy_details` that holds `size:BYTES`).
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.device import Counts, listed
-from pyopbench.errors import Unsupported
+from pyopbench.device import SCOPES, Counts, is_on_device, listed
+from pyopbench.errors import Elsewhere, Unsupported
+from pyopbench.gradients import as_tuple, one_or_tuple
+from pyopbench.model import Body, Variant
+from pyopbench.places import DEVICE
+from pyopbench.segments import constants, wrap
 
 DEVICE_PLANE = "/device:GPU:"
 DETAILS = "memcpy_details"
@@ -37,7 +45,7 @@ def require_gpu() -> None:
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
 
 
-def count(call: Callable[[], Any]) -> tuple[Any, Counts]:
+def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
     """Call under the profiler, wait until the GPU is done, and return the result and what was copied meanwhile.
 
     Raises:
@@ -77,7 +85,7 @@ def host_memory(call: Callable[[], Any]) -> list[str]:
     """Call under the profiler and return which kinds of host memory its copies began or ended in, such as `pinned`.
 
     Raises:
-        Unsupported: as `count`.
+        Unsupported: as `count_copies`.
     """
     _, spaces = _recorded(call)
     return host_memory_of(spaces)
@@ -120,3 +128,42 @@ def _spaces(folder: Path) -> list[Any]:
     if not files:
         raise Unsupported(f"the profiler of TensorFlow {tf.__version__} has written nothing")
     return [xplane_pb2.XSpace.FromString(file.read_bytes()) for file in files]
+
+
+def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
+    """Return a body as a mode has it called, pinned to the GPU; the results of a callback are brought there."""
+    if variant.kind != "callback":
+        return wrap(built, variant, mode, SCOPES[DEVICE])
+
+    def body(*inputs: Any) -> Any:
+        return one_or_tuple([tf.identity(output) for output in as_tuple(built(*inputs))])
+
+    return wrap(body, variant, mode, SCOPES[DEVICE])
+
+
+def constants_on_gpu(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies as tensors on the GPU."""
+    with tf.device(SCOPES[DEVICE]):
+        return constants(arrays)
+
+
+def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the call with a wait for the GPU after it: one that only starts the work would be timed as done."""
+
+    def wait() -> Any:
+        result = call()
+        tf.test.experimental.sync_devices()
+        return result
+
+    return wait
+
+
+def require_there(what: str, tensors: Sequence[Any]) -> None:
+    """Check that floating results are on the GPU; whole numbers of 32 bits TensorFlow keeps on the host by itself.
+
+    Raises:
+        Elsewhere: one is on the CPU.
+    """
+    for i, tensor in enumerate(tensors):
+        if tensor is not None and tensor.dtype.is_floating and not is_on_device(tensor):
+            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it and falls back")

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench import differences
+from pyopbench import finite_differences
+from pyopbench.errors import WrongResult
+from pyopbench.finite_differences import ScalarFunction, require_slope
 from pyopbench.prepare import prepare
 from small_ops import SIZE, Put, case_of, put_in_place, refusal, square, square_with_gradient
 
@@ -45,7 +47,7 @@ def test_finite_differences_pass_what_is_right(put: Put, variant: str, gradient:
     put(square())
     checked = prepare(case_of(variant, gradient, dtype=dtype), finite_differences=True).checked
     assert checked.finite_difference is not None
-    assert checked.finite_difference <= differences.DIFFERENCE_TOLERANCE[dtype]
+    assert checked.finite_difference <= finite_differences.DIFFERENCE_TOLERANCE[dtype]
 
 
 def test_finite_differences_are_taken_at_a_small_size(put: Put) -> None:
@@ -90,3 +92,46 @@ def test_without_a_reference_gradient_finite_differences_are_taken_anyway(put: P
     assert checked.finite_difference is not None
     put(square(numpy_gradient=None, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
     assert "against finite differences" in refusal(NATIVE)
+
+
+X = np.random.default_rng(0).uniform(0.5, 2, (40, 50))
+
+
+def cubes(dtype: str) -> ScalarFunction:
+    """Return the sum of the cubes of x, with its value rounded as a body of that dtype would."""
+    return ScalarFunction(lambda x, y: float(np.sum((x**3).astype(np.float64))), [X.astype(dtype), np.ones(2)], 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_right_gradient_is_found_right(dtype: str) -> None:
+    """By hand: the derivative of x**3 is 3 x**2."""
+    assert require_slope("it", (3 * X**2).astype(dtype), cubes(dtype)) < 1e-3
+
+
+def half_gone(gradient: Any) -> Any:
+    return gradient * (np.arange(gradient.size).reshape(gradient.shape) % 2)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda g: g * 1.02, lambda g: -g, lambda g: g[::-1], lambda g: g * 0, half_gone],
+    ids=["scale", "sign", "order", "nothing", "every other"],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_wrong_gradient_is_found_out(spoil: Any, dtype: str) -> None:
+    wrong = np.ascontiguousarray(spoil(3 * X**2)).astype(dtype)
+    with pytest.raises(WrongResult, match="along a direction"):
+        require_slope("it", wrong, cubes(dtype))
+
+
+def test_one_wrong_element_in_ten_is_found_out() -> None:
+    wrong = 3 * X**2
+    wrong[::10] *= 2
+    with pytest.raises(WrongResult, match="along a direction"):
+        require_slope("it", wrong, cubes("float64"))
+
+
+@pytest.mark.parametrize("wrong", [None, X[:1], X.astype(np.float32)], ids=["none", "shape", "dtype"])
+def test_no_gradient_and_one_of_another_kind_are_wrong(wrong: Any) -> None:
+    with pytest.raises(WrongResult):
+        require_slope("it", wrong, cubes("float64"))

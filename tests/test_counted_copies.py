@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench import routes
+from pyopbench import counted_copies
 from pyopbench.model import Case
 
 ARRAYS = {"inputs": 8, "outputs": 4, "output_gradients": 4, "input_gradients": 8}
@@ -37,11 +37,11 @@ def row(variant: str = "native", **changes: Any) -> dict[str, Any]:
     }
 
 
-def rows(*some: dict[str, Any]) -> list[routes.Row]:
-    return routes.rows_of({"ops": {"sinh": {"arrays": ARRAYS}}, "variants": VARIANTS, "rows": some})
+def rows(*some: dict[str, Any]) -> list[counted_copies.Row]:
+    return counted_copies.rows_of({"ops": {"sinh": {"arrays": ARRAYS}}, "variants": VARIANTS, "rows": some})
 
 
-def one(variant: str = "native", **changes: Any) -> routes.Row:
+def one(variant: str = "native", **changes: Any) -> counted_copies.Row:
     (found,) = rows(row(variant, **changes))
     return found
 
@@ -63,40 +63,43 @@ def one(variant: str = "native", **changes: Any) -> routes.Row:
     ],
 )
 def test_the_least_that_has_to_cross(variant: str, changes: dict[str, Any], least: tuple[int, int]) -> None:
-    assert routes.least_bytes(one(variant, **changes)) == least
+    assert counted_copies.least_bytes(one(variant, **changes)) == least
 
 
 def test_what_crosses_beyond_that_is_marked() -> None:
-    assert routes.mark(one(to_device=[1, 8], to_host=[1, 4])) == routes.BOUNCES
-    assert routes.mark(one(to_device=[1, 8])) == routes.EXCESS
-    assert routes.mark(one(inputs="host", to_device=[1, 8])) == ""
-    assert routes.copies_text(one(to_device=[1, 8], to_host=[2, 4])) == "1↑ 2↓ *"
-    assert routes.copies_text(one()) == "none"
-    assert routes.copies_text(one(refused="no")) == "refused"
+    assert counted_copies.mark(one(to_device=[1, 8], to_host=[1, 4])) == counted_copies.BOUNCES
+    assert counted_copies.mark(one(to_device=[1, 8])) == counted_copies.EXCESS
+    assert counted_copies.mark(one(inputs="host", to_device=[1, 8])) == ""
+    assert counted_copies.count_text(one(to_device=[1, 8], to_host=[2, 4])) == "1↑ 2↓ *"
+    assert counted_copies.count_text(one()) == "none"
+    assert counted_copies.count_text(one(refused="no")) == "refused"
 
 
 def test_fallbacks_and_refusals_are_told_in_words() -> None:
-    assert "falls back" in routes.sentences(one(outputs_on=["host"]))[0]
-    assert routes.sentences(one(refused="no kernel")) == ["refused: no kernel"]
-    assert routes.sentences(one()) == []
-    assert "puts the result on the device" in routes.sentences(one("py_func"))[0]
-    assert "differ from call to call" in routes.sentences(one(varies=True))[0]
+    assert "falls back" in counted_copies.sentences(one(outputs_on=["host"]))[0]
+    assert counted_copies.sentences(one(refused="no kernel")) == ["refused: no kernel"]
+    assert counted_copies.sentences(one()) == []
+    assert "puts the result on the device" in counted_copies.sentences(one("py_func"))[0]
+    assert "differ from call to call" in counted_copies.sentences(one(varies=True))[0]
     body = one("py_function", pinned="host", inputs="host", result="host", outputs_on=["host"],
                to_device=[1, 8], to_host=[1, 4])  # fmt: skip
-    assert "without the device scope" in routes.sentences(body)[0]
+    assert "without the device scope" in counted_copies.sentences(body)[0]
     gradient = one(direction="forward_backward", pinned="host", outputs_on=["host"])
-    assert any("does not reach its gradient" in told for told in routes.sentences(gradient))
+    assert any("does not reach its gradient" in told for told in counted_copies.sentences(gradient))
 
 
 def test_a_remedy_is_told_where_it_saves_copies() -> None:
     on_host = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
     bounced = row("py_func", **on_host, to_device=[1, 8], to_host=[1, 4])
     saves = rows(bounced, row("better", **on_host))
-    assert routes.remedy_sentences(saves, {"py_func": "better"}) == [
+    assert counted_copies.remedy_sentences(saves, {"py_func": "better"}) == [
         "forward, in a tf.function, everything on the host: 1↑ 1↓ with py_func, none with better"
     ]
     assert (
-        routes.remedy_sentences(rows(bounced, {**bounced, "case": row("better")["case"]}), {"py_func": "better"}) == []
+        counted_copies.remedy_sentences(
+            rows(bounced, {**bounced, "case": row("better")["case"]}), {"py_func": "better"}
+        )
+        == []
     )
 
 
@@ -108,7 +111,7 @@ def test_where_an_op_should_run_is_told_by_the_best_pinning_of_each_variant() ->
         row("py_func", pinned="device", to_device=[2, 8], to_host=[1, 8]),
         row("py_function", refused="no"),
     )
-    (told,) = routes.where_to_run("sinh", found)
+    (told,) = counted_copies.where_to_run("sinh", found)
     assert told == (
         "sinh, forward, with inputs and result on the device: nothing crosses with native (pinned to the device); "
         "at least 12 B per call with py_func (pinned to the host)."

@@ -1,22 +1,27 @@
-"""What counted copies mean: the least that has to cross, what crosses beyond it, and that in words.
+"""Counted copies, as the file that `pyopbench placement` writes, and what they mean.
 
-The least is worked out from three places: where the inputs are, where the op computes, where the result is used. A
-NumPy body computes on the host wherever its op is pinned; anything else computes where it leaves its result.
+What has to cross at least is worked out from three places: where the inputs are, where the op computes, where the
+result is used. A NumPy body computes on the host wherever its op is pinned; anything else computes where it leaves its
+result.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyopbench import text
+from pyopbench.documents import Kind
 from pyopbench.model import Case
+from pyopbench.places import DEVICE, HOST, PLACES, UNPINNED, Route
+from pyopbench.store import write_atomically
 
-HOST, DEVICE = "host", "device"
-ROUTES = ((HOST, HOST), (HOST, DEVICE), (DEVICE, HOST), (DEVICE, DEVICE))
-"""Where inputs are and where the result is used, in the order of tables."""
-PINS = ("unpinned", HOST, DEVICE)
+SCHEMA = 1
+FILE = "placement.json"
+"""Its name beside the results of a run, where the report finds it."""
 STATES = ("fresh", "warm")
 MODE_WORDS = {"call": "in a tf.function", "eager": "eager"}
 BOUNCES, EXCESS = "*", "+"
@@ -35,7 +40,7 @@ class Row:
 
     Attributes:
         case: the case, of placement `simgpu` or `gpu`.
-        pinned: one of `PINS`.
+        pinned: one of `places.PINS`.
         inputs, result: `host` or `device`.
         refused: why there are no counts; else empty.
         counts: state -> `to_device`, `to_host` or `on_device` -> copies and bytes.
@@ -58,6 +63,11 @@ class Row:
     arrays: Mapping[str, int]
     callback: bool
     python: bool
+
+    @property
+    def route(self) -> Route:
+        """From where to where the data of the call go."""
+        return Route(self.inputs, self.result)
 
     @property
     def moved(self) -> tuple[int, int]:
@@ -86,22 +96,22 @@ class Row:
 def rows_of(document: Mapping[str, Any]) -> list[Row]:
     """Return the rows of a document that `pyopbench placement` wrote, in its order."""
     bodies = document["variants"]
-    return [_row(one, document["ops"], bodies) for one in document["rows"]]
+    return [_row(content, document["ops"], bodies) for content in document["rows"]]
 
 
-def _row(one: Mapping[str, Any], ops: Mapping[str, Any], variants: Mapping[str, Any]) -> Row:
-    case = Case.from_id(one["case"])
+def _row(content: Mapping[str, Any], ops: Mapping[str, Any], variants: Mapping[str, Any]) -> Row:
+    case = Case.from_id(content["case"])
     variant = variants[case.variant]
     return Row(
         case=case,
-        pinned=one["pinned"],
-        inputs=one["inputs"],
-        result=one["result"],
-        refused=one.get("refused", ""),
-        counts={state: one[state] for state in STATES if state in one},
-        varies=one.get("varies", False),
-        outputs_on=tuple(one.get("outputs_on", ())),
-        gradients_on=tuple(one.get("gradients_on", ())),
+        pinned=content["pinned"],
+        inputs=content["inputs"],
+        result=content["result"],
+        refused=content.get("refused", ""),
+        counts={state: content[state] for state in STATES if state in content},
+        varies=content.get("varies", False),
+        outputs_on=tuple(content.get("outputs_on", ())),
+        gradients_on=tuple(content.get("gradients_on", ())),
         arrays=ops[case.op]["arrays"],
         callback=variant["kind"] == "callback",
         python=variant["kind"] == "callback" and variant["body"] in PYTHON_BODIES,
@@ -115,14 +125,14 @@ def least_bytes(row: Row) -> tuple[int, int]:
     outputs come from there and go to where the gradient is computed, which also needs the inputs, and the gradients of
     the inputs go to where those are.
     """
-    trips = [("inputs", row.inputs, row.computes), ("outputs", row.computes, row.result)]
+    crossings = [("inputs", row.inputs, row.computes), ("outputs", row.computes, row.result)]
     if row.case.direction != "forward":
         back = HOST if row.python or HOST in row.gradients_on else DEVICE
-        trips += [("output_gradients", row.result, back), ("input_gradients", back, row.inputs)]
+        crossings += [("output_gradients", row.result, back), ("input_gradients", back, row.inputs)]
         if back not in (row.inputs, row.computes):
-            trips.append(("inputs", row.inputs, back))
-    to_device = sum(row.arrays[array] for array, start, end in trips if (start, end) == (HOST, DEVICE))
-    to_host = sum(row.arrays[array] for array, start, end in trips if (start, end) == (DEVICE, HOST))
+            crossings.append(("inputs", row.inputs, back))
+    to_device = sum(row.arrays[array] for array, start, end in crossings if (start, end) == (HOST, DEVICE))
+    to_host = sum(row.arrays[array] for array, start, end in crossings if (start, end) == (DEVICE, HOST))
     return to_device, to_host
 
 
@@ -151,14 +161,14 @@ def mark(row: Row) -> str:
     return BOUNCES if all(row.beyond) else EXCESS
 
 
-def copies_text(row: Row, state: str = "fresh") -> str:
+def count_text(row: Row, state: str = "fresh") -> str:
     """Return the copies to the device and to the host, marked: `1↑ 2↓ *`, or `none`."""
     if row.refused:
         return "refused"
     counts = row.counts[state]
-    ways = ((counts["to_device"][0], "↑"), (counts["to_host"][0], "↓"))
-    told = [f"{count:,}{way}" for count, way in ways if count] or ["none"]
-    return " ".join((*told, *((mark(row),) if mark(row) else ())))
+    arrows = ((counts["to_device"][0], "↑"), (counts["to_host"][0], "↓"))
+    parts = [f"{count:,}{arrow}" for count, arrow in arrows if count] or ["none"]
+    return " ".join((*parts, *filter(None, [mark(row)])))
 
 
 def remedy_sentences(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[str]:
@@ -166,7 +176,7 @@ def remedy_sentences(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[s
     found = {
         (row.case.mode, row.case.direction, row.case.variant): row
         for row in rows
-        if (row.pinned, row.inputs, row.result) == (HOST, HOST, HOST) and not row.refused
+        if (row.pinned, row.route) == (HOST, (HOST, HOST)) and not row.refused
     }
     told = []
     for (mode, direction, variant), row in found.items():
@@ -179,25 +189,25 @@ def remedy_sentences(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[s
 
 
 def _plain(row: Row) -> str:
-    return copies_text(row).removesuffix(mark(row)).strip()
+    return count_text(row).removesuffix(mark(row)).strip()
 
 
 def where_to_run(op: str, rows: Iterable[Row]) -> list[str]:
-    """Return one sentence for each route from a place to the same one: what copies nothing there, and what does not.
+    """Return a sentence for each place that inputs and result are both on: what copies nothing there, and what does.
 
     Only calls of a `tf.function` count, forward and backward if the op has a gradient.
     """
     mine = [row for row in rows if row.case.op == op and row.case.mode == "call" and not row.refused]
     deepest = "forward_backward" if any(row.case.direction == "forward_backward" for row in mine) else "forward"
     mine = [row for row in mine if row.case.direction == deepest]
-    return [told for place in (DEVICE, HOST) if (told := _told_at(op, place, mine, deepest))]
+    return [told for place in reversed(PLACES) if (told := _told_at(op, place, mine, deepest))]
 
 
 def best_at(rows: Iterable[Row], place: str) -> dict[str, Row]:
     """Return for each variant the row of the pinning that moves least, with inputs and result on a place."""
     best: dict[str, Row] = {}
     for row in rows:
-        if (row.inputs, row.result) == (place, place) and not row.refused:
+        if row.route == (place, place) and not row.refused:
             known = best.get(row.case.variant)
             best[row.case.variant] = row if known is None or sum(row.moved) < sum(known.moved) else known
     return best
@@ -221,4 +231,34 @@ def _told_at(op: str, place: str, rows: Sequence[Row], direction: str) -> str:
 
 def pinned_text(row: Row) -> str:
     """Return where the op of a row is pinned, in words."""
-    return row.pinned if row.pinned == "unpinned" else f"pinned to the {row.pinned}"
+    return row.pinned if row.pinned == UNPINNED else f"pinned to the {row.pinned}"
+
+
+def write(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document, whole or not at all; the same document gives the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, as_json(document).encode())
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Return a document as JSON, a row on each line, so that two of them can be compared line by line."""
+    lists = ("rows", "failures", "holes")
+    head = json.dumps({key: value for key, value in document.items() if key not in lists}, indent=1)
+    parts = [f' "{name}": [{_one_a_line(document[name])}]' for name in lists]
+    return ",\n".join((head.removesuffix("\n}"), *parts)) + "\n}\n"
+
+
+def _one_a_line(rows: Sequence[Any]) -> str:
+    return "".join(f"\n  {json.dumps(row)}," for row in rows).removesuffix(",") + ("\n " if rows else "")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a document.
+
+    Raises:
+        BadInput: it is not one of `pyopbench placement`, or of another schema.
+    """
+    return _KIND.load(path)
+
+
+_KIND = Kind("pyopbench placement", SCHEMA, rows_of)
