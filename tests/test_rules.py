@@ -16,7 +16,20 @@ PACKAGE = ROOT / "pyopbench"
 
 # The path that data takes. A module imports only what stands before it in its own half, or is common to both.
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker", "guard", "caches")
+COMMON = (
+    "errors",
+    "model",
+    "own",
+    "__init__",  # names what users' files are written in
+    "text",
+    "label",
+    "targets",
+    "files",
+    "marker",
+    "guard",
+    "caches",
+    "cores",
+)
 MEASURING = (
     "messages",
     "arrays",
@@ -100,6 +113,7 @@ JUDGING = (
     "slopes",
     "stats",
     "arguments",
+    "mix_file",
     "mix",
     "latencies",
     "split",
