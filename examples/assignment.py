@@ -8,7 +8,7 @@ What comes out depends on the data in shape: pairs that overlap too little are d
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from pyopbench.own import OwnOp
+from pyopbench import OwnOp
 
 LEAST_OVERLAP = 0.1
 

@@ -8,7 +8,7 @@ Random numbers come in as inputs, so that every variant changes the same images 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.own import OwnOp
+from pyopbench import OwnOp
 
 SIDE = 64
 HOLE = 16

@@ -8,7 +8,7 @@ Its gradient makes training a question too: the callback goes both ways, and so 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.own import OwnOp
+from pyopbench import OwnOp
 
 FEATURES = 32
 MARGIN = 1.0

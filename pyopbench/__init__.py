@@ -1,3 +1,11 @@
-"""pyopbench: should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?"""
+"""pyopbench: should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?
 
+What files of ops and variants are written in comes from here: `from pyopbench import OwnOp`. None of it imports
+TensorFlow.
+"""
+
+from pyopbench.model import Case, Op, Variant
+from pyopbench.own import OwnOp
+
+__all__ = ["Case", "Op", "OwnOp", "Variant"]
 __version__ = "0.1.0"

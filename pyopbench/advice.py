@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pyopbench import text
 from pyopbench.answers import Decision
 from pyopbench.counted_copies import Row, best_at, pinned_text
+from pyopbench.label import Label
 from pyopbench.model import SIMULATED
 from pyopbench.places import DEVICE, HOST
 
@@ -90,4 +91,4 @@ def _moved(row: Row) -> str:
 
 def _variant(label: str) -> str:
     """Return the variant of a label, which may name its gradient too."""
-    return label.partition("+")[0]
+    return Label.parse(label).variant

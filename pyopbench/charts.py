@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import altair as alt
 
 from pyopbench.encodings import Curves, blank, by_label, picked, pinned_to, row_step, scaled, size_axis, sizes_of
+from pyopbench.label import Label
 from pyopbench.looks import INK, OUTCOMES, THEME, Look
 from pyopbench.scales import Row, drawable, limits, ticks
 
@@ -214,7 +215,7 @@ def as_spec(chart: alt.FacetChart, data: list[dict[str, Any]], panels: Panels, f
 
     Args:
         chart: in panels by the field `panel`.
-        data: rows, with `panel` in each.
+        data: rows, with `panel` in each; those that have a `label` get its variant as `variant`, to filter by.
         panels: where each panel holds.
         frame: what the axis on the left takes, and the narrowest panel, in pixels.
     """
@@ -223,5 +224,9 @@ def as_spec(chart: alt.FacetChart, data: list[dict[str, Any]], panels: Panels, f
     chart = chart.resolve_axis(x="independent").properties(usermeta=meta)  # or upper panels have no axis
     spec: Spec = chart.configure(**THEME).to_dict()
     spec.pop("$schema", None)  # the page brings its own Vega-Lite, and must not warn about a patch release
-    spec.setdefault("datasets", {})[DATA] = data
+    spec.setdefault("datasets", {})[DATA] = [*map(_with_variant, data)]
     return spec
+
+
+def _with_variant(row: Row) -> dict[str, Any]:
+    return {**row, "variant": Label.parse(row["label"]).variant} if "label" in row else dict(row)

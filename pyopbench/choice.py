@@ -12,10 +12,10 @@ import pandas as pd
 
 from pyopbench import stats
 from pyopbench.answers import Action
-from pyopbench.mix import Bools, Floats, Mix
+from pyopbench.mix import Mix
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
-from pyopbench.stats import Estimate
+from pyopbench.stats import Bools, Estimate, Floats
 
 
 @dataclass(frozen=True, eq=False)

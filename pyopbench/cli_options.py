@@ -149,7 +149,7 @@ def read_judging(
     """Return how to judge, with the mix read from its file and the requirements checked."""
     requires = requirements.check(split_some("requirement", require) if require else ())
     effect = parse_share("--min-effect", minimum_effect)
-    from pyopbench.mix import read_mix
+    from pyopbench.mix_file import read_mix
 
     calls = None if mix is None else read_mix(mix)
     return judging.Judging(baseline, effect, calls, _read_step(calls_per_step, step_ms), requires)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pyopbench import text
 from pyopbench.choice import Candidate
+from pyopbench.label import Label
 from pyopbench.latencies import label_of, standing, usual_gradients
 from pyopbench.model import Case, Failure
 from pyopbench.stats import UNIT
@@ -95,7 +96,7 @@ class Comparison:
     def baseline_failure(self) -> str:
         """Say why the baseline has no number at all."""
         for (label, size), failure in sorted(self.failures.items()):
-            if label.partition("+")[0] == self.baseline:
+            if Label.parse(label).variant == self.baseline:
                 return f"{label} has no number: {failure.status} at {text.size(size)}: {failure.reason}"
         return f"{self.baseline} was not measured here, so there is nothing to compare with"
 

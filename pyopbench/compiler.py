@@ -25,7 +25,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from pyopbench.caches import private_folder
-from pyopbench.environment import usable_cores
+from pyopbench.cores import usable_cores
 from pyopbench.errors import BadInput, Unsupported
 from pyopbench.files import KERNELS
 from pyopbench.guard import Guard, end_group
@@ -117,7 +117,7 @@ def compile_all(
         make: returns the library of a source; `library_of` where it is not given.
     """
     found: dict[Path, Path | CannotCompile] = {}
-    with ThreadPoolExecutor(usable_cores()) as pool:
+    with ThreadPoolExecutor(len(usable_cores())) as pool:
         asked = {pool.submit(make or library_of, source): source for source in dict.fromkeys(sources)}
         for future in as_completed(asked):
             try:

@@ -21,9 +21,8 @@ import pandas as pd
 from pyopbench import stats
 from pyopbench.answers import Course, Crossover
 from pyopbench.choice import Candidate, Rules
-from pyopbench.mix import Floats
 from pyopbench.spread import UNKNOWN, Spread
-from pyopbench.stats import Estimate
+from pyopbench.stats import Estimate, Floats
 
 LogRatios: TypeAlias = pd.DataFrame | float
 """One row per launch and one column per size, or 0 for the baseline that the ratios are taken to."""

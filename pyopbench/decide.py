@@ -22,7 +22,8 @@ from pyopbench.disturbance import Disturbance, disturbance_of
 from pyopbench.errors import BadInput
 from pyopbench.flips import flips
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
-from pyopbench.mix import Calls, Mix, even_mix
+from pyopbench.mix import Mix, even_mix
+from pyopbench.mix_file import Calls
 from pyopbench.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.reasons import reason_of
 from pyopbench.rulebook import Rulebook, choose_over_mix, is_called, rulebook_of, sizes_beyond
@@ -103,8 +104,8 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         run: what was measured.
         baseline: the callback of today, a variant.
         minimum_effect: a relative difference that is worth acting on (0.03 is 3%), at least 0 and below 1.
-        mix: size -> how often it is called, as from `mix.read_mix`; None spreads today's time evenly over the log of
-            the size.
+        mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads today's time evenly over the log
+            of the size.
         step: of the user's program, for what a port is worth there.
         requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
 

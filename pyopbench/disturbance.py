@@ -17,9 +17,8 @@ import pandas as pd
 from scipy import special
 
 from pyopbench import stats, text
-from pyopbench.mix import Floats
 from pyopbench.spread import UNKNOWN, Spread
-from pyopbench.stats import Estimate
+from pyopbench.stats import Estimate, Floats
 
 if TYPE_CHECKING:
     from pyopbench.answers import Verdict

@@ -165,7 +165,7 @@ def _head(name: str, place: str, found: Found, body: Snippet, todo: tuple[str, .
         *own,
         *(line for line in body.imports if line not in own),
         "",
-        "from pyopbench.own import OwnOp",
+        "from pyopbench import OwnOp",
         "",
         "# Left to do:",
         *(f"# - {one}" for one in todo),

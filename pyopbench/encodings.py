@@ -5,12 +5,14 @@ The rows of such a chart have a `label`, and most of them a `size`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
+from pyopbench.label import Label
 from pyopbench.looks import Look
 from pyopbench.scales import Row
 
@@ -47,9 +49,16 @@ def pinned_to(channel: type[Any], rows: Sequence[Row], pinned: Mapping[str, Look
 
 def by_label(rows: Sequence[Row]) -> alt.Chart:
     """Return a chart with a row per label and, within it, a line per size, small sizes on top."""
-    two_lines = alt.when("indexof(datum.label, '+') >= 0").then(alt.value("bottom")).otherwise(alt.value("middle"))
+    # A gradient stands in a line of its own under its variant; the axis knows the texts of its labels only.
+    labels = {text: Label.parse(text) for text in sorted({row["label"] for row in rows})}
+    lines = json.dumps({text: [one.variant, one.gradient] for text, one in labels.items() if one.gradient})
+    two_lines = alt.when(f"isValid({lines}[datum.label])").then(alt.value("bottom")).otherwise(alt.value("middle"))
     y = alt.Y("label:N", title=None, sort="ascending").axis(
-        labelExpr="split(datum.label, '+')", labelBaseline=two_lines, labelLimit=LABEL_PIXELS, ticks=False, grid=True
+        labelExpr=f"{lines}[datum.label] || datum.label",
+        labelBaseline=two_lines,
+        labelLimit=LABEL_PIXELS,
+        ticks=False,
+        grid=True,
     )
     one_size = len(sizes_of(rows)) < 2
     return blank().encode(y=y) if one_size else blank().encode(y=y, yOffset=alt.YOffset("size:O", sort="ascending"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import nvml
+from pyopbench.cores import usable_cores
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS")
 
@@ -18,7 +19,7 @@ def machine() -> dict[str, Any]:
     """Return processor, cores, memory, governor, load and operating system; None for what this system does not tell."""
     return {
         "cpu": _cpu_model(),
-        "cores": usable_cores(),
+        "cores": len(usable_cores()),
         "memory_bytes": _memory_bytes(),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "load": _load(),
@@ -54,11 +55,6 @@ def _cpu_model() -> str | None:
     text = _read("/proc/cpuinfo") or ""
     names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
     return names[0] if names else platform.processor() or None
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use, which a container or taskset can make fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _memory_bytes() -> int | None:

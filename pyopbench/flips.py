@@ -8,7 +8,8 @@ import numpy as np
 
 from pyopbench import text
 from pyopbench.choice import Choice, Gain
-from pyopbench.mix import Bools, Floats, Mix
+from pyopbench.mix import Mix
+from pyopbench.stats import Bools, Floats
 
 
 def flips(choice: Choice, mix: Mix, baseline: str) -> tuple[str, ...]:

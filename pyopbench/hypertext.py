@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup, escape
+
+from pyopbench.label import Label
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 """An option of the command line; browsers break lines after each of its hyphens."""
@@ -36,3 +40,17 @@ def fit(text: str, *, folded: bool) -> str:
     if longest > LONG_WORD or (folded and len(text) > LONG_FOLDED_CELL):
         return "long"
     return "whole" if not folded and text and (len(text) <= SHORT_CELL or longest == len(text)) else ""
+
+
+def of_variant(row: Sequence[Any], columns: Sequence[str]) -> Markup:
+    """Return the attribute by which a page filters a row whose label names a gradient too; nothing for any other row.
+
+    Args:
+        row: cells, texts or with a `text`.
+        columns: their names; labels are in the one called `variant`.
+    """
+    if "variant" not in columns:
+        return Markup("")
+    cell = row[columns.index("variant")]
+    label = Label.parse(cell if isinstance(cell, str) else cell.text)
+    return Markup("") if label.gradient is None else Markup(' data-variant="{}"').format(label.variant)

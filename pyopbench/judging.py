@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyopbench.across import Across
     from pyopbench.decide import Judgement
-    from pyopbench.mix import Calls
+    from pyopbench.mix_file import Calls
     from pyopbench.stopping import Look
     from pyopbench.versions import Version
     from pyopbench.worth import Step

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pyopbench import slopes, stats
-from pyopbench.model import DIRECTIONS, NO_GRADIENT, Case
+from pyopbench.label import Label
+from pyopbench.model import DIRECTIONS, Case
 
 if TYPE_CHECKING:
     from pyopbench.results import Run
@@ -26,9 +27,8 @@ def usual_gradients(catalogue: Mapping[str, Any], variant: str) -> list[str]:
 
 
 def label_of(catalogue: Mapping[str, Any], variant: str, gradient: str) -> str:
-    """Return `variant`, or `variant+gradient` for a gradient other than its usual one."""
-    plain = gradient == NO_GRADIENT or usual_gradients(catalogue, variant)[:1] == [gradient]
-    return variant if plain else f"{variant}+{gradient}"
+    """Return the text of the `Label` of a case, as frames and reports hold it."""
+    return str(Label.of(variant, gradient, usual_gradients(catalogue, variant)))
 
 
 def standing(gradient: str, order: Sequence[str]) -> tuple[float, str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pyopbench.label import Label
+
 COLOURS = (
     "#0077bb", "#d95f02", "#009988", "#e7298a", "#7a6ff0", "#cc3311", "#6b8e23", "#a6761d", "#aa4499", "#808080",
     "#4f8a5b", "#c2607a",
@@ -53,18 +55,13 @@ def looks(variants: Iterable[str], labels: Iterable[str]) -> dict[str, Look]:
 
     Args:
         variants: all variants, measured or not, so that a colour does not depend on what could be measured.
-        labels: `variant` or `variant+gradient`.
+        labels: texts of `Label`.
     """
-    ordered = sorted(set(labels))
-    hues = sorted({*variants, *(variant_of(label) for label in ordered)})
+    variant_of = {label: Label.parse(label).variant for label in sorted(set(labels))}
+    hues = sorted({*variants, *variant_of.values()})
     result: dict[str, Look] = {}
-    for index, label in enumerate(ordered):
-        siblings = sum(variant_of(other) == variant_of(label) for other in result)
-        colour = COLOURS[hues.index(variant_of(label)) % len(COLOURS)]
+    for index, (label, variant) in enumerate(variant_of.items()):
+        siblings = sum(variant_of[other] == variant for other in result)
+        colour = COLOURS[hues.index(variant) % len(COLOURS)]
         result[label] = Look(colour, SHAPES[index % len(SHAPES)], DASHES[siblings % len(DASHES)])
     return result
-
-
-def variant_of(label: str) -> str:
-    """Return the variant of a label."""
-    return label.partition("+")[0]

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.environment import usable_cores
+from pyopbench.cores import usable_cores
 from pyopbench.model import DTYPES
 from pyopbench.sampling import Clock
 
@@ -67,7 +67,7 @@ class Extent:
 
     working_sets: tuple[int, ...] = tuple(2**exponent for exponent in (19, 21, 23, 25, 27))
     order: int = 1024
-    threads: int = field(default_factory=usable_cores)
+    threads: int = field(default_factory=lambda: len(usable_cores()))
     block_seconds: float = 0.005
     repetitions: int = 5
 

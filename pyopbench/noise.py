@@ -17,13 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pyopbench.cores import usable_cores
+
 STEAL_COLUMN = 8
 """In a line of /proc/stat: name, user, nice, system, idle, iowait, irq, softirq, steal."""
 KHZ_PER_MHZ = 1000
-
-
-def _used_cores() -> frozenset[int]:
-    return frozenset(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Sources:
 
     proc: Path = Path("/proc")
     cpus: Path = Path("/sys/devices/system/cpu")
-    cores: frozenset[int] = field(default_factory=_used_cores)
+    cores: frozenset[int] = field(default_factory=usable_cores)
 
 
 @dataclass(frozen=True)

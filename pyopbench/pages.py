@@ -10,7 +10,6 @@ from typing import TypeAlias
 import pandas as pd
 
 from pyopbench import text
-from pyopbench.looks import variant_of
 from pyopbench.sections import Block, Heading, Paragraph, Section
 
 Part: TypeAlias = tuple[Section, tuple[Block, ...]]
@@ -89,7 +88,7 @@ class Choices:
 def choices_of(latencies: pd.DataFrame) -> tuple[Choices, ...]:
     """Return the fields of measured cases that have more than one value."""
     columns = {field: latencies[field] for field in FILTERS if field != "variant"}
-    columns["variant"] = latencies["label"].map(variant_of)
+    columns["variant"] = latencies["variant"]
     values = {field: sorted(set(columns[field])) for field in FILTERS}
     return tuple(
         Choices(field, title, tuple((value, _shown(field, value)) for value in values[field]))

@@ -20,6 +20,7 @@ from pyopbench import capabilities, store
 from pyopbench.capabilities import SCHEMA, SOFTWARE, Row
 from pyopbench.errors import BadInput
 from pyopbench.files import PACKAGE, find, require_known
+from pyopbench.label import Label
 from pyopbench.model import Case
 from pyopbench.planning import python_for, require_loaded
 from pyopbench.requirements import PROBES, probes_for
@@ -55,7 +56,7 @@ def everything(probes: Sequence[str], variants: Sequence[str], bench: Bench) -> 
         BadInput: an unknown name; or a file of a variant cannot be loaded.
     """
     require_known("probe", probes, find("probes"))
-    require_known("variant", [label.partition("+")[0] for label in variants], find("variants"))
+    require_known("variant", [Label.parse(label).variant for label in variants], find("variants"))
     labels = variants or [name for name, one in _describe(bench)["variants"].items() if not one["by_name_only"]]
     return [Asked(probe, label) for label in labels for probe in probes or find("probes")]
 
@@ -90,11 +91,12 @@ def _describe(bench: Bench) -> dict[str, Any]:
 
 
 def _gradient_of(label: str, variants: Mapping[str, Any]) -> str:
-    variant, _, gradient = label.partition("+")
-    require_known("variant", [variant], variants)
-    legal = variants[variant]["gradients"]
-    require_known(f"gradient of {variant}", [gradient or legal[0]], legal)
-    return gradient or str(legal[0])
+    asked = Label.parse(label)
+    require_known("variant", [asked.variant], variants)
+    legal = variants[asked.variant]["gradients"]
+    gradient = asked.gradient or str(legal[0])
+    require_known(f"gradient of {asked.variant}", [gradient], legal)
+    return gradient
 
 
 def _until_lost(
@@ -103,7 +105,7 @@ def _until_lost(
     rows: list[Row] = []
     for one in asked:
         tell(len(rows))
-        variant, gradient = one.label.partition("+")[0], gradients[one.label]
+        variant, gradient = Label.parse(one.label).variant, gradients[one.label]
         try:
             answer = worker.ask({"do": "probe", "probe": one.probe, "variant": variant, "gradient": gradient})
         except CaseLost as lost:
@@ -167,5 +169,4 @@ def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Asked]:
 
 def _label(case: Case, catalogue: Mapping[str, Any]) -> str:
     gradients = catalogue["variants"].get(case.variant, {}).get("gradients", [])
-    usual = case.direction == "forward" or gradients[:1] == [case.gradient]
-    return case.variant if usual else f"{case.variant}+{case.gradient}"
+    return str(Label.of(case.variant, case.gradient, gradients))

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from pyopbench import text
 from pyopbench.charts import DATA
 from pyopbench.decisions_file import decisions_json
-from pyopbench.hypertext import breakable, fit, unbroken
+from pyopbench.hypertext import breakable, fit, of_variant, unbroken
 from pyopbench.markdown import escape, fence
 from pyopbench.pages import Part, arrange, choices_of
 from pyopbench.sections import discover
@@ -97,7 +97,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded, moment=text.moment)
-    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit)
+    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit, of_variant=of_variant)
     return environment
 
 

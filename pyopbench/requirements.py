@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench import capabilities, counted_copies
 from pyopbench.errors import BadInput
+from pyopbench.label import Label
 from pyopbench.model import SIMULATED
 from pyopbench.places import DEVICE
 
@@ -126,7 +127,7 @@ def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
     rows = capabilities.rows_of(run.probes)
     row = capabilities.find(rows, PROBES[name], label)
     if row is None and name not in OF_THE_GRADIENT:
-        row = capabilities.find(rows, PROBES[name], label.partition("+")[0])
+        row = capabilities.find(rows, PROBES[name], Label.parse(label).variant)
     if row is None or row.status == "does not apply":
         return None
     return (
@@ -139,7 +140,7 @@ def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
 def _gpu(run: Run, label: str) -> Bar | bool | None:
     if run.placement is None:
         return None
-    variant = label.partition("+")[0]
+    variant = Label.parse(label).variant
     pinned = [
         row
         for row in counted_copies.rows_of(run.placement)

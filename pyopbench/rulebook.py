@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pyopbench.choice import Choice, Rules, choose, usual_gain_spread
 from pyopbench.comparison import Comparison
 from pyopbench.errors import BadInput
-from pyopbench.mix import Calls, Mix, calls_in, calls_mix, even_mix
+from pyopbench.mix import Mix, calls_in, calls_mix, even_mix
+from pyopbench.mix_file import Calls
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from functools import cached_property
 import numpy as np
 
 from pyopbench import stats, text
-from pyopbench.mix import Floats
 from pyopbench.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, usual_spread
-from pyopbench.stats import Estimate
+from pyopbench.stats import Estimate, Floats
 
 RUN_SPREAD = 0.03
 """The least by which two runs of the same code are taken to differ, as one standard deviation. Nothing in two runs can

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyopbench.mix import HEADER
+from pyopbench.mix_file import write_mix
 
 NAMES = ("file", "line", "function", "kind", "mode", "body")
 
@@ -159,8 +158,7 @@ def write_mixes(usage: Usage, file: Path) -> dict[int, Path]:
     for number, site in enumerate(usage.sites, start=1):
         if site.calls_by_size:
             path = file.with_name(f"{file.stem}-mix-{number}.csv")
-            with path.open("w", encoding="utf-8", newline="") as rows:
-                csv.writer(rows, lineterminator="\n").writerows([HEADER, *site.calls_by_size.items()])
+            write_mix(path, site.calls_by_size)
             written[number] = path
     return written
 

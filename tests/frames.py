@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pyopbench.label import Label
 from pyopbench.model import NO_GRADIENT, Case, Failure
 from pyopbench.results import Costs
 
@@ -136,9 +137,9 @@ class Bench:
         ]
 
     def _cases(self, label: str, direction: str) -> list[Case]:
-        variant, _, gradient = label.partition("+")
+        variant, gradient = (named := Label.parse(label)).variant, named.gradient
         if direction == "forward":
-            gradient = NO_GRADIENT if not gradient else ""
+            gradient = NO_GRADIENT if gradient is None else ""
         else:
             gradient = gradient or VARIANTS[variant]["gradients"][0]
         fields = (self.op, variant, gradient, direction, self.mode, self.dtype)

@@ -16,6 +16,7 @@ import stored
 from frames import CALLBACK_GRADIENTS, Bench, run_of
 from pyopbench import report
 from pyopbench.decide import Judgement, judge
+from pyopbench.label import Label
 from pyopbench.slopes import MODE
 
 OPS = (
@@ -41,7 +42,7 @@ def _bench(op: str, mode: str, dtype: str, launches: int) -> Bench:
     callbacks = ("py_func", "numpy_function", "py_function", "py_function_numpy")
     ports = ("native", "autograph", "xla", "tnp", "custom_op")
     today: dict[str, Any] = {name: _curve(9e-5 - 5e-6 * i, 4e-9 + 2e-10 * place) for i, name in enumerate(callbacks)}
-    others = {f"{name}+{CALLBACK_GRADIENTS[1]}": today[name] for name in callbacks}
+    others = {str(Label(name, CALLBACK_GRADIENTS[1])): today[name] for name in callbacks}
     after = {name: _curve(8e-6 + 4e-6 * i, 6e-9 / (i + 1) + 4e-10 * place) for i, name in enumerate(ports)}
     return Bench(
         {**today, **others, **after},

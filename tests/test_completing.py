@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench import OwnOp
 from pyopbench.catalogue import load_variants
 from pyopbench.completing import complete
 from pyopbench.errors import BadInput
 from pyopbench.model import BASELINE, Axes, Case, Op
-from pyopbench.own import OwnOp
 from pyopbench.plan import make_plan
 from pyopbench.prepare import prepare
 from small_ops import put_in_place

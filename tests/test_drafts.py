@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyopbench import OwnOp
 from pyopbench.completing import complete
 from pyopbench.drafts import draft, next_steps
 from pyopbench.errors import BadInput
 from pyopbench.model import Op
-from pyopbench.own import OwnOp
 
 CODE = """import numpy as np
 import tensorflow as tf

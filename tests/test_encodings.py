@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import altair as alt
+import vl_convert
 
 from pyopbench.encodings import OFFSET_PIXELS, ROW_PIXELS, Curves, by_label, pinned_to, row_step, size_axis, sizes_of
 from pyopbench.looks import looks
@@ -24,6 +27,12 @@ def test_a_row_has_room_for_two_lines_and_for_every_size():
     assert sizes_of(rows([10, 1])) == [1, 10]
     for n in (1, 2, 12):
         assert row_step(rows(range(n))).step == max(ROW_PIXELS, OFFSET_PIXELS * n)
+
+
+def test_a_gradient_stands_under_its_variant_and_a_plain_label_in_one_line():
+    chart = by_label(rows([1])).mark_point().properties(data=alt.InlineData(values=rows([1])))
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    assert re.findall(r"<(?:text|tspan)[^>]*>([a-z_+]+)</", svg) == ["native", "py_func", "py_func", "override_map"]
 
 
 def test_labels_have_a_line_for_each_size_only_if_there_are_several():

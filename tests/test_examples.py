@@ -9,7 +9,7 @@ import pytest
 from pyopbench import own_files, targets
 from pyopbench.catalogue import load_op, load_variants
 from pyopbench.files import bring_own
-from pyopbench.mix import read_mix
+from pyopbench.mix_file import read_mix
 from pyopbench.model import Axes
 from pyopbench.plan import make_plan
 from pyopbench.prepare import prepare

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyopbench import OwnOp
 from pyopbench.completing import complete
 from pyopbench.errors import Unsupported
 from pyopbench.explaining import explain, place_in
-from pyopbench.own import OwnOp
 from pyopbench.prepare import prepare
 from small_ops import case_of, put_in_place, square
 

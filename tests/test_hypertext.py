@@ -8,7 +8,8 @@ import re
 import pytest
 
 from judgements import HOSTILE
-from pyopbench.hypertext import LONG_FOLDED_CELL, LONG_WORD, SHORT_CELL, breakable, fit, unbroken
+from pyopbench.hypertext import LONG_FOLDED_CELL, LONG_WORD, SHORT_CELL, breakable, fit, of_variant, unbroken
+from pyopbench.sections import Cell
 
 
 def shown(markup: str) -> str:
@@ -60,3 +61,17 @@ def test_what_texts_hold_is_escaped(made, name):
 )
 def test_short_cells_are_whole_and_long_ones_break(text, folded, expected):
     assert fit(text, folded=folded) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "attribute"),
+    [
+        (("py_func+override_map", "1 µs"), ' data-variant="py_func"'),
+        ((Cell("py_func+override_map"), "1 µs"), ' data-variant="py_func"'),
+        (("py_func", "1 µs"), ""),
+        (('"><b>+c', "1 µs"), ' data-variant="&#34;&gt;&lt;b&gt;"'),
+    ],
+)
+def test_a_row_says_its_variant_where_its_label_names_a_gradient_too(row, attribute):
+    assert of_variant(row, ("variant", "time")) == attribute
+    assert of_variant(row, ("what", "time")) == ""

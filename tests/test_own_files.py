@@ -14,7 +14,7 @@ from pyopbench.errors import BadInput
 from pyopbench.files import bring_own, find
 from pyopbench.model import Op
 
-HEAD = "import numpy as np\nfrom pyopbench.own import OwnOp\n"
+HEAD = "import numpy as np\nfrom pyopbench import OwnOp\n"
 
 
 @pytest.fixture(autouse=True)

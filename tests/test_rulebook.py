@@ -9,7 +9,7 @@ from pyopbench.choice import Rules
 from pyopbench.comparison import Comparison
 from pyopbench.decide import judge
 from pyopbench.errors import BadInput
-from pyopbench.mix import Calls
+from pyopbench.mix_file import Calls
 from pyopbench.rulebook import choose_over_mix, is_called, rulebook_of, sizes_beyond
 
 TODAY = "py_function_numpy"

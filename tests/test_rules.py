@@ -95,6 +95,7 @@ JUDGING = (
     "slopes",
     "stats",
     "arguments",
+    "mix_file",
     "mix",
     "latencies",
     "split",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pyopbench.mix import read_mix
+from pyopbench.mix_file import read_mix
 from pyopbench.usage import merge, propose_sizes, write_mixes
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image, ImageOps
 
-from pyopbench.own import OwnOp
+from pyopbench import OwnOp
 
 
 def equalize(image):

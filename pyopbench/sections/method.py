@@ -14,7 +14,7 @@ from pyopbench.spending import Looks
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
-    from pyopbench.mix import Calls
+    from pyopbench.mix_file import Calls
 
 OWN_TOOL = "pyopbench"
 FLOOR_OP = "identity"

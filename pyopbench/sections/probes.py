@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench import capabilities, text
 from pyopbench.capabilities import Row
+from pyopbench.label import Label
 from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.sections._required import barred
 
@@ -59,7 +60,7 @@ def _required(judgement: Judgement) -> tuple[Block, ...]:
 
 
 def _in_order(labels: Sequence[str], baseline: str) -> list[str]:
-    return sorted(labels, key=lambda label: label.partition("+")[0] != baseline)
+    return sorted(labels, key=lambda label: Label.parse(label).variant != baseline)
 
 
 def _cell(rows: Sequence[Row], probe: str, label: str) -> Cell:

@@ -2,7 +2,6 @@
 // They come before the pages of the ops, so that the first is drawn before those are read.
 const charts = (() => {
   "use strict";
-  const variantOf = (label) => label.split("+")[0];
   const all = () => [...document.querySelectorAll("figure.chart")];
   const drawn = new Map();
   const PAPER_PIXELS = 760;  // three panels side by side; paper is a little narrower, and shows them a little smaller
@@ -18,7 +17,7 @@ const charts = (() => {
   }
 
   function chosen(row, panels) {
-    const fields = { variant: row.label && variantOf(row.label), ...panels[row.panel] };
+    const fields = { variant: row.variant, ...panels[row.panel] };
     return Object.entries(fields).every(([field, value]) => allows(field, value));
   }
 
@@ -90,5 +89,5 @@ const charts = (() => {
     onPaper = false;
     redraw();
   });
-  return { redraw, show, variantOf };
+  return { redraw, show };
 })();

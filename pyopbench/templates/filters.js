@@ -17,7 +17,7 @@
     for (const row of table.tBodies[0].rows) {
       row.hidden = !places.every(([field, place]) => {
         const said = row.cells[place].textContent;
-        return allows(field, field === "variant" ? charts.variantOf(said) : said.replaceAll(" + ", "_"));
+        return allows(field, field === "variant" ? row.dataset.variant ?? said : said.replaceAll(" + ", "_"));
       });
       hidden += row.hidden;
     }

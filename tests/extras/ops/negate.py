@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model import Op
+from pyopbench import Op
 from pyopbench.ops import _elementwise
 
 
