@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyopbench import memory
+from pyopbench import bytecode, memory
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
 from pyopbench.guard import Guard, end_group
@@ -113,6 +113,7 @@ class Worker:
 
     def _start(self, shared: int, python: Path | None) -> subprocess.Popen[bytes]:
         command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
+        variables |= bytecode.variables(python)
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -145,6 +145,7 @@ JUDGING = (
     "tensorflows",
     "last_words",
     "memory",
+    "bytecode",
     "launch",
     "settings",
     "losses",
