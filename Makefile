@@ -82,7 +82,7 @@ peers: .venv/.peers
 
 # asv takes uv, and Python for its environments, from the PATH.
 asv: .venv/.dev
-	@PATH="$(CURDIR)/.venv/bin:$$PATH"; asv machine --yes && asv run && asv publish
+	@PATH="$(CURDIR)/.venv/bin:$$PATH"; export UV_COMPILE_BYTECODE=1; asv machine --yes && asv run && asv publish
 
 # The warning is of a MkDocs that pyproject.toml keeps out. With --quiet, a strict build would not see its own warnings.
 docs: .venv/.dev
@@ -93,6 +93,9 @@ clean:
 	find pyopbench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # What is set up, each stamp newer than what it was made from.
+
+# Compiled when installed, once: where PYTHONDONTWRITEBYTECODE is set, every process would compile what it imports.
+INSTALL = $(UV) pip install --compile-bytecode --python $(VENV_PYTHON) --require-hashes --requirement
 
 .venv/.uv: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { \
@@ -109,17 +112,17 @@ clean:
 
 .venv/.run: .venv/.uv requirements/run.txt pyproject.toml
 	@$(QUIETLY) "Installing TensorFlow and the report's libraries (about 2 GB on disk)" \
-	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/run.txt
+	$(INSTALL) requirements/run.txt
 	@$(QUIETLY) "Installing pyopbench" \
 	$(UV) pip install --python $(VENV_PYTHON) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.dev: .venv/.run requirements/dev.txt
 	@$(QUIETLY) "Installing the tools for tests and checks" \
-	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/dev.txt
+	$(INSTALL) requirements/dev.txt
 	@touch $@
 
 .venv/.peers: .venv/.dev requirements/peers.txt
 	@$(QUIETLY) "Installing asv, pytest-benchmark and pyperf" \
-	$(UV) pip install --python $(VENV_PYTHON) --require-hashes --requirement requirements/peers.txt
+	$(INSTALL) requirements/peers.txt
 	@touch $@

@@ -65,14 +65,14 @@ def main(folder: Path, kills: int) -> None:
         time.sleep(1.0)
         counts["workers left"] += sum(is_alive(one["environment"]["pid"]) for one in read(after, "launch"))
         if (folder / "run.json").exists():
-            command = [*MAIN, "run", "--resume", str(folder)]
+            command = [*MAIN, "resume", str(folder)]
     finished = read(lines_of(folder), "group")
-    last = subprocess.run([*MAIN, "run", "--resume", str(folder)], capture_output=True, text=True, check=False)
+    last = subprocess.run([*MAIN, "resume", str(folder)], capture_output=True, text=True, check=False)
     found = read(lines_of(folder), "group")
     twice = sum(count > 1 for count in Counter((one["launch"], one["group"]) for one in found).values())
     failures = [one for line in map(json.loads, lines_of(folder)) for one in line.get("failures", ())]
     sys.stdout.write(
-        f"{dict(counts)}; {len(finished)} groups finished before the last --resume, "
+        f"{dict(counts)}; {len(finished)} groups finished before the last resume, "
         f"{sum(one in found for one in finished)} of them found after it, {len(found)} in all, {twice} twice, "
         f"{len(failures)} failures; it ended with exit code {last.returncode}\n"
     )

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 import pyopbench
-from pyopbench import judging, runs, text, versions
+from pyopbench import runs, versions
 from pyopbench.arguments import parse_duration
 from pyopbench.cli_build import build
 from pyopbench.cli_certify import certify
@@ -44,25 +43,21 @@ from pyopbench.cli_options import (
     read_judging,
     read_memory_limit,
 )
-from pyopbench.cli_output import err, out, say
+from pyopbench.cli_output import out
 from pyopbench.cli_placement import placement
 from pyopbench.cli_probe import probe
 from pyopbench.cli_record import CONTEXT, record
-from pyopbench.cli_report import print_report, schema
-from pyopbench.cli_run import begin, measure, parts_of, probe_beside, refuse_with_resume
+from pyopbench.cli_report import schema, write_report
+from pyopbench.cli_resume import resume
+from pyopbench.cli_run import begin, measure_and_report, parts_of, refuse_json
 from pyopbench.cli_scan import scan
 from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput
-from pyopbench.files import bring_own
-from pyopbench.measure import Ended
 from pyopbench.model import BASELINE, Axes
-from pyopbench.targets import is_target
-
-EXIT_WRONG = 1
 
 EPILOG = (
     "**Exit codes**: 0 done; 1 a wrong variant or a slowdown was found, or a certificate missed; 2 bad usage or bad "
-    "input; 3 nothing was measured; 130 interrupted, and `--resume` continues.\n\n"
+    "input; 3 nothing was measured; 130 interrupted, and `pyopbench resume DIR` continues.\n\n"
     "**Output**: results go to stdout, progress and notes to stderr; plain text where it is piped or NO_COLOR is set. "
     "`--json` prints JSON, `--quiet` leaves out progress and notes.\n\n"
     "**Completion**: `pyopbench --install-completion` for the shell that you are in."
@@ -122,54 +117,28 @@ def run(
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
     ] = True,
     tf: TensorFlows = None,
-    resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Continue an interrupted run.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
     options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
-    if as_json and (tf or (resume is not None and versions.is_here(resume))):
-        raise BadInput(
-            "a run on several versions has a report for each",
-            received="--json with --tf",
-            legal="--json with one version, or its folder",
-            next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
-        )
-    if resume is None:
-        axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
-        settings = runs.QUICK if quick else runs.FULL
-        changes: dict[str, Any] = {
-            "seed": seed,
-            "launches": launches or settings.launches,
-            "first_look": min(settings.first_look, launches or settings.launches),
-            "rounds": rounds or settings.rounds,
-            "budget_seconds": _budget(settings.budget_seconds, tf) if budget is None else parse_duration(budget),
-            "case_timeout_seconds": (
-                settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout)
-            ),
-            "memory_limit_bytes": read_memory_limit(memory_limit),
-        }
-        request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
-        folder = begin(out_dir, request, tf)
-    else:
-        refuse_with_resume(context, ("ops", "inputs") if ops and all(map(is_target, ops)) else ())
-        bring_own(ops or (), inputs or ())
-        folder = resume
-        for part in parts_of(folder):
-            runs.require_resumable(part)
-            options = replace(options, baseline=runs.baseline_of(part))
-        mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
-        effect = text.percent(options.minimum_effect)
-        say(f"judged by a minimum effect of {effect} and {escape(mixed)}, as given now", err)
-    if require or (probes and resume is None):
-        for part in parts_of(folder):
-            probe_beside(part, options)
-    ended = measure(folder, options)
-    if versions.is_here(folder):
-        raise typer.Exit(report_versions(folder, options))
-    runs.require_measured(folder)
-    raise typer.Exit(_report([folder], folder, options, as_json=as_json, ended=ended))
+    if tf:
+        refuse_json("--json with --tf", as_json=as_json)
+    axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
+    settings = runs.QUICK if quick else runs.FULL
+    changes: dict[str, Any] = {
+        "seed": seed,
+        "launches": launches or settings.launches,
+        "first_look": min(settings.first_look, launches or settings.launches),
+        "rounds": rounds or settings.rounds,
+        "budget_seconds": _budget(settings.budget_seconds, tf) if budget is None else parse_duration(budget),
+        "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
+        "memory_limit_bytes": read_memory_limit(memory_limit),
+    }
+    request = runs.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
+    folder = begin(out_dir, request, tf)
+    raise typer.Exit(measure_and_report(folder, options, probe=bool(require) or probes, as_json=as_json))
 
 
 def _budget(usual: float | None, tf: list[str] | None) -> float | None:
@@ -221,23 +190,10 @@ def report(
         for path in results:
             runs.require_measured(path)
     options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
-    raise typer.Exit(_report(results, out_dir or folder, options, as_json=as_json))
+    raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 
 
-def _report(
-    folders: list[Path], folder: Path, options: judging.Judging, *, as_json: bool = False, ended: Ended | None = None
-) -> int:
-    with err.status("judging"):
-        judgement = judging.report(folders, folder, options)
-    for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning)}", err)
-    if as_json:
-        out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
-    else:
-        print_report(judgement, folder, ended)
-    return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
-
-
+app.command(rich_help_panel=MEASURE)(resume)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(build)

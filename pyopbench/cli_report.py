@@ -12,11 +12,14 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench import text
 from pyopbench.budget import Progress as Step
+from pyopbench import judging, text
 from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.measure import Ended
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+
+EXIT_WRONG = 1
 
 STYLES = {"warn": "yellow", "muted": "dim"}
 """How a paragraph of the report looks on a terminal, by its tone."""
@@ -29,6 +32,29 @@ def schema() -> None:
     from pyopbench import published
 
     out.print(published.as_text(), end="", soft_wrap=True, markup=False)
+
+
+def write_report(
+    folders: list[Path], folder: Path, options: judging.Judging, *, as_json: bool = False, ended: Ended | None = None
+) -> int:
+    """Judge stored results, write their report, print it, and return the exit code.
+
+    Args:
+        folders: of runs, or one file of another tool.
+        folder: where the report goes.
+        options: how to judge.
+        as_json: print decisions.json in place of tables.
+        ended: how the measuring ended that this report follows; None where nothing was measured now.
+    """
+    with err.status("judging"):
+        judgement = judging.report(folders, folder, options)
+    for warning in judgement.run.warnings:
+        say(f"[yellow]warning:[/] {escape(warning)}", err)
+    if as_json:
+        out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
+    else:
+        print_report(judgement, folder, ended)
+    return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
 def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> None:

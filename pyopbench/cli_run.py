@@ -1,8 +1,11 @@
-"""What `pyopbench run` does between options and report: it begins a run, probes beside it, measures, can be ended."""
+"""What `pyopbench run` and `resume` do with a run: begin it, probe beside it, measure, report, end when interrupted."""
 
 from __future__ import annotations
 
+import shlex
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +14,8 @@ from rich.markup import escape
 
 from pyopbench import judging, planning, probe_run, runs, text, version_runs, versions
 from pyopbench.cli_output import err, say
-from pyopbench.cli_report import progress
+from pyopbench.cli_report import progress, write_report
+from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, Task, measure_together
 
@@ -19,9 +23,6 @@ EXIT_INTERRUPTED = 130
 
 PLANNING = "planning: TensorFlow starts, kernels are compiled, ports are tried"
 """What takes a while before anything is measured, and longest the first time."""
-
-WITH_RESUME = ("resume", "mix", "min_effect", "calls_per_step", "step_ms", "require", "as_json", "quiet")
-"""What a run that is continued can be given: nothing that changes the plan."""
 
 
 def begin(folder: Path | None, request: runs.Request, tf: list[str] | None) -> Path:
@@ -54,42 +55,65 @@ def parts_of(folder: Path) -> list[Path]:
     return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
 
 
-def refuse_with_resume(context: typer.Context, own: tuple[str, ...]) -> None:
-    """Refuse options that would change a plan; `own` are names of parameters that tell where ops of one's own are."""
-    options = {parameter.name: parameter for parameter in context.command.params}
-    given = [
-        options[name].opts[0] if options[name].param_type_name == "option" else " ".join(context.params[name])
-        for name in options
-        if name not in (*WITH_RESUME, *own)
-        and (source := context.get_parameter_source(name))
-        and source.name == "COMMANDLINE"
-    ]
-    if given:
+def refuse_json(received: str, *, as_json: bool) -> None:
+    """Refuse `--json` for a run on several versions of TensorFlow.
+
+    Raises:
+        BadInput: it is asked for; with what was `received`.
+    """
+    if as_json:
         raise BadInput(
-            "--resume continues a run as it was planned",
-            received=f"--resume with {' '.join(given)}",
-            legal="--resume DIR, and for the report --mix, --min-effect, --require, --calls-per-step, --step-ms",
-            next_step="start a new run for anything else",
+            "a run on several versions has a report for each",
+            received=received,
+            legal="--json with one version, or its folder",
+            next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
         )
+
+
+def measure_and_report(folder: Path, options: judging.Judging, *, probe: bool, as_json: bool) -> int:
+    """Measure what is left of a run, write and print its report, and return the exit code.
+
+    Args:
+        folder: of the run, or of one for each version of TensorFlow.
+        options: how to judge.
+        probe: try first what the ports can do.
+        as_json: print decisions.json in place of tables.
+    """
+    with telling_how_to_resume(folder):
+        if probe:
+            for part in parts_of(folder):
+                probe_beside(part, options)
+        ended = measure(folder, options)
+    if versions.is_here(folder):
+        return report_versions(folder, options)
+    runs.require_measured(folder)
+    return write_report([folder], folder, options, as_json=as_json, ended=ended)
+
+
+@contextmanager
+def telling_how_to_resume(folder: Path) -> Iterator[None]:
+    """Where an interrupt ends what is done within, print the command that resumes the run, and exit."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
+    try:
+        yield
+    except KeyboardInterrupt:
+        name = shlex.quote(str(folder))
+        err.print(f"interrupted; what was finished is in {escape(str(folder))}", soft_wrap=True)
+        err.print(f"  resume: {escape(runs.resume_command(folder))}", soft_wrap=True)
+        err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def measure(folder: Path, options: judging.Judging) -> Ended | None:
     """Measure and return how it ended; None if no worker could be started any more."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         with err.status("starting"):  # a version of TensorFlow that is gone from the cache is installed again
             tasks = [_task(part, options) for part in parts_of(folder)]
         with progress() as show:
             ended = min(measure_together(tasks, show), key=lambda one: one.launches)
-    except KeyboardInterrupt:
-        name = escape(str(folder))
-        err.print(f"interrupted; what was finished is in {name}", soft_wrap=True)
-        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
-        err.print(f"  report:   pyopbench report {name}", soft_wrap=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
     except WorkerLost as lost:  # what was measured before is worth its report
         say(f"[bold red]error:[/] {escape(str(lost))}", err)
-        err.print(f"  continue: {escape(runs.resume_command(folder))}", soft_wrap=True)
+        err.print(f"  resume: {escape(runs.resume_command(folder))}", soft_wrap=True)
         return None
     if ended.by == "budget":
         settings = tasks[0].settings

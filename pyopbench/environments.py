@@ -111,7 +111,9 @@ def _make(folder: Path, lock: Path) -> None:
     uv = _uv()
     python = folder / "bin" / "python"
     _run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", sys.executable, str(folder)], lock.stem)
-    _run([uv, "pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r", str(lock)], lock.stem)
+    # Compiled now, once, and not by the first worker, or by each where PYTHONDONTWRITEBYTECODE is set.
+    options = ["--quiet", "--compile-bytecode", "--python", str(python), "--require-hashes"]
+    _run([uv, "pip", "install", *options, "-r", str(lock)], lock.stem)
     (folder / READY).touch()
 
 

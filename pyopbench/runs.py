@@ -182,21 +182,24 @@ def require_resumable(folder: Path) -> None:
 
 def _require_same_own(folder: Path, then: Mapping[str, Any]) -> None:
     now = brought()
-    again = shlex.join([word for one in then.values() for word in one["words"]])
+    then_words = [word for one in then.values() for word in one["words"]]
     for name, one in then.items():
         if name not in now or now[name].fingerprint != one["fingerprint"]:
             raise BadInput(
                 "the run has an own op that is another one now" if name in now else "the run has an own op",
                 received=f"{name}, from {one['words'][0]}",
                 legal="its own ops named again as when it was begun, unchanged: nothing that a folder holds is run",
-                next_step=f"pyopbench run {again} --resume {folder}" if name not in now else "start a new run",
+                next_step=_resume_command(folder, then_words) if name not in now else "start a new run",
             )
 
 
 def resume_command(folder: Path) -> str:
-    """Return the command that continues a run of this process."""
-    words = (word for target in brought().values() for word in target.words)
-    return shlex.join(["pyopbench", "run", *words, "--resume", str(folder)])
+    """Return the command that resumes a run of this process."""
+    return _resume_command(folder, [word for target in brought().values() for word in target.words])
+
+
+def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
+    return shlex.join(["pyopbench", "resume", str(folder), *own_words])
 
 
 def settings_of(folder: Path) -> Settings:

@@ -65,7 +65,7 @@ def require_new(folder: Path) -> None:
             "the output folder holds a run already, and measured data is never overwritten",
             received=folder,
             legal="an empty or new folder",
-            next_step=f"choose another --out, or continue that run: pyopbench run --resume {folder}",
+            next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
         )
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
@@ -144,7 +144,7 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
             "what was just measured cannot be stored; what was stored before is kept",
             received=error,
             legal="a disk with room, and a folder that one may write to",
-            next_step="make room or mend the permissions, and continue the run with --resume",
+            next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
         ) from error
 
 

@@ -35,7 +35,7 @@ def begin(folder: Path | None, request: runs.Request, asked: Sequence[str]) -> t
             "the output folder holds a run of several versions already",
             received=folder,
             legal="an empty or new folder",
-            next_step=f"choose another --out, or continue that run: pyopbench run --resume {folder}",
+            next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
         )
     settings = replace(request.settings, first_look=request.settings.launches)
     named = versions.named(folder, asked)

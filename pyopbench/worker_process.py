@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from pyopbench import memory_limit
 from pyopbench.environments import folder_with_only
+from pyopbench import bytecode, memory
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
 from pyopbench.guard import Guard, end_group
@@ -113,6 +114,7 @@ class Worker:
 
     def _start(self, shared: int, python: Path | None) -> subprocess.Popen[bytes]:
         command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
+        variables |= bytecode.variables(python)
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

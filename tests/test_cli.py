@@ -22,6 +22,7 @@ import pytest
 import pyopbench
 import stored
 from pyopbench import capabilities, cli, cli_output, cli_run, judging, planning, probe_run, runs, store, worker_process
+from pyopbench import capabilities, cli, cli_output, cli_run, examination, launch, planning, runs, store
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -143,8 +144,6 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--out", __file__], "the output folder cannot be written to"),
         (["--out", f"{__file__}/below"], "the output folder cannot be written to"),
-        (["--resume", "nosuch"], "not a folder of results"),
-        (["--resume", __file__], "not a folder of results"),
         (["--nosuch"], "No such option"),
     ],
 )
@@ -173,27 +172,6 @@ def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.usefixtures("_no_worker")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["sinh"],
-        ["--quick"],
-        ["--out", "elsewhere"],
-        ["--seed", "0"],
-        ["--budget", "5m"],
-        ["--baseline", "native"],
-        ["--axis", "size=1"],
-        ["--launches", "3"],
-    ],
-)
-def test_a_run_is_resumed_as_it_was_planned(call: Call, tmp_path: Path, arguments: Sequence[str]) -> None:
-    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    ended = call("run", "--resume", folder, *arguments)
-    assert ended.code == 2
-    assert f"received: --resume with {arguments[0]}" in ended.err
-
-
 def corrupt(folder: Path, name: str, content: bytes) -> Path:
     cases = [stored.case("py_function_numpy")]
     stored.write(folder, stored.run(cases), [stored.launch_line(0), stored.group_line(0, cases)])
@@ -201,7 +179,7 @@ def corrupt(folder: Path, name: str, content: bytes) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", [["report"], ["run", "--resume"]])
+@pytest.mark.parametrize("command", [["report"], ["resume"]])
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
@@ -231,19 +209,6 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
     assert ended.err.startswith("error: a file or folder cannot be read or written\n  received: [Errno 21]")
 
 
-def test_a_run_that_is_continued_says_what_it_is_judged_by(
-    call: Call, planned: Callable[..., None], tmp_path: Path
-) -> None:
-    """Both may be given anew, and are not those of the command that began it."""
-    planned("native")
-    call("run", "double", "--launches", 2, "--min-effect", 0.2, "--out", tmp_path / "run")
-    (tmp_path / "mix.csv").write_text("size,weight\n1,1\n", encoding="utf-8")
-    again = call("run", "--resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
-    assert again.code == 0, again.err
-    assert f"judged by a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}, as given now\n" in again.err
-    assert "and an even mix of sizes" in call("run", "--resume", tmp_path / "run").err
-
-
 def test_a_full_disk_ends_a_run_with_what_was_finished(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,12 +226,12 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     assert ended.code == 2
     assert "what was stored before is kept" in ended.err
     assert "No space left on device" in ended.err
-    assert "--resume" in ended.err
+    assert "then continue: pyopbench resume DIR" in ended.err
     lines, warnings = store.read_lines(tmp_path / "run")
     assert [line["kind"] for line in lines] == ["launch", "limits", "group", "launch", "limits"]
     assert not warnings
     monkeypatch.setattr(os, "fsync", fsync)
-    again = call("run", "--resume", tmp_path / "run")
+    again = call("resume", tmp_path / "run")
     assert again.code == 0, again.err
     kept, _ = store.read_lines(tmp_path / "run")
     assert kept[: len(lines)] == lines
@@ -513,9 +478,9 @@ def program(*arguments: object) -> Ended:
 
 
 def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
-    """Begin a run, and return when it has told that its second launch begins."""
+    """Begin or resume a run, and return when it has told that its second launch begins."""
     process = subprocess.Popen(
-        [*command, "run", *map(str, arguments)],
+        [*command, *map(str, arguments)],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -573,12 +538,12 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     axes = "--axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
     options = f"{axes} --launches 2 --rounds 200"  # long enough to be interrupted
     arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
-    process = begin(PROGRAM, *arguments, "--out", folder)
+    process = begin(PROGRAM, "run", *arguments, "--out", folder)
     worker = newest_worker(folder)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     interrupted = Ended(process.returncode, out, err)
-    return Finished(folder, interrupted, is_gone(worker), groups(folder), program("run", "--resume", folder))
+    return Finished(folder, interrupted, is_gone(worker), groups(folder), program("resume", folder))
 
 
 def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:
@@ -651,7 +616,7 @@ def test_verify_finds_a_planted_wrong_gradient() -> None:
 def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(misbehaved: Finished) -> None:
     assert misbehaved.interrupted.code == 130
     assert misbehaved.interrupted.out == ""
-    assert f"continue: pyopbench run --resume {misbehaved.folder}" in misbehaved.interrupted.err
+    assert f"resume: pyopbench resume {misbehaved.folder}" in misbehaved.interrupted.err
     assert "Traceback" not in misbehaved.interrupted.err
     assert sorted(misbehaved.first) == [(0, group) for group in GROUPS]
 
@@ -670,37 +635,7 @@ def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> N
     assert {failure["launch"] for line in lines for failure in line.get("failures", ())} == {0}
 
 
-WITH_FAKE_WORKER = f"""
-import sys
-from pyopbench import cli, cli_output, runs, worker_process
-worker_process.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
-runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
-cli.main()
-"""
-
-
-def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is killed in its second launch, of which one group hangs: what hung is not held against the case."""
-    sizes = (1, 2, 3)
-    cases = [stored.case("hanging" if size == 2 else "well", size=size) for size in sizes]
-    lines = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in cases)]
-    folder = stored.write(tmp_path / "run", stored.run(cases), lines)
-    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "--resume", folder)
-    killed.kill()
-    killed.communicate(timeout=60)
-    assert killed.returncode == -signal.SIGKILL
-    assert store.read_lines(folder)[0][: len(lines)] == lines
-    assert (1, stored.group(size=2)) not in groups(folder)
-
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
-    monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    cli_run.measure(folder, judging.Judging("well", 0.03))
-    assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
-    assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
-
-
+from pyopbench import capabilities, cli, cli_output, cli_run, planning, probe_run, runs, store, worker_process
 def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measured(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -714,6 +649,6 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     monkeypatch.setattr(cli_run, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert "the worker process did not start" in ended.err
-    assert "--resume" in ended.err
+    assert f"resume: pyopbench resume {tmp_path / 'run'}\n" in ended.err
     assert ended.code == 0
     assert (tmp_path / "run" / "report.html").exists()

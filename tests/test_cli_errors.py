@@ -41,7 +41,7 @@ KINDS: dict[str, list[str]] = {
     "a share above one": ["run", "--min-effect", "3"],
     "a mix that is not there": ["run", "--mix", "nosuch.csv"],
     "a folder that is a file": ["run", "--out", __file__],
-    "a run that is not there": ["run", "--resume", "nosuch"],
+    "a run that is not there": ["resume", "nosuch"],
     "a version that cannot be had": ["run", "--tf", "1.15"],
     "results that are not there": ["report", "nosuch"],
     "a comparison with nothing": ["compare", "nosuch", "neither"],

@@ -181,6 +181,7 @@ JUDGING = (
     "cli_probe",
     "cli_report",
     "cli_run",
+    "cli_resume",
     "cli",
     "__main__",
 )

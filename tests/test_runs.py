@@ -243,7 +243,7 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, mo
     store.create(folder, {**stored.run([stored.case("native", op="body")]), "own": told})
     with pytest.raises(BadInput, match="has an own op") as refused:
         runs.require_resumable(folder)
-    assert refused.value.next_step == f"pyopbench run {file}:body --input 'np.ones(3)' --resume {folder}"
+    assert refused.value.next_step == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
     targets.bring([own])
     assert runs.resume_command(folder) == refused.value.next_step
     runs.require_resumable(folder)

@@ -84,7 +84,7 @@ def test_a_file_that_could_not_be_written_leaves_the_old_one(folder: Path, monke
 @pytest.mark.parametrize("name", [RUN_FILE, SAMPLES_FILE])
 def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"precious")
-    with pytest.raises(BadInput, match=r"never overwritten(.|\n)*--resume"):
+    with pytest.raises(BadInput, match=r"never overwritten(.|\n)*pyopbench resume"):
         store.create(tmp_path, stored.run(CASES))
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == b"precious"
@@ -414,7 +414,7 @@ def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(tmp_path: Path)
             store.append(folder, stored.launch_line(1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert "--resume" in caught.value.next_step
+    assert "pyopbench resume" in caught.value.next_step
     assert path.read_bytes() == before
     store.append(folder, stored.launch_line(1))
     assert [line["launch"] for line in store.read_lines(folder)[0]] == [0, 1]
