@@ -74,9 +74,9 @@ MEASURING = (
 )
 JUDGING = (
     "answers",
-    "shapes",
-    "schema",
+    "validation",
     "certificate",
+    "schema",
     "store",
     "documents",
     "routes",
@@ -192,7 +192,7 @@ JUDGING = (
 
 TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
-HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
+HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2", "msgspec"} | COMMAND_LINE
 
 ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
 
