@@ -16,9 +16,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from pyopbench import foreign, text
 from pyopbench.foreign import damaged
-from pyopbench.shapes import TEXT, TEXTS, Shape, departure
+from pyopbench.validation import problem
 
 VERSION = 2
 BESIDE = ("machine.json", "benchmarks.json")
@@ -28,21 +30,26 @@ MOST_COMBINATIONS = 1_000_000
 TIMES = re.compile(r"(time_|timeraw_|Time[A-Z_]|Timeraw[A-Z_])")
 """What the last part of a name begins with where asv times it (`asv_runner/benchmarks/time.py`)."""
 
-DOCUMENT: Shape = {
-    "commit_hash": TEXT,
-    "env_name": TEXT,
-    "params": {},
-    "requirements": {},
-    "result_columns": TEXTS,
-    "results": {"*": (list,)},
-}
-COLUMNS: Mapping[str, Shape | tuple[type, ...]] = {
-    "result": (list, type(None)),
-    "params": (list,),
-    "started_at": (int, float, type(None)),
-    "stats_number": (list, type(None)),
-    "samples": (list, type(None)),
-}
+
+class Document(Struct):
+    """What is read of a file."""
+
+    commit_hash: str
+    env_name: str
+    params: dict[str, Any]
+    requirements: dict[str, Any]
+    result_columns: list[str]
+    results: dict[str, list[Any]]
+
+
+class Row(Struct, kw_only=True):
+    """What is read of a benchmark, by the names of the columns."""
+
+    result: list[Any] | None = None
+    params: list[list[str]]
+    started_at: float | None = None
+    stats_number: list[Any] | None = None
+    samples: list[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,9 +123,9 @@ def _check(path: Path, document: Mapping[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or type(version) is not int:
         raise damaged(path, f"version is {version!r}", f"version {VERSION} (`asv update` converts older files)")
-    problem = departure(document, DOCUMENT)
-    if problem is not None:
-        raise damaged(path, problem)
+    told = problem(document, Document)
+    if told is not None:
+        raise damaged(path, told)
     columns = document["result_columns"]
     if len(set(columns)) < len(columns) or not {"result", "params"} <= set(columns):
         raise damaged(path, f"result_columns are {columns}", "result, params and others, each once")
@@ -129,11 +136,11 @@ def _entries(path: Path, document: Mapping[str, Any], name: str, row: Sequence[A
     columns = document["result_columns"]
     if len(row) > len(columns):
         raise damaged(path, f"results.{name} has {len(row)} columns", f"at most {len(columns)}")
-    cells: dict[str, Any] = dict.fromkeys(COLUMNS)
+    cells: dict[str, Any] = dict.fromkeys(Row.__struct_fields__)
     cells.update(zip(columns, row, strict=False))
-    problem = departure(cells, dict(COLUMNS)) or departure(cells["params"], [TEXTS])
-    if problem is not None:
-        raise damaged(path, f"results.{name}: {problem}")
+    told = problem(cells, Row)
+    if told is not None:
+        raise damaged(path, f"results.{name}: {told}")
     if not _is_timed(name):
         return
     many = math.prod(map(len, cells["params"]))

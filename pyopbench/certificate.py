@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import platformdirs
 
 from pyopbench import text
-from pyopbench.schema import check_certificate
+from pyopbench.validation import converted, corrupt, parse
 
 SCHEMA = 1
 FILE = "certificate.json"
@@ -32,6 +33,18 @@ LEAST_FOUND = {5: 0.95, 10: 0.99}
 """Percent of slowdown -> the share of such pairs that are to be called slower. One of 3% is on the minimum effect
 itself, where half of all estimates lie below it, so that nothing is promised there."""
 MOST_OVERHEAD = 0.001
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """On what was measured, as runs and certificates tell; results/README.md has what else they tell."""
+
+    cpu: str | None
+    cores: int
+    python: str
+    numpy: str
+    tensorflow: str
+    commit: str | None
+    dirty: bool | None
 
 
 @dataclass(frozen=True)
@@ -167,19 +180,23 @@ class Certificate:
 
 
 def from_dict(content: Mapping[str, Any]) -> Certificate:
-    """Return the certificate that `as_json` wrote; `content` has been checked by `schema.check_certificate`."""
-    fields = {name: content[name] for name in Certificate.__dataclass_fields__}
-    return Certificate(
-        **{
-            **fields,
-            "command": tuple(content["command"]),
-            "launches": tuple(content["launches"]),
-            "identical": Pairs(**content["identical"]),
-            "injected": tuple(Pairs(**pairs) for pairs in content["injected"]),
-            "overheads": tuple(Overhead(**overhead) for overhead in content["overheads"]),
-            "moved": tuple(Moved(**{**moved, "answers": tuple(moved["answers"])}) for moved in content["moved"]),
-        }
-    )
+    """Return the certificate that `as_json` wrote; `content` has been checked by `check_certificate`."""
+    return msgspec.convert(content, Certificate)
+
+
+def check_certificate(content: Any, place: str) -> None:
+    """Check the content of a certificate.
+
+    Raises:
+        BadInput: it has another shape; names `place`.
+    """
+    made = converted(content, Certificate, place)
+    converted(content["environment"], Environment, f"{place}: environment")
+    if type(content.get("schema")) is not int:
+        raise corrupt(place, f"schema: expected int, got {content.get('schema')}")
+    durations = [made.seconds, *(one.known_seconds for one in made.overheads)]
+    if min(durations) <= 0:
+        raise corrupt(place, f"durations that are not above 0: {durations}")
 
 
 def path_for(environment: Mapping[str, Any]) -> Path:
@@ -197,10 +214,10 @@ def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     path = path_for(environment)
     try:
-        content = json.loads(path.read_bytes())
+        content = parse(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     if isinstance(content, dict) and content.get("schema", SCHEMA) != SCHEMA:
         return None

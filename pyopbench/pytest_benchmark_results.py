@@ -11,32 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET, Struct, UnsetType
+
 from pyopbench import foreign, text
 from pyopbench.errors import BadInput
 from pyopbench.foreign import Timed, damaged
 from pyopbench.model import Case
 from pyopbench.results import Run
-from pyopbench.shapes import MAYBE_TEXT, MAYBE_WHOLE, NUMBER, TEXT, WHOLE, Shape, departure
+from pyopbench.validation import problem
 
 TOOL = "pytest-benchmark"
 
-DOCUMENT: Shape = {
-    "machine_info": {},
-    "commit_info": {},
-    "benchmarks": (list,),
-    "datetime": TEXT,
-    "version": TEXT,
-}
-BENCHMARK: Shape = {
-    "name": TEXT,
-    "fullname": TEXT,
-    "params": (dict, type(None)),
-    "extra_info": {
-        "case?": TEXT,
-        "environment?": {"cpu?": MAYBE_TEXT, "cores?": MAYBE_WHOLE, "tensorflow?": MAYBE_TEXT},
-    },
-    "stats": {"median": NUMBER, "rounds": WHOLE, "iterations": WHOLE, "data?": (list,)},
-}
 SAME = ("cpu", "cores", "tensorflow", "numpy", "python")
 """What has to be equal for all benchmarks of a session: it is one process."""
 
@@ -54,6 +39,50 @@ NO_SAMPLES = (
 )
 
 
+class Document(Struct):
+    """What is read of a file."""
+
+    machine_info: dict[str, Any]
+    commit_info: dict[str, Any]
+    benchmarks: list[Any]
+    datetime: str
+    version: str
+
+
+class Environment(Struct):
+    """What is read of what pyopbench's own suite told of where it ran."""
+
+    cpu: str | UnsetType | None = UNSET
+    cores: int | UnsetType | None = UNSET
+    tensorflow: str | UnsetType | None = UNSET
+
+
+class ExtraInfo(Struct):
+    """What is read of what a benchmark told."""
+
+    case: str | UnsetType = UNSET
+    environment: Environment | UnsetType = UNSET
+
+
+class Stats(Struct):
+    """What is read of the statistics of a benchmark."""
+
+    median: float
+    rounds: int
+    iterations: int
+    data: list[Any] | UnsetType = UNSET
+
+
+class Benchmark(Struct):
+    """What is read of a benchmark."""
+
+    name: str
+    fullname: str
+    params: dict[str, Any] | None
+    extra_info: ExtraInfo
+    stats: Stats
+
+
 def is_result(document: Any) -> bool:
     """Whether JSON is a file of pytest-benchmark, though it may be damaged."""
     return isinstance(document, dict) and {"benchmarks", "machine_info"} <= document.keys()
@@ -69,9 +98,9 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
     Raises:
         BadInput: it is not as pytest-benchmark writes it; with file and place.
     """
-    problem = departure(document, DOCUMENT)
-    if problem is not None:
-        raise damaged(path, problem)
+    told = problem(document, Document)
+    if told is not None:
+        raise damaged(path, told)
     timed = [_timed(path, place, one) for place, one in enumerate(document["benchmarks"])]
     foreign.require_once((one.key for one in timed), path)
     environment = _environment(path, document)
@@ -97,9 +126,9 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
 
 def _timed(path: Path, place: int, benchmark: Any) -> Timed:
     where = f"benchmarks[{place}]"
-    problem = departure(benchmark, BENCHMARK)
-    if problem is not None:
-        raise damaged(path, f"{where}: {problem}")
+    wrong = problem(benchmark, Benchmark)
+    if wrong is not None:
+        raise damaged(path, f"{where}: {wrong}")
     stats = benchmark["stats"]
     if not foreign.is_count(stats["iterations"]) or not foreign.is_count(stats["rounds"]):
         told = f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}"

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyopbench.errors import BadInput, CannotStore
-from pyopbench.schema import check_line, check_run, corrupt
+from pyopbench.schema import check_line, check_run
+from pyopbench.validation import corrupt, parse
 
 LOCK_ATTEMPTS = 10
 LOCK_SECONDS = 0.05
@@ -216,13 +217,9 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
 
 def _load(content: bytes, place: str) -> Any:
     try:
-        return json.loads(content, parse_constant=_refuse_constant)
+        return parse(content)
     except (ValueError, RecursionError) as error:
         raise corrupt(place, f"not JSON ({error})") from error
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
 
 
 def _require_once(groups: Sequence[Mapping[str, Any]], path: Path) -> None:

@@ -11,16 +11,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from pyopbench import store
-from pyopbench.schema import corrupt
-from pyopbench.shapes import TEXT, WHOLE, Shape, departure
+from pyopbench.validation import converted, corrupt, parse
 
 FILE = "versions.json"
 SCHEMA = 1
 NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)*")
-SHAPE: Shape = {"schema": WHOLE, "versions": [{"label": TEXT, "tf": TEXT}]}
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,20 @@ class Version:
     label: str
     tf: str
     folder: Path
+
+
+class Named(Struct, frozen=True):
+    """A version as `versions.json` holds it."""
+
+    label: str
+    tf: str
+
+
+class Content(Struct, frozen=True):
+    """The content of `versions.json`."""
+
+    schema: int
+    versions: list[Named]
 
 
 def is_here(folder: Path) -> bool:
@@ -66,26 +79,26 @@ def read(folder: Path) -> list[Version]:
     """
     path = folder / FILE
     try:
-        content = json.loads(path.read_bytes())
+        content = converted(parse(path.read_bytes()), Content, str(path))
     except (ValueError, RecursionError) as error:
         raise corrupt(str(path), f"no JSON: {error}") from error
-    problem = departure(content, SHAPE) or _departure(content)
-    if problem:
-        raise corrupt(str(path), problem)
-    return named(folder, [version["tf"] for version in content["versions"]])
+    told = _problem(content)
+    if told:
+        raise corrupt(str(path), told)
+    return named(folder, [version.tf for version in content.versions])
 
 
-def _departure(content: Any) -> str | None:
-    """Say what is wrong with a file of the right shape, or return None."""
-    asked = [version["tf"] for version in content["versions"]]
-    if content["schema"] != SCHEMA:
-        return f"schema is {content['schema']}, and this pyopbench reads {SCHEMA}"
+def _problem(content: Content) -> str | None:
+    """Say what is wrong with a file of the right types, or return None."""
+    asked = [version.tf for version in content.versions]
+    if content.schema != SCHEMA:
+        return f"schema is {content.schema}, and this pyopbench reads {SCHEMA}"
     if not asked:
         return "it names no version"
     strange = [tf for tf in asked if not NUMBERS.fullmatch(tf)]
     if strange:
         return f"{strange[0][:40]!r} is no version of TensorFlow"
     labels = [one.label for one in named(Path(), asked)]
-    if labels != [version["label"] for version in content["versions"]]:
+    if labels != [version.label for version in content.versions]:
         return f"labels that do not belong to the versions, which are {', '.join(labels)[:80]}"
     return None

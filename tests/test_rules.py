@@ -71,9 +71,9 @@ MEASURING = (
 )
 JUDGING = (
     "answers",
-    "shapes",
-    "schema",
+    "validation",
     "certificate",
+    "schema",
     "store",
     "documents",
     "counted_copies",
@@ -188,7 +188,7 @@ JUDGING = (
 
 TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
-HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2"} | COMMAND_LINE
+HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2", "msgspec"} | COMMAND_LINE
 
 ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
 
