@@ -10,9 +10,10 @@ import pytest
 from pyopbench.errors import Elsewhere
 from pyopbench.model import Case
 from pyopbench.prepare import prepare
-from test_device import pytestmark as needs_compiler
-from test_device import run
+from test_device import needs_compiler, run
 from test_profiled import needs_gpu, needs_none
+
+pytestmark = pytest.mark.measures
 
 CASE = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 

@@ -9,6 +9,8 @@ import tensorflow as tf
 from pyopbench import bridges
 from pyopbench.bridges import IN, OUT, TENSOR, Crossing, Trip
 
+pytestmark = pytest.mark.measures
+
 
 def test_an_address_is_that_of_the_numbers_themselves() -> None:
     array = np.arange(100, dtype=np.float32)

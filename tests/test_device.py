@@ -16,9 +16,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-pytestmark = pytest.mark.skipif(
+needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
 )
+pytestmark = [needs_compiler, pytest.mark.measures]
 
 BEGIN = """
 import json, numpy as np, tensorflow as tf

@@ -17,6 +17,8 @@ from pyopbench.files import PATH_VARIABLE
 from pyopbench.launch import CaseLost, Worker
 from pyopbench.memory import LEAST_BYTES
 
+pytestmark = pytest.mark.measures
+
 SECONDS = 120.0
 
 

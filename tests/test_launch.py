@@ -23,6 +23,8 @@ from pyopbench.files import PATH_VARIABLE
 from pyopbench.launch import CaseLost, Worker, ask_once
 from pyopbench.model import Case
 
+pytestmark = pytest.mark.measures
+
 TESTS = Path(__file__).parent
 LONG = 60.0
 SHORT = 1.0

@@ -11,9 +11,10 @@ import pytest
 from pyopbench import profiled, transfers
 from pyopbench.errors import Unsupported
 from pyopbench.transfers import Trip, Way
-from test_device import pytestmark as needs_compiler
-from test_device import run
+from test_device import needs_compiler, run
 from test_profiled import needs_gpu, needs_none
+
+pytestmark = pytest.mark.measures
 
 
 class Clock:
