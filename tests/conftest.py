@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from places import CACHE
+from simulated import Process
 
 
 def keep_bytecode() -> None:
@@ -48,6 +49,14 @@ def alone() -> None:
     """For fixtures that measure: every test that uses one, however indirectly, is marked `measures`."""
 
 
+@pytest.fixture(scope="session")
+def simulated(alone: None) -> Iterator[Process]:
+    """The process with the simulated device."""
+    process = Process()
+    yield process
+    process.close()
+
+
 @contextmanager
 def one_process_at_a_time(name: str) -> Iterator[None]:
     """Wait until no other process of the suite is here."""
@@ -59,9 +68,10 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kernels() -> None:
-    """The kernels of all ops, compiled by one process on all cores while the others wait for it."""
+    """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait."""
     from pyopbench.compiler import compile_all
+    from pyopbench.device import BORROWED_KERNELS, PLUG_IN
     from pyopbench.files import KERNELS
 
     with one_process_at_a_time("kernels"):
-        compile_all(sorted(KERNELS.glob("*.cc")), lambda source: None)
+        compile_all([PLUG_IN, BORROWED_KERNELS, *sorted(KERNELS.glob("*.cc"))], lambda source: None)

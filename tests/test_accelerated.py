@@ -10,7 +10,8 @@ import pytest
 from pyopbench.errors import Elsewhere
 from pyopbench.model import Case
 from pyopbench.prepare import prepare
-from test_device import needs_compiler, run
+from simulated import Process
+from test_device import needs_compiler
 from test_profiled import needs_gpu, needs_none
 
 pytestmark = pytest.mark.measures
@@ -18,15 +19,14 @@ pytestmark = pytest.mark.measures
 CASE = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 
 BEGIN = """
-import json
 from dataclasses import replace
-from pyopbench import accelerated, device, prepare
+from unittest import mock
+from pyopbench import accelerated, prepare
 from pyopbench.model import Case
-device.simulate()
-prepare.is_simulated = lambda: False
 case = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 def landing(case):
-    prepared = prepare.prepare(case)
+    with mock.patch.object(prepare, "is_simulated", lambda: False):
+        prepared = prepare.prepare(case)
     outputs = [segment() for segment in prepared.segments]
     tensors = [outputs[-1]] if case.direction == "forward" else outputs[-1]
     return [device.is_on_device(tensor) for tensor in tensors], prepared.checked.values < 1e-5
@@ -34,25 +34,25 @@ def landing(case):
 
 
 @needs_compiler
-def test_ports_and_callbacks_land_on_the_device_forward_and_backward_in_both_modes() -> None:
-    told = run(
-        """
+def test_ports_and_callbacks_land_on_the_device_forward_and_backward_in_both_modes(simulated: Process) -> None:
+    told = simulated.run(
+        BEGIN
+        + """
 names = [("native", "autodiff"), ("py_function", "tape"), ("numpy_function", "custom_gradient")]
 forward = [replace(case, variant=name, mode=mode) for name, _ in names for mode in ("call", "eager")]
 both = [replace(one, direction="forward_backward", gradient=dict(names)[one.variant]) for one in forward]
 print(json.dumps([landing(one) for one in (*forward, *both)]))
-""",
-        BEGIN,
+"""
     )
     assert told == [[[True], True]] * 12
 
 
 @needs_compiler
-def test_a_port_that_falls_back_to_the_cpu_has_no_number() -> None:
+def test_a_port_that_falls_back_to_the_cpu_has_no_number(simulated: Process) -> None:
     """Betainc has no kernel on the simulated device."""
-    told = run(
-        """
-import tensorflow as tf
+    told = simulated.run(
+        BEGIN
+        + """
 from pyopbench.errors import Elsewhere
 try:
     with tf.device("GPU:0"):
@@ -60,8 +60,7 @@ try:
         accelerated.require_there("output", [half, tf.math.betainc(half, half, half)])
 except Elsewhere as error:
     print(json.dumps(error.what))
-""",
-        BEGIN,
+"""
     )
     assert "output 1 is on the CPU" in told
 

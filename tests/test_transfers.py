@@ -11,7 +11,8 @@ import pytest
 from pyopbench import profiled, transfers
 from pyopbench.errors import Unsupported
 from pyopbench.transfers import Trip, Way
-from test_device import needs_compiler, run
+from simulated import Process
+from test_device import needs_compiler
 from test_profiled import needs_gpu, needs_none
 
 pytestmark = pytest.mark.measures
@@ -31,9 +32,9 @@ class Clock:
 
 
 @needs_compiler
-def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew() -> None:
+def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew(simulated: Process) -> None:
     """1,000 float32 are 4,000 bytes; the second trip is no warmer than the first, and making it is no part of it."""
-    told = run("""
+    told = simulated.run("""
 from pyopbench import transfers
 found = []
 for trip in transfers.trips(1000):
