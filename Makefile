@@ -1,5 +1,5 @@
 # make decide    measure the built-in ops and write the decision report
-# make test      run the tests
+# make test      run the tests; make test ARGS='-k sinh' some of them
 # make lint      check style and types
 # make docs      build the pages of docs/ into .site/, strictly
 # make lock      recompile requirements/*.txt and pyopbench/locks/*.txt
@@ -14,6 +14,7 @@
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
 
 PYTHON ?= python3
+TEST_PROCESSES ?= --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SHELL := /bin/sh
@@ -40,8 +41,14 @@ help:
 decide: .venv/.run
 	@.venv/bin/pyopbench run --quick
 
+# What measures runs alone, afterwards. Exit code 5 of pytest is that ARGS has chosen nothing of one of the two.
 test: .venv/.dev
-	@$(VENV_PYTHON) -m pytest
+	@status=0; chosen=no; run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest "$$@" $(ARGS); \
+	case $$? in 0) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
+	run "that measure nothing, in several processes" -m "not measures" $(TEST_PROCESSES); \
+	run "that measure, one after another" -m measures; \
+	[ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
+	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
 
 lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .

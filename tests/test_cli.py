@@ -531,7 +531,7 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def misbehaved(tmp_path_factory: pytest.TempPathFactory, alone: None) -> Finished:
     """A run whose variants misbehave in every way, next to some that do not."""
     folder = tmp_path_factory.mktemp("misbehaved") / "run"
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))

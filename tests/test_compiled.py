@@ -17,6 +17,7 @@ from pyopbench.prepare import prepare
 
 pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
 
+pytestmark = pytest.mark.usefixtures("kernels")
 OPS = sorted(path.stem for path in (PACKAGE / "compiled").glob("[a-z]*.py"))
 
 

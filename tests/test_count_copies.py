@@ -28,9 +28,12 @@ from pyopbench.worker_process import Worker
 GOLDEN = Path(__file__).parent / "golden"
 TIMEOUT_SECONDS = 300.0
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
-)
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif(
+        not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
+    ),
+]
 
 NONE, ONE = [0, 0], [1, 40]
 """Copies and bytes; an array of ten float32 is 40 bytes."""

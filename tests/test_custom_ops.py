@@ -13,20 +13,15 @@ import tensorflow as tf
 
 from pyopbench import custom_ops
 from pyopbench.catalogue import load_op, load_ops, make_inputs
-from pyopbench.compiler import CannotCompile, compile_all, compiler
+from pyopbench.compiler import CannotCompile, compiler
 from pyopbench.files import KERNELS
 from pyopbench.model import Case, Op
 from pyopbench.prepare import prepare
 
 OPS = sorted(path.stem for path in KERNELS.glob("*.cc"))
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("kernels")]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-5, 0.999, -1.0, 1.001, 30.0, 1e30]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled() -> None:
-    """All at once, on all cores; each test would else compile its own."""
-    compile_all([KERNELS / f"{name}.cc" for name in OPS], lambda source: None)
 
 
 def call(name: str, *inputs: Any) -> Any:

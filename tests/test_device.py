@@ -1,6 +1,6 @@
 """The simulated device: that it counts each copy once, where ops run, and that nothing is timed beside it.
 
-A plug-in stays for the life of a process, so every test has its own.
+A plug-in stays for the life of a process: tests of how it is loaded have each their own, the others share one.
 """
 
 from __future__ import annotations
@@ -14,34 +14,26 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from places import ROOT
+from simulated import Process
 
-pytestmark = pytest.mark.skipif(
+needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
 )
-
-BEGIN = """
-import json, numpy as np, tensorflow as tf
-from dataclasses import asdict
-from pyopbench import device
-simulated = device.simulate()
-def count(call):
-    result, counts = simulated.count(call)
-    return result, asdict(counts)
-"""
+pytestmark = [needs_compiler, pytest.mark.measures]
 
 
-def run(code: str, begin: str = BEGIN) -> Any:
+def run(code: str) -> Any:
     """Run code in a process of its own and return what it printed last, as JSON."""
-    command = [sys.executable, "-c", begin + code]
+    command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_each_copy_is_counted_once_with_its_bytes_and_arrives_whole() -> None:
+def test_each_copy_is_counted_once_with_its_bytes_and_arrives_whole(simulated: Process) -> None:
     """1,000 float32 are 4,000 bytes: one copy up, one within the device, one down."""
-    told = run("""
+    told = simulated.run("""
 array = np.arange(1000, dtype=np.float32)
 with tf.device("CPU:0"):
     x = tf.constant(array)
@@ -71,9 +63,9 @@ print(json.dumps([first, again, down, y.backing_device[-5:], bool((back == array
     assert same
 
 
-def test_an_op_with_a_borrowed_kernel_stays_on_the_device_and_one_without_goes_to_the_host() -> None:
+def test_an_op_with_a_borrowed_kernel_stays_on_the_device_and_one_without_goes_to_the_host(simulated: Process) -> None:
     """Sinh is among those that simulated_kernels.cc lists, Betainc is not."""
-    told = run("""
+    told = simulated.run("""
 with tf.device("GPU:0"):
     x = tf.constant(np.full(10, 0.5, np.float32))
     sinh, stays = count(lambda: tf.sinh(x))
@@ -85,8 +77,8 @@ print(json.dumps([stays["to_host"], sinh.backing_device[-5:], goes["to_host"], b
     assert told[4] < 1e-6
 
 
-def test_nothing_is_timed_in_a_process_that_has_it() -> None:
-    told = run("""
+def test_nothing_is_timed_in_a_process_that_has_it(simulated: Process) -> None:
+    told = simulated.run("""
 from pyopbench.errors import Unsupported
 from pyopbench.model import Case
 from pyopbench.prepare import prepare
@@ -99,21 +91,16 @@ except Unsupported as error:
 
 
 def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all() -> None:
-    begin = """
+    told = run("""
 import json, tensorflow as tf
 from pyopbench import device
 from pyopbench.errors import Unsupported
 tf.constant(1.0)
-"""
-    told = run(
-        """
 try:
     device.simulate()
 except Unsupported as error:
     print(json.dumps([error.what, device.is_simulated(), len(tf.config.list_physical_devices("GPU"))]))
-""",
-        begin,
-    )
+""")
     assert "before TensorFlow looks for devices" in told[0]
     assert told[1:] == [False, 0]
 
@@ -133,21 +120,16 @@ def test_a_plug_in_that_tensorflow_cannot_load_is_told(tmp_path: Path, library: 
         subprocess.run(["c++", "-shared", "-fPIC", str(source), "-o", str(built)], check=True)
     else:
         built.write_text("nothing")
-    begin = f"""
+    told = run(f"""
 import json
 from pathlib import Path
 from pyopbench import device
 from pyopbench.errors import Unsupported
 device.library_of = lambda source: Path({str(built)!r})
-"""
-    told = run(
-        """
 try:
     device.simulate()
 except Unsupported as error:
     print(json.dumps([error.what, device.is_simulated()]))
-""",
-        begin,
-    )
+""")
     assert reason in told[0]
     assert told[1] is False

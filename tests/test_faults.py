@@ -17,6 +17,8 @@ from pyopbench.files import PATH_VARIABLE
 from pyopbench.memory_limit import LEAST_BYTES
 from pyopbench.worker_process import CaseLost, Worker
 
+pytestmark = pytest.mark.measures
+
 SECONDS = 120.0
 
 

@@ -15,8 +15,10 @@ from pyopbench.device import Counts
 from pyopbench.errors import Elsewhere, Unsupported
 from pyopbench.model import Case
 from pyopbench.prepare import prepare
-from test_device import pytestmark as needs_compiler
-from test_device import run
+from simulated import Process
+from test_device import needs_compiler
+
+pytestmark = pytest.mark.measures
 
 needs_gpu = pytest.mark.skipif(not tf.config.list_physical_devices("GPU"), reason="TensorFlow sees no GPU here")
 needs_none = pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="TensorFlow sees a GPU here")
@@ -96,15 +98,14 @@ def test_a_real_gpu_copies_up_and_down_once() -> None:
 CASE = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 
 BEGIN = """
-import json
 from dataclasses import replace
-from pyopbench import device, gpu, prepare
+from unittest import mock
+from pyopbench import gpu, prepare
 from pyopbench.model import Case
-device.simulate()
-prepare.is_simulated = lambda: False
 case = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 def landing(case):
-    prepared = prepare.prepare(case)
+    with mock.patch.object(prepare, "is_simulated", lambda: False):
+        prepared = prepare.prepare(case)
     outputs = [segment() for segment in prepared.segments]
     tensors = [outputs[-1]] if case.direction == "forward" else outputs[-1]
     return [device.is_on_device(tensor) for tensor in tensors], prepared.checked.values < 1e-5
@@ -112,25 +113,25 @@ def landing(case):
 
 
 @needs_compiler
-def test_ports_and_callbacks_land_on_the_device_forward_and_backward_in_both_modes() -> None:
-    told = run(
-        """
+def test_ports_and_callbacks_land_on_the_device_forward_and_backward_in_both_modes(simulated: Process) -> None:
+    told = simulated.run(
+        BEGIN
+        + """
 names = [("native", "autodiff"), ("py_function", "tape"), ("numpy_function", "custom_gradient")]
 forward = [replace(case, variant=name, mode=mode) for name, _ in names for mode in ("call", "eager")]
 both = [replace(one, direction="forward_backward", gradient=dict(names)[one.variant]) for one in forward]
 print(json.dumps([landing(one) for one in (*forward, *both)]))
-""",
-        BEGIN,
+"""
     )
     assert told == [[[True], True]] * 12
 
 
 @needs_compiler
-def test_a_port_that_falls_back_to_the_cpu_has_no_number() -> None:
+def test_a_port_that_falls_back_to_the_cpu_has_no_number(simulated: Process) -> None:
     """Betainc has no kernel on the simulated device."""
-    told = run(
-        """
-import tensorflow as tf
+    told = simulated.run(
+        BEGIN
+        + """
 from pyopbench.errors import Elsewhere
 try:
     with tf.device("GPU:0"):
@@ -138,8 +139,7 @@ try:
         gpu.require_there("output", [half, tf.math.betainc(half, half, half)])
 except Elsewhere as error:
     print(json.dumps(error.what))
-""",
-        BEGIN,
+"""
     )
     assert "output 1 is on the CPU" in told
 

@@ -11,9 +11,11 @@ import pytest
 from pyopbench import gpu, gpu_copies
 from pyopbench.errors import Unsupported
 from pyopbench.gpu_copies import GpuCopy, PreparedCopy
-from test_device import pytestmark as needs_compiler
-from test_device import run
 from test_gpu import needs_gpu, needs_none
+from simulated import Process
+from test_device import needs_compiler
+
+pytestmark = pytest.mark.measures
 
 
 class Clock:
@@ -30,9 +32,9 @@ class Clock:
 
 
 @needs_compiler
-def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew() -> None:
+def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew(simulated: Process) -> None:
     """1,000 float32 are 4,000 bytes; the second copy is no warmer than the first, and making it is no part of it."""
-    told = run("""
+    told = simulated.run("""
 from pyopbench import gpu_copies
 found = []
 for prepared in gpu_copies.prepared_copies(1000):

@@ -20,6 +20,8 @@ from pyopbench.prepare import Prepared
 from pyopbench.sampling import Calibration, measure_block
 from pyopbench.schema import check_line
 
+pytestmark = pytest.mark.measures
+
 
 @pytest.fixture(autouse=True)
 def _extras(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -12,7 +12,10 @@ import pytest
 from pyopbench.guard import Guard
 from test_worker_process import has_ended
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
+]
 
 PARENT = """
 import os, subprocess, sys

@@ -15,6 +15,8 @@ from pyopbench.alignment import aligned, unaligned
 from pyopbench.errors import Unsupported
 from pyopbench.host_copies import IN, OUT, TENSOR, HostCopy, PreparedCopy
 
+pytestmark = pytest.mark.measures
+
 
 def test_an_address_is_that_of_the_numbers_themselves() -> None:
     array = np.arange(100, dtype=np.float32)

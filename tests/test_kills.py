@@ -23,7 +23,10 @@ import stored
 from pyopbench import store
 from test_worker_process import has_ended
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
+]
 
 TESTS = Path(__file__).parent
 KILLS = 50

@@ -12,7 +12,10 @@ import pytest
 from pyopbench import leftovers
 from pyopbench.leftovers import Leftovers
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not tell children")
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not tell children"),
+]
 
 
 class Clock:

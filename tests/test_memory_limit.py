@@ -11,7 +11,10 @@ import pytest
 from pyopbench import memory_limit
 from pyopbench.errors import BadInput
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what a process may take")
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what a process may take"),
+]
 
 CHILD = """
 input()

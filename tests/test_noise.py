@@ -98,6 +98,7 @@ def test_a_meter_that_is_entered_again_begins_anew() -> None:
     assert meter.noise["wall_seconds"] == 1.0
 
 
+@pytest.mark.measures
 def test_this_process_is_metered_with_every_key_of_the_schema() -> None:
     with Meter() as meter:
         gc.collect()

@@ -108,6 +108,7 @@ def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> N
     assert memory_growth.growth(lambda: kept.append(0)) == 0
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_memory_in_use_is_what_the_process_has_touched() -> None:
     from pyopbench.probes import memory_growth

@@ -15,6 +15,8 @@ from pyopbench.files import find
 
 ROOT = Path(__file__).parent.parent
 
+pytestmark = pytest.mark.measures
+
 pytest.importorskip("pytest_benchmark")
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -212,7 +213,9 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 
 
+@cache
 def parse(path: Path) -> ast.Module:
+    """Each source is looked at by many rules, and parsed once."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
@@ -232,6 +235,7 @@ def imports_of(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@cache
 def own_imports(path: Path) -> set[str]:
     """Return the modules of the package that a source imports, by their names on the path."""
     names = [name.split(".") for name in imports_of(parse(path))]
@@ -239,6 +243,7 @@ def own_imports(path: Path) -> set[str]:
     return {name if (PACKAGE / name).exists() or (PACKAGE / f"{name}.py").exists() else "__init__" for name in members}
 
 
+@cache
 def outside_imports(path: Path) -> set[str]:
     return {name.split(".")[0] for name in imports_of(parse(path))} - {"pyopbench"}
 

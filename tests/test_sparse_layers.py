@@ -152,6 +152,7 @@ def test_every_mechanism_of_every_bridge_is_among_the_cases() -> None:
     assert ("py_function", "tape") not in seen
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.variant}-{case.gradient}-{case.mode}")
 def test_gradients_through_two_layers_are_the_slopes(case: Case) -> None:
     """The six of the source: dM1, dt1, dM2 and dt2 by t0, dM1 and dM2 by M0; a ground state does not depend on M0."""

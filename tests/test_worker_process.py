@@ -23,6 +23,8 @@ from pyopbench.files import PATH_VARIABLE
 from pyopbench.model import Case
 from pyopbench.worker_process import CaseLost, Worker, ask_once
 
+pytestmark = pytest.mark.measures
+
 TESTS = Path(__file__).parent
 LONG = 60.0
 SHORT = 1.0

@@ -1,0 +1,77 @@
+"""How the suite runs: what its processes share, which tests begin first, and what is grouped together.
+
+`make test` runs what is not marked `measures` in several processes, and then what is, in one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from places import CACHE
+from simulated import Process
+
+
+def keep_bytecode() -> None:
+    """Let this process and those that it starts keep their bytecode, where Python is told not to write any.
+
+    TensorFlow's Python takes three times as long to compile as to import. None is written into the folders of packages,
+    because the variable is often set where they are not to be changed.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = prefix
+
+
+keep_bytecode()
+os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before those that -m leaves out are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module in one process, because they share fixtures; begin with modules that take long."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    for item in items:
+        if "alone" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.measures)
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
+@pytest.fixture(scope="session")
+def alone() -> None:
+    """For fixtures that measure: every test that uses one, however indirectly, is marked `measures`."""
+
+
+@pytest.fixture(scope="session")
+def simulated(alone: None) -> Iterator[Process]:
+    """The process with the simulated device."""
+    process = Process()
+    yield process
+    process.close()
+
+
+@contextmanager
+def one_process_at_a_time(name: str) -> Iterator[None]:
+    """Wait until no other process of the suite is here."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def kernels() -> None:
+    """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait."""
+    from pyopbench.compiler import compile_all
+    from pyopbench.device import BORROWED_KERNELS, PLUG_IN
+    from pyopbench.files import KERNELS
+
+    with one_process_at_a_time("kernels"):
+        compile_all([PLUG_IN, BORROWED_KERNELS, *sorted(KERNELS.glob("*.cc"))], lambda source: None)
