@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from pyopbench import text
-from pyopbench.budget import Progress as Step
 from pyopbench import judging, text
+from pyopbench.budget import Progress as Step
 from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.measure import Ended
 

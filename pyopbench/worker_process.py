@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyopbench import memory_limit
+from pyopbench import bytecode, memory_limit
 from pyopbench.environments import folder_with_only
-from pyopbench import bytecode, memory
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
 from pyopbench.guard import Guard, end_group

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench import bytecode, launch
+from pyopbench import bytecode, worker_process
 from pyopbench.bytecode import DO_NOT_WRITE, PREFIX, variables
 from pyopbench.caches import folder_of
-from pyopbench.launch import Worker
+from pyopbench.worker_process import Worker
 
 TESTS = Path(__file__).parent
 LONG = 60.0
@@ -90,7 +90,7 @@ def test_bytecode_that_others_could_write_is_not_run(python: Path, cache: Path) 
 def test_a_worker_is_started_with_them(
     python: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool
 ) -> None:
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     if compiled:
         compile_tensorflow(python, monkeypatch)
     with Worker(LONG, python):
@@ -108,7 +108,7 @@ sys.path[:0] = {[str(tmp_path), str(TESTS)]}
 import fake_worker, imported_by_worker
 fake_worker.main()
 """
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", code))
     with Worker(LONG, python):
         pass
     assert [path.suffix for path in cache.rglob("imported_by_worker.*")] == [".pyc"]

@@ -21,8 +21,7 @@ import pytest
 
 import pyopbench
 import stored
-from pyopbench import capabilities, cli, cli_output, cli_run, judging, planning, probe_run, runs, store, worker_process
-from pyopbench import capabilities, cli, cli_output, cli_run, examination, launch, planning, runs, store
+from pyopbench import capabilities, cli, cli_output, cli_run, planning, probe_run, runs, store, worker_process
 from pyopbench.errors import WorkerLost
 from pyopbench.files import PATH_VARIABLE
 from pyopbench.measure import Ended as MeasuringEnded
@@ -635,7 +634,9 @@ def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> N
     assert {failure["launch"] for line in lines for failure in line.get("failures", ())} == {0}
 
 
-from pyopbench import capabilities, cli, cli_output, cli_run, planning, probe_run, runs, store, worker_process
+from pyopbench import store
+
+
 def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measured(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

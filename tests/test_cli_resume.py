@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench import cli_run, examination, judging, launch, store, versions
+from pyopbench import cli_run, judging, probe_run, store, versions, worker_process
 from test_cli import TESTS, Call, _no_worker, begin, call, groups, planned
 
 __all__ = ["_no_worker", "call", "planned"]  # fixtures
@@ -127,7 +127,7 @@ def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("native")
-    monkeypatch.setattr(examination, "keep_beside", interrupt)
+    monkeypatch.setattr(probe_run, "keep_beside", interrupt)
     ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
     assert ended.code == 130
     again = call(*printed_command(ended.err))
@@ -136,8 +136,8 @@ def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
 
 WITH_FAKE_WORKER = f"""
 import sys
-from pyopbench import cli, cli_output, launch, runs
-launch.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
+from pyopbench import cli, cli_output, runs, worker_process
+worker_process.COMMAND = (sys.executable, {str(TESTS / "fake_worker.py")!r})
 runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 cli.main()
 """
@@ -158,7 +158,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     assert store.read_lines(folder)[0][: len(lines)] == lines
     assert (1, stored.group(size=2)) not in groups(folder)
 
-    monkeypatch.setattr(launch, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(TESTS / "fake_worker.py")))
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
     cli_run.measure(folder, judging.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]

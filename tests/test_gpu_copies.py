@@ -11,9 +11,9 @@ import pytest
 from pyopbench import gpu, gpu_copies
 from pyopbench.errors import Unsupported
 from pyopbench.gpu_copies import GpuCopy, PreparedCopy
-from test_gpu import needs_gpu, needs_none
 from simulated import Process
 from test_device import needs_compiler
+from test_gpu import needs_gpu, needs_none
 
 pytestmark = pytest.mark.measures
 
