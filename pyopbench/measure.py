@@ -18,14 +18,12 @@ from pyopbench.lost_cases import failures_elsewhere, failures_of
 from pyopbench.model import Case
 from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
+from pyopbench.worker_loop import WorkerLoop
 from pyopbench.worker_process import CaseLost, Worker
 
 LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
 on, and the time of those that have gone belongs to those that are left."""
-
-After = Literal["healthy", "spoilt", "lost"]
-"""A worker after a group: to be asked on; to be given up; gone, and the group is to be tried again."""
 
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
@@ -211,22 +209,7 @@ def _measure_launch(work: _Work, launch: int, budget: Budget) -> None:
     order = [group for group in work.groups if (launch, group) not in work.finished]
     random.Random(f"{work.settings.seed}/{launch}").shuffle(order)
     todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
-    place = 0
-    while place < len(todo):
-        began = time.monotonic()
-        with Worker(work.settings.case_timeout_seconds, work.python, work.settings.memory_limit_bytes) as worker:
-            _require_same(work.environment, worker.environment)
-            store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
-            healthy = _measure_limits(work, worker, launch)
-            budget.durations.add_start(time.monotonic() - began)
-            while healthy and place < len(todo):
-                began = time.monotonic()
-                budget.show_progress(work.position(launch, todo[place:]))
-                cases = work.count([todo[place]])
-                after = _measure_group(work, worker, launch, todo[place])
-                budget.durations.add_group(time.monotonic() - began, cases)
-                healthy = after == "healthy"
-                place += after != "lost"
+    _LaunchLoop(work, launch, budget, todo).run()
 
 
 def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
@@ -254,28 +237,58 @@ def _measure_limits(work: _Work, worker: Worker, launch: int) -> bool:
     return healthy
 
 
-def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> After:
-    """Measure one group and store it, or what failed."""
-    cases = [case for case in work.groups[group] if case not in work.failed]
-    if not cases:
-        return "healthy"
-    try:
-        answer = worker.ask(_request(work.settings, launch, cases))
-    except CaseLost as lost:
-        failures = failures_of(lost, cases, launch, retried=group in work.retried)
-        if failures:
-            told = {failure.case for failure in failures}
-            failures += failures_elsewhere(lost, work.unfailed(), launch, told, work.losses)
-        else:
-            work.retried.add(group)
-        kind = "lost"
-        content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
-    else:
-        kind = "group"
+class _LaunchLoop(WorkerLoop[str]):
+    """Measures the groups of a launch and stores what came of each, with the time that it took."""
+
+    def __init__(self, work: _Work, launch: int, budget: Budget, groups: Sequence[str]) -> None:
+        super().__init__(groups)
+        self._work = work
+        self._launch = launch
+        self._budget = budget
+        self._began = time.monotonic()
+        self._cases: Sequence[str] = ()
+
+    def start(self) -> Worker:
+        self._began = time.monotonic()
+        settings = self._work.settings
+        return Worker(settings.case_timeout_seconds, self._work.python, settings.memory_limit_bytes)
+
+    def prepare(self, worker: Worker) -> bool:
+        _require_same(self._work.environment, worker.environment)
+        line = {"kind": "launch", "launch": self._launch, "environment": dict(worker.environment)}
+        store.append(self._work.folder, line)
+        is_usable = _measure_limits(self._work, worker, self._launch)
+        self._budget.durations.add_start(time.monotonic() - self._began)
+        return is_usable
+
+    def ask(self, worker: Worker, item: str) -> bool:
+        self._began = time.monotonic()
+        self._budget.show_progress(self._work.position(self._launch, self.left))
+        self._cases = [case for case in self._work.groups[item] if case not in self._work.failed]
+        if not self._cases:
+            return True
+        answer = worker.ask(_request(self._work.settings, self._launch, self._cases))
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
-    store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
-    work.failed.update(failure["case"] for failure in content["failures"])
-    return "lost" if kind == "lost" else "spoilt" if remains.is_spoilt(content) else "healthy"
+        self._store("group", item, content)
+        return not remains.is_spoilt(content)
+
+    def record_loss(self, item: str, lost: CaseLost) -> bool:
+        """Store the failures of what goes with the lost case; what else is in the group is asked for again."""
+        work = self._work
+        failures = failures_of(lost, self._cases, self._launch, retried=item in work.retried)
+        if failures:
+            failed = {failure.case for failure in failures}
+            failures += failures_elsewhere(lost, work.unfailed(), self._launch, failed, work.losses)
+        else:
+            work.retried.add(item)
+        self._store("lost", item, {"failures": [asdict(failure) for failure in failures]})
+        return False
+
+    def _store(self, kind: str, group: str, content: Mapping[str, Any]) -> None:
+        line = {"kind": kind, "launch": self._launch, "group": group, **content}
+        store.append(self._work.folder, line)
+        self._work.failed.update(failure["case"] for failure in content["failures"])
+        self._budget.durations.add_group(time.monotonic() - self._began, len(self._cases))
 
 
 def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:

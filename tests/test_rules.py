@@ -141,6 +141,7 @@ JUDGING = (
     "worker_log",
     "memory_limit",
     "worker_process",
+    "worker_loop",
     "settings",
     "lost_cases",
     "budget",
