@@ -147,7 +147,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
     assert "time of a copy between host and GPU" in done.stdout
     assert "4.19" in done.stdout
     assert "GPU:0 (G)" in done.stdout
-    judgement = SimpleNamespace(run=SimpleNamespace(copies=known))
+    judgement = SimpleNamespace(run=SimpleNamespace(copy_costs=known))
     tables = [block for block in SECTION.build(judgement) if block.kind == "table"]  # type: ignore[arg-type]
     assert [table.caption for table in tables[2:]] == [copy_costs.LATENCIES, copy_costs.RATES]
 

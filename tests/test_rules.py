@@ -145,6 +145,7 @@ JUDGING = (
     "settings",
     "lost_cases",
     "budget",
+    "remaining_work",
     "measure",
     "planning",
     "runs",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return which way over which bridge is a copy, what it costs, and where a body can overwrite its input."""
-    document = judgement.run.copies
+    document = judgement.run.copy_costs
     if document is None:
         return ()
     intro = (

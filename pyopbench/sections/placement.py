@@ -27,7 +27,7 @@ READING = (
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return where to run each op, what each variant copies, and what a reader of the counts would miss."""
-    document = judgement.run.placement
+    document = judgement.run.counted_copies
     if document is None:
         return ()
     measured = {str(op) for op in judgement.latencies["op"]}
