@@ -78,6 +78,7 @@ JUDGING = (
     "documents",
     "counted_copies",
     "copy_costs",
+    "wording",
     "remains",
     "capabilities",
     "throttling",
