@@ -11,8 +11,10 @@ from pyopbench import text
 from pyopbench.answers import Decision
 from pyopbench.counted_copies import Row, best_at, pinned_text
 from pyopbench.label import Label
+from pyopbench.counted_copies import Row, best_at
 from pyopbench.model import SIMULATED
 from pyopbench.places import DEVICE, HOST
+from pyopbench.wording.counted_copies import pinned_text
 
 MODES = {"node": "call"}
 """A node of a graph is counted as a call of one: what an op copies does not depend on how many there are of it."""

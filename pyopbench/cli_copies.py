@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from pyopbench import copy_costs, measure_copies, text
-from pyopbench import copy_costs as host
 from pyopbench.cli_options import AsJson
 from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.files import require_known
 from pyopbench.model import GPU
+from pyopbench.wording import copy_costs as wording
 
 DEVICES = ("cpu", GPU)
 
@@ -26,27 +26,27 @@ OutFile = Annotated[
 def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None) -> None:
     """Show which bridges between tensors and arrays share memory, and what the copies of the others cost.
 
-    With --device gpu also what copies between host and GPU cost, by size and by the memory of the host.
+    With --device gpu also what copies between host and GPU cost, by size and by the memory of the wording.
     """
     require_known("device", [device], DEVICES)
     with err.status("measuring"):
         document = measure_copies.measure_with_gpu() if device == GPU else measure_copies.measure()
     if out_file is not None:
-        host.write(out_file, document)
+        copy_costs.write(out_file, document)
     if as_json:
         out.print_json(json.dumps(document))
         return
-    size = text.byte_count(host.largest_bytes(document))
-    for direction in host.DIRECTIONS:
+    size = text.byte_count(copy_costs.largest_bytes(document))
+    for direction in copy_costs.DIRECTIONS:
         title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
-        print_table(title, host.COLUMNS, host.table(document, direction))
+        print_table(title, wording.COLUMNS, wording.table(document, direction))
     say(f"MB/s: bytes of an array of {size}, beyond what one element takes; – is nothing copied, or lost in noise.")
-    out.print(f"This machine copies such an array at {host.copy_rate(document) / 1e6:,.0f} MB/s.")
-    for sentence in (host.hazards(document), *host.refusals(document)):
+    out.print(f"This machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s.")
+    for sentence in (wording.hazards(document), *wording.refusals(document)):
         out.print(sentence, markup=False)
-    if "transfers" in document:
-        for title, columns, rows in copy_costs.tables(document):
+    if copy_costs.has_gpu(document):
+        for title, columns, rows in wording.gpu_tables(document):
             print_table(title, columns, rows)
-        out.print(copy_costs.devices(document), markup=False)
+        out.print(wording.gpu_devices(document), markup=False)
     if out_file is not None:
         out.print(f"written: {out_file}", soft_wrap=True, markup=False)

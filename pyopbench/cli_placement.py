@@ -24,10 +24,11 @@ from pyopbench.cli_options import (
     read_axes,
 )
 from pyopbench.cli_output import err, out, print_table, say
-from pyopbench.counted_copies import Row
+from pyopbench.counted_copies import Note, Row
 from pyopbench.files import require_known
 from pyopbench.model import Case
 from pyopbench.places import PINS, ROUTES
+from pyopbench.wording import counted_copies as wording
 
 EXIT_WRONG = 1
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
@@ -80,8 +81,7 @@ def _print(document: Mapping[str, Any]) -> None:
     out.print(
         f"Copies per call on a {kind}, TensorFlow {document['tensorflow']}, with new inputs in each call: "
         "↑ to the device, ↓ to the host. h→d: inputs on the host, result used on the device. "
-        + "; ".join(f"{mark} {meaning}" for mark, meaning in counted_copies.MARKS.items())
-        + ".\n"
+        f"{wording.marks_text()}.\n"
     )
     for op in document["ops"]:
         _print_op(op, [row for row in rows if row.case.op == op], kind)
@@ -92,16 +92,17 @@ def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
     for setting in counted_copies.SETTINGS:
         there = [row for row in rows if (row.case.mode, row.case.direction) == setting]
         if there:
-            title = f"{op}, {text.direction(setting[1])}, {counted_copies.MODE_WORDS[setting[0]]} ({kind})"
-            print_table(title, ("variant", "pinned", *ARROWS.values()), _lines(there))
+            title = f"{op}, {text.direction(setting[1])}, {wording.MODE_WORDS[setting[0]]} ({kind})"
+            print_table(title, ("variant", "pinned", *ARROWS.values()), _table_rows(there))
     _print_notes(rows)
-    told = (*counted_copies.remedy_sentences(rows, counting.REMEDIES), *counted_copies.where_to_run(op, rows))
-    for sentence in told:
+    savings = counted_copies.remedy_savings(rows, counting.REMEDIES)
+    places = counted_copies.copies_at_places(op, rows)
+    for sentence in (*map(wording.remedy_text, savings), *map(wording.place_text, places)):
         out.print(f"- {sentence}", markup=False)
     out.print()
 
 
-def _lines(rows: Iterable[Row]) -> list[tuple[str, ...]]:
+def _table_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
     """Return a line for each variant, with pinnings that copy alike in one."""
     cells: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for variant, pinned, line in _by_pin(rows):
@@ -116,19 +117,19 @@ def _pins(pins: Sequence[str]) -> str:
 def _by_pin(rows: Iterable[Row]) -> list[tuple[str, str, tuple[str, ...]]]:
     found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
     for row in rows:
-        found.setdefault((row.case.variant, row.pinned), {})[row.route] = counted_copies.count_text(row)
+        found.setdefault((row.case.variant, row.pinned), {})[row.route] = wording.count_text(row)
     return [(variant, pinned, tuple(line[route] for route in ARROWS)) for (variant, pinned), line in found.items()]
 
 
 def _print_notes(rows: Sequence[Row]) -> None:
     """Print each note once, with the variants and places that it holds for."""
-    notes: dict[str, dict[str, list[str]]] = {}
+    notes: dict[Note, dict[str, list[str]]] = {}
     for row in rows:
-        for sentence in counted_copies.sentences(row):
-            notes.setdefault(sentence, {}).setdefault(row.case.variant, []).append(row.pinned)
-    for sentence, variants in notes.items():
+        for note in counted_copies.notes(row):
+            notes.setdefault(note, {}).setdefault(row.case.variant, []).append(row.pinned)
+    for note, variants in notes.items():
         named = [f"{name} ({_pins(tuple(dict.fromkeys(pins)))})" for name, pins in variants.items()]
-        out.print(f"- {', '.join(named)}: {sentence}", markup=False)
+        out.print(f"- {', '.join(named)}: {wording.note_text(note)}", markup=False)
 
 
 def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:

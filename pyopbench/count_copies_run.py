@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import pyopbench
@@ -20,6 +19,7 @@ from pyopbench.model import GPU, SIMULATED, Axes, Case
 from pyopbench.places import PINS
 from pyopbench.planning import ask_for_plan, no_gpu, python_for, require_cases
 from pyopbench.targets import brought
+from pyopbench.worker_loop import WorkerLoop
 from pyopbench.worker_process import CaseLost, Worker
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
@@ -53,7 +53,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request to a worker: a case, pinned to one of `routes.PINS`."""
+    """One request to a worker: a case, pinned to one of `places.PINS`."""
 
     case: Case
     pinned: str
@@ -80,9 +80,11 @@ def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
     cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]
     asked = [Asked(case, pinned) for case in cases for pinned in PINS]
     document = {**_head(wanted, plan), "rows": [], "failures": []}
-    done = 0
-    while done < len(asked):
-        done += _count_until_lost(asked[done:], wanted, document, partial(_tell_from, tell, done, len(asked)))
+    counting = _Counting(asked, wanted, document, tell)
+    try:
+        counting.run()
+    except WorkerLost as lost:  # what was counted before is kept
+        counting.give_up("crashed", lost.what)
     if not document["rows"]:
         raise NothingMeasured(
             "nothing was counted",
@@ -91,10 +93,6 @@ def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
             next_step="mend that, or ask for --device gpu on a machine that has one",
         )
     return document
-
-
-def _tell_from(tell: Tell, begin: int, total: int, done: int) -> None:
-    tell(begin + done, total)
 
 
 def _with_remedies(axes: Axes) -> Axes:
@@ -139,30 +137,53 @@ def _head(wanted: Wanted, plan: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _count_until_lost(
-    asked: Sequence[Asked], wanted: Wanted, document: dict[str, Any], tell: Callable[[int], None]
-) -> int:
-    """Count by one worker until it is lost or all is done; return how many requests are done with."""
-    python = python_for(wanted.tf)
-    try:
-        started = Worker(wanted.timeout_seconds, python)
-    except WorkerLost as lost:  # what was counted before is kept
-        document["failures"] += [_failure(one, "crashed", lost.what) for one in asked]
-        return len(asked)
-    with started as worker:
-        reason = _why_no_device(worker, wanted)
+class _Counting(WorkerLoop[Asked]):
+    """Puts the rows and failures of each case that a worker was asked to count into the document."""
+
+    def __init__(self, asked: Sequence[Asked], wanted: Wanted, document: dict[str, Any], tell: Tell) -> None:
+        super().__init__(asked)
+        self._wanted = wanted
+        self._document = document
+        self._tell = tell
+
+    def start(self) -> Worker:
+        return Worker(self._wanted.timeout_seconds, python_for(self._wanted.tf))
+
+    def prepare(self, worker: Worker) -> bool:
+        """Open the device; where it is not there, nothing is counted.
+
+        Raises:
+            BadInput: a GPU was asked for, and TensorFlow sees none.
+        """
+        reason = _why_no_device(worker, self._wanted)
         if reason:
-            document["failures"] += [_failure(one, "unsupported", reason) for one in asked]
-            return len(asked)
-        for place, one in enumerate(asked):
-            tell(place)
-            try:
-                answer = worker.ask({"do": "count_copies", "case": one.case.id, "pinned": one.pinned})
-            except CaseLost as lost:
-                document["failures"].append(_failure(one, lost.status, lost.reason))
-                return place + 1
-            _take(document, one, answer)
-    return len(asked)
+            self.give_up("unsupported", reason)
+        return not reason
+
+    def ask(self, worker: Worker, item: Asked) -> bool:
+        self._tell(self.done, len(self.items))
+        answer = worker.ask({"do": "count_copies", "case": item.case.id, "pinned": item.pinned})
+        if "failure" in answer:
+            self._fail(item, answer["failure"]["status"], answer["failure"]["reason"])
+        else:
+            self._document["ops"][item.case.op]["arrays"] = answer["arrays"]
+            rows = [{"case": item.case.id, "pinned": item.pinned, **row} for row in answer["rows"]]
+            self._document["rows"] += rows
+        return True
+
+    def record_loss(self, item: Asked, lost: CaseLost) -> bool:
+        self._fail(item, lost.status, lost.reason)
+        return True
+
+    def give_up(self, status: str, reason: str) -> None:
+        """Let everything that is left fail for one and the same reason."""
+        for item in self.left:
+            self._fail(item, status, reason)
+        self.end()
+
+    def _fail(self, item: Asked, status: str, reason: str) -> None:
+        failure = {"case": item.case.id, "pinned": item.pinned, "status": status, "reason": reason}
+        self._document["failures"].append(failure)
 
 
 def _why_no_device(worker: Worker, wanted: Wanted) -> str:
@@ -178,15 +199,3 @@ def _why_no_device(worker: Worker, wanted: Wanted) -> str:
     if answer["reason"] and wanted.device == "gpu":
         raise no_gpu(answer["devices"])
     return str(answer["reason"])
-
-
-def _take(document: dict[str, Any], one: Asked, answer: Mapping[str, Any]) -> None:
-    if "failure" in answer:
-        document["failures"].append(_failure(one, answer["failure"]["status"], answer["failure"]["reason"]))
-        return
-    document["ops"][one.case.op]["arrays"] = answer["arrays"]
-    document["rows"] += [{"case": one.case.id, "pinned": one.pinned, **row} for row in answer["rows"]]
-
-
-def _failure(one: Asked, status: str, reason: str) -> dict[str, Any]:
-    return {"case": one.case.id, "pinned": one.pinned, "status": status, "reason": reason}

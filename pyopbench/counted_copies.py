@@ -11,24 +11,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pyopbench import text
 from pyopbench.documents import Kind
 from pyopbench.model import Case
-from pyopbench.places import DEVICE, HOST, PLACES, UNPINNED, Route
+from pyopbench.places import DEVICE, HOST, PLACES, Route
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
 FILE = "placement.json"
 """Its name beside the results of a run, where the report finds it."""
 STATES = ("fresh", "warm")
-MODE_WORDS = {"call": "in a tf.function", "eager": "eager"}
-BOUNCES, EXCESS = "*", "+"
-MARKS = {
-    BOUNCES: "more goes to the device, and more to the host, than has to",
-    EXCESS: "more goes one way than has to",
-}
 PYTHON_BODIES = ("numpy", "numba")
 SETTINGS = (("call", "forward"), ("call", "forward_backward"), ("eager", "forward"), ("eager", "forward_backward"))
 """Mode and direction of each table."""
@@ -136,71 +129,104 @@ def least_bytes(row: Row) -> tuple[int, int]:
     return to_device, to_host
 
 
-def sentences(row: Row) -> list[str]:
-    """Return in words what a reader of the counts would miss: refusals, fallbacks, results that move by themselves."""
+NoteKind = Literal["refused", "falls_back", "result_moved", "body_unpinned", "gradient_unpinned", "varies"]
+Excess = Literal["none", "one_way", "both_ways"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader of the counts would miss.
+
+    Attributes:
+        kind: `refused`: there are no counts. `falls_back`: pinned to the device, the op computes on the host.
+            `result_moved`: its Python computes on the host, and the result is left on the device. `body_unpinned`: the
+            body of a callback that is pinned to the host runs its ops on the device. `gradient_unpinned`: pinned to the
+            host, the gradient is left on the device. `varies`: counts differ from call to call.
+        message: the reason of a refusal; else empty.
+    """
+
+    kind: NoteKind
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class RemedySaving:
+    """A variant that copies more than the variant that can be written instead, everything on the host.
+
+    Attributes:
+        row: of the variant.
+        remedy: of what stands in for it, in the same mode and direction.
+    """
+
+    row: Row
+    remedy: Row
+
+
+@dataclass(frozen=True)
+class CopiesAtPlace:
+    """What the variants of an op copy where inputs and result are on one place.
+
+    Attributes:
+        op, direction, place: of all of them.
+        best: the row of the pinning that moves least, by variant.
+    """
+
+    op: str
+    direction: str
+    place: str
+    best: Mapping[str, Row]
+
+
+def notes(row: Row) -> list[Note]:
+    """Return what a reader of a row would miss: refusals, fallbacks, results that TensorFlow moves."""
     if row.refused:
-        return [f"refused: {row.refused}"]
-    told = []
-    if row.pinned == DEVICE and not row.python and HOST in row.outputs_on:
-        told.append("falls back: pinned to the device, it computes on the host, for want of a kernel there")
-    if row.python and DEVICE in row.outputs_on:
-        told.append("its Python computes on the host, and TensorFlow puts the result on the device")
-    if row.callback and not row.python and row.pinned == HOST and all(row.beyond):
-        told.append("its body runs without the device scope that the op is pinned by, and so its ops run on the device")
-    if row.pinned == HOST and DEVICE in row.gradients_on:
-        told.append("a device scope around the op does not reach its gradient, which TensorFlow leaves on the device")
-    if row.varies:
-        told.append("counts differ from call to call")
-    return told
+        return [Note("refused", row.refused)]
+    kinds: dict[NoteKind, bool] = {
+        "falls_back": row.pinned == DEVICE and not row.python and HOST in row.outputs_on,
+        "result_moved": row.python and DEVICE in row.outputs_on,
+        "body_unpinned": row.callback and not row.python and row.pinned == HOST and all(row.beyond),
+        "gradient_unpinned": row.pinned == HOST and DEVICE in row.gradients_on,
+        "varies": row.varies,
+    }
+    return [Note(kind) for kind, holds in kinds.items() if holds]
 
 
-def mark(row: Row) -> str:
-    """Return `*` where bytes go both ways for nothing, `+` where they go one way for nothing, else nothing."""
+def excess(row: Row) -> Excess:
+    """Return whether more bytes cross than have to: one way, or both ways."""
     if row.refused or not any(row.beyond):
-        return ""
-    return BOUNCES if all(row.beyond) else EXCESS
+        return "none"
+    return "both_ways" if all(row.beyond) else "one_way"
 
 
-def count_text(row: Row, state: str = "fresh") -> str:
-    """Return the copies to the device and to the host, marked: `1↑ 2↓ *`, or `none`."""
-    if row.refused:
-        return "refused"
-    counts = row.counts[state]
-    arrows = ((counts["to_device"][0], "↑"), (counts["to_host"][0], "↓"))
-    parts = [f"{count:,}{arrow}" for count, arrow in arrows if count] or ["none"]
-    return " ".join((*parts, *filter(None, [mark(row)])))
+def remedy_savings(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[RemedySaving]:
+    """Return where a remedy copies less than the variant that it stands in for, pinned to the host with all data there.
 
-
-def remedy_sentences(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[str]:
-    """Return what each remedy saves of the variant that it stands in for, pinned to the host with all data there."""
-    found = {
+    Args:
+        rows: of one op.
+        remedies: variant -> what to write instead.
+    """
+    on_host = {
         (row.case.mode, row.case.direction, row.case.variant): row
         for row in rows
         if (row.pinned, row.route) == (HOST, (HOST, HOST)) and not row.refused
     }
-    told = []
-    for (mode, direction, variant), row in found.items():
-        remedy = found.get((mode, direction, remedies.get(variant, "")))
-        if remedy is not None and remedy.copies < row.copies:
-            where = f"{text.direction(direction)}, {MODE_WORDS[mode]}, everything on the host"
-            counts = f"{_plain(row)} with {variant}, {_plain(remedy)} with {remedy.case.variant}"
-            told.append(f"{where}: {counts}")
-    return told
+    pairs = [
+        (row, on_host.get((mode, direction, remedies.get(variant, ""))))
+        for (mode, direction, variant), row in on_host.items()
+    ]
+    return [RemedySaving(row, remedy) for row, remedy in pairs if remedy is not None and remedy.copies < row.copies]
 
 
-def _plain(row: Row) -> str:
-    return count_text(row).removesuffix(mark(row)).strip()
-
-
-def where_to_run(op: str, rows: Iterable[Row]) -> list[str]:
-    """Return a sentence for each place that inputs and result are both on: what copies nothing there, and what does.
+def copies_at_places(op: str, rows: Iterable[Row]) -> list[CopiesAtPlace]:
+    """Return for each place that inputs and result are both on what each variant of an op copies at least.
 
     Only calls of a `tf.function` count, forward and backward if the op has a gradient.
     """
     mine = [row for row in rows if row.case.op == op and row.case.mode == "call" and not row.refused]
     deepest = "forward_backward" if any(row.case.direction == "forward_backward" for row in mine) else "forward"
     mine = [row for row in mine if row.case.direction == deepest]
-    return [told for place in reversed(PLACES) if (told := _told_at(op, place, mine, deepest))]
+    found = [CopiesAtPlace(op, deepest, place, best_at(mine, place)) for place in reversed(PLACES)]
+    return [copies for copies in found if copies.best]
 
 
 def best_at(rows: Iterable[Row], place: str) -> dict[str, Row]:
@@ -211,27 +237,6 @@ def best_at(rows: Iterable[Row], place: str) -> dict[str, Row]:
             known = best.get(row.case.variant)
             best[row.case.variant] = row if known is None or sum(row.moved) < sum(known.moved) else known
     return best
-
-
-def _told_at(op: str, place: str, rows: Sequence[Row], direction: str) -> str:
-    best = best_at(rows, place)
-    if not best:
-        return ""
-    still = [f"{name} ({pinned_text(row)})" for name, row in sorted(best.items()) if not row.copies]
-    least: dict[int, list[str]] = {}
-    for name, row in sorted(best.items()):
-        if row.copies:
-            least.setdefault(sum(row.moved), []).append(f"{name} ({pinned_text(row)})")
-    told = f"{op}, {text.direction(direction)}, with inputs and result on the {place}: "
-    told += f"nothing crosses with {text.listing(still)}" if still else "no variant runs without a copy"
-    for size, names in sorted(least.items()):
-        told += f"; at least {text.byte_count(size)} per call with {text.listing(names)}"
-    return f"{told}."
-
-
-def pinned_text(row: Row) -> str:
-    """Return where the op of a row is pinned, in words."""
-    return row.pinned if row.pinned == UNPINNED else f"pinned to the {row.pinned}"
 
 
 def write(path: Path, document: Mapping[str, Any]) -> None:

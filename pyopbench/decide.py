@@ -149,7 +149,9 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
 
 def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
     """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
-    copies = with_copies(decision, counted_copies.rows_of(run.placement)) if run.placement else decision.copies
+    copies = (
+        with_copies(decision, counted_copies.rows_of(run.counted_copies)) if run.counted_copies else decision.copies
+    )
     return replace(decision, copies=copies, blocks=requirements.blocked(run, comparison.baseline))
 
 

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pyopbench import remains, store
-from pyopbench.budget import LEAST_LAUNCHES, Budget, Position, Tell
+from pyopbench.budget import LEAST_LAUNCHES, Budget, Tell
 from pyopbench.errors import BadInput
 from pyopbench.lost_cases import failures_elsewhere, failures_of
-from pyopbench.model import Case
+from pyopbench.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
+from pyopbench.worker_loop import WorkerLoop
 from pyopbench.worker_process import CaseLost, Worker
 
 LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
 on, and the time of those that have gone belongs to those that are left."""
-
-After = Literal["healthy", "spoilt", "lost"]
-"""A worker after a group: to be asked on; to be given up; gone, and the group is to be tried again."""
 
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
@@ -41,61 +38,6 @@ class Ended:
 
     launches: int
     by: Literal["launches", "budget", "look"]
-
-
-Look = Callable[[int], frozenset[str]]
-"""Is given how many launches are made and returns the ids of the cases to measure on."""
-
-
-@dataclass
-class _Work:
-    """What is still to be done; shrinks as groups are finished, cases fail and looks are taken.
-
-    `losses` counts the workers that variants of ops have cost since the run was begun or resumed.
-    `limits` has the launches that asked what the machine can do at most, each with the reason why that is not known.
-    """
-
-    folder: Path
-    settings: Settings
-    planned: Mapping[str, Sequence[str]]
-    groups: dict[str, list[str]]
-    finished: set[tuple[int, str]]
-    failed: set[str]
-    looks: dict[int, frozenset[str]]
-    environment: Mapping[str, Any]
-    limits: dict[int, str]
-    python: Path | None
-    retried: set[str] = field(default_factory=set)
-    losses: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def count(self, groups: Iterable[str]) -> int:
-        """Return how many cases of some groups there are to measure."""
-        return sum(case not in self.failed for group in groups for case in self.groups[group])
-
-    def position(self, launch: int, todo: Sequence[str]) -> Position:
-        """Return where the run stands before the first group of `todo`, which is what is left of a launch."""
-        done = len(self.groups) - len(todo)
-        return Position(launch, todo[0], done, len(self.groups), self.count(todo), self.count(self.groups))
-
-    def unfailed(self) -> list[str]:
-        """Return every planned case that has not failed."""
-        return [case for cases in self.planned.values() for case in cases if case not in self.failed]
-
-    def narrow(self, launches: int, look: Look) -> None:
-        """Keep only what a look after so many launches leaves open; a look that was taken before is not taken again."""
-        if launches not in self.looks:
-            self.looks[launches] = look(launches)
-            line = {"kind": "look", "launch": launches, "open": sorted(self.looks[launches])}
-            store.append(self.folder, line)
-        runners = {_runner_of(case) for case in self.looks[launches]}
-        kept = {group: [case for case in cases if _runner_of(case) in runners] for group, cases in self.planned.items()}
-        self.groups = {group: cases for group, cases in kept.items() if cases}
-
-
-def _runner_of(key: str) -> tuple[str, str, str]:
-    """Return what cases of one and the same timed pass have in common: backward comes with forward+backward."""
-    case = Case.from_id(key)
-    return case.group, case.variant, case.gradient
 
 
 @dataclass(frozen=True)
@@ -148,7 +90,7 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
     with ExitStack() as stack:
         for task in tasks:
             stack.enter_context(store.locked(task.folder))
-        works = [_remaining(task) for task in tasks]
+        works = [remaining_work(task.folder, task.settings, task.python) for task in tasks]
         budgets = [Budget(work.settings, len(work.planned), tell, time.monotonic()) for work in works]
         for budget in budgets:
             budget.interleaved = budgets
@@ -175,7 +117,7 @@ def _go_on(launches: Generator[None, None, Ended]) -> Ended | None:
     return None
 
 
-def _launches(work: _Work, budget: Budget, look: Look) -> Generator[None, None, Ended]:
+def _launches(work: RemainingWork, budget: Budget, look: Look) -> Generator[None, None, Ended]:
     """Make a launch for each `next`, and return how it ended."""
     looks = look_schedule(work.settings.first_look, work.settings.launches)
     for launch in range(work.settings.launches):
@@ -191,42 +133,11 @@ def _launches(work: _Work, budget: Budget, look: Look) -> Generator[None, None, 
     return Ended(work.settings.launches, "launches")
 
 
-def _remaining(task: Task) -> _Work:
-    folder, settings = task.folder, task.settings
-    run = store.read_run(folder)
-    store.drop_torn_line(folder)
-    lines, _ = store.read_lines(folder)
-    groups: dict[str, list[str]] = {}
-    for case in run["cases"]:
-        groups.setdefault(Case.from_id(case).group, []).append(case)
-    finished = {(line["launch"], line["group"]) for line in lines if line["kind"] == "group"}
-    failed = {failure["case"] for line in lines for failure in line.get("failures", ())}
-    looks = {line["launch"]: frozenset(line["open"]) for line in lines if line["kind"] == "look"}
-    limits = {line["launch"]: line["reason"] for line in lines if line["kind"] == "limits"}
-    environment = run["environment"]
-    return _Work(folder, settings, groups, groups, finished, failed, looks, environment, limits, task.python)
-
-
-def _measure_launch(work: _Work, launch: int, budget: Budget) -> None:
+def _measure_launch(work: RemainingWork, launch: int, budget: Budget) -> None:
     order = [group for group in work.groups if (launch, group) not in work.finished]
     random.Random(f"{work.settings.seed}/{launch}").shuffle(order)
     todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
-    place = 0
-    while place < len(todo):
-        began = time.monotonic()
-        with Worker(work.settings.case_timeout_seconds, work.python, work.settings.memory_limit_bytes) as worker:
-            _require_same(work.environment, worker.environment)
-            store.append(work.folder, {"kind": "launch", "launch": launch, "environment": dict(worker.environment)})
-            healthy = _measure_limits(work, worker, launch)
-            budget.durations.add_start(time.monotonic() - began)
-            while healthy and place < len(todo):
-                began = time.monotonic()
-                budget.show_progress(work.position(launch, todo[place:]))
-                cases = work.count([todo[place]])
-                after = _measure_group(work, worker, launch, todo[place])
-                budget.durations.add_group(time.monotonic() - began, cases)
-                healthy = after == "healthy"
-                place += after != "lost"
+    _LaunchLoop(work, launch, budget, todo).run()
 
 
 def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
@@ -240,7 +151,7 @@ def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
             )
 
 
-def _measure_limits(work: _Work, worker: Worker, launch: int) -> bool:
+def _measure_limits(work: RemainingWork, worker: Worker, launch: int) -> bool:
     """Store what the machine can do at most, unless a launch has that; return False if it cost the worker."""
     if launch in work.limits or any(work.limits.values()):  # what has failed once is not tried again
         return True
@@ -254,28 +165,58 @@ def _measure_limits(work: _Work, worker: Worker, launch: int) -> bool:
     return healthy
 
 
-def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> After:
-    """Measure one group and store it, or what failed."""
-    cases = [case for case in work.groups[group] if case not in work.failed]
-    if not cases:
-        return "healthy"
-    try:
-        answer = worker.ask(_request(work.settings, launch, cases))
-    except CaseLost as lost:
-        failures = failures_of(lost, cases, launch, retried=group in work.retried)
-        if failures:
-            told = {failure.case for failure in failures}
-            failures += failures_elsewhere(lost, work.unfailed(), launch, told, work.losses)
-        else:
-            work.retried.add(group)
-        kind = "lost"
-        content: dict[str, Any] = {"failures": [asdict(failure) for failure in failures]}
-    else:
-        kind = "group"
+class _LaunchLoop(WorkerLoop[str]):
+    """Measures the groups of a launch and stores what came of each, with the time that it took."""
+
+    def __init__(self, work: RemainingWork, launch: int, budget: Budget, groups: Sequence[str]) -> None:
+        super().__init__(groups)
+        self._work = work
+        self._launch = launch
+        self._budget = budget
+        self._began = time.monotonic()
+        self._cases: Sequence[str] = ()
+
+    def start(self) -> Worker:
+        self._began = time.monotonic()
+        settings = self._work.settings
+        return Worker(settings.case_timeout_seconds, self._work.python, settings.memory_limit_bytes)
+
+    def prepare(self, worker: Worker) -> bool:
+        _require_same(self._work.environment, worker.environment)
+        line = {"kind": "launch", "launch": self._launch, "environment": dict(worker.environment)}
+        store.append(self._work.folder, line)
+        is_usable = _measure_limits(self._work, worker, self._launch)
+        self._budget.durations.add_start(time.monotonic() - self._began)
+        return is_usable
+
+    def ask(self, worker: Worker, item: str) -> bool:
+        self._began = time.monotonic()
+        self._budget.show_progress(self._work.position(self._launch, self.left))
+        self._cases = [case for case in self._work.groups[item] if case not in self._work.failed]
+        if not self._cases:
+            return True
+        answer = worker.ask(_request(self._work.settings, self._launch, self._cases))
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
-    store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
-    work.failed.update(failure["case"] for failure in content["failures"])
-    return "lost" if kind == "lost" else "spoilt" if remains.is_spoilt(content) else "healthy"
+        self._store("group", item, content)
+        return not remains.is_spoilt(content)
+
+    def record_loss(self, item: str, lost: CaseLost) -> bool:
+        """Store the failures of what goes with the lost case; what else is in the group is asked for again."""
+        work = self._work
+        failures = failures_of(lost, self._cases, self._launch, retried=item in work.retried)
+        if failures:
+            failed = {failure.case for failure in failures}
+            failures += failures_elsewhere(lost, work.unfailed(), self._launch, failed, work.losses)
+        else:
+            work.retried.add(item)
+        self._store("lost", item, {"failures": [asdict(failure) for failure in failures]})
+        return False
+
+    def _store(self, kind: str, group: str, content: Mapping[str, Any]) -> None:
+        line = {"kind": kind, "launch": self._launch, "group": group, **content}
+        store.append(self._work.folder, line)
+        self._work.failed.update(failure["case"] for failure in content["failures"])
+        self._budget.durations.add_group(time.monotonic() - self._began, len(self._cases))
 
 
 def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from pyopbench.copy_costs import SCHEMA
 from pyopbench.errors import NothingMeasured
 from pyopbench.planning import require_gpu
-from pyopbench.worker_process import CaseLost, Worker
+from pyopbench.worker_process import CaseLost, ask_once
 
 TIMEOUT_SECONDS = 120.0
 """Longest silence; each block is told, and lasts milliseconds."""
@@ -34,13 +34,12 @@ def measure_with_gpu() -> dict[str, Any]:
 
 
 def _answer_of(request: str) -> dict[str, Any]:
-    with Worker(TIMEOUT_SECONDS) as worker:
-        try:
-            return worker.ask({"do": request})
-        except CaseLost as lost:
-            raise NothingMeasured(
-                f"the {request.replace('_', ' ')} could not be measured",
-                received=f"{lost.reason}, at {lost.case}",
-                legal=f"a worker that is silent for {TIMEOUT_SECONDS:g} s at most, and goes on to the end",
-                next_step="run it again; if it comes back, it is TensorFlow that ends the process",
-            ) from lost
+    try:
+        return ask_once({"do": request}, TIMEOUT_SECONDS)
+    except CaseLost as lost:
+        raise NothingMeasured(
+            f"the {request.replace('_', ' ')} could not be measured",
+            received=f"{lost.reason}, at {lost.case}",
+            legal=f"a worker that is silent for {TIMEOUT_SECONDS:g} s at most, and goes on to the end",
+            next_step="run it again; if it comes back, it is TensorFlow that ends the process",
+        ) from lost

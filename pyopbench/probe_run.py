@@ -24,6 +24,7 @@ from pyopbench.label import Label
 from pyopbench.model import Case
 from pyopbench.planning import python_for, require_loaded
 from pyopbench.requirements import PROBES, probes_for
+from pyopbench.worker_loop import WorkerLoop
 from pyopbench.worker_process import CaseLost, Worker, ask_once
 
 TIMEOUT_SECONDS = 180.0
@@ -69,16 +70,14 @@ def examine(asked: Sequence[Asked], bench: Bench, tell: Tell) -> dict[str, Any]:
     """
     described = _describe(bench)
     gradients = {one.label: _gradient_of(one.label, described["variants"]) for one in asked}
-    rows: list[Row] = []
-    while len(rows) < len(asked):
-        with Worker(bench.timeout_seconds, python_for(bench.tf)) as worker:
-            rows += _until_lost(worker, asked[len(rows) :], gradients, lambda done: tell(len(rows) + done, len(asked)))  # noqa: B023
+    probing = _Probing(asked, bench, gradients, tell)
+    probing.run()
     return {
         "schema": SCHEMA,
         "pyopbench": pyopbench.__version__,
         **{name: described["environment"][name] for name in (*SOFTWARE, "cpu", "cores")},
         "probes": {name: described["probes"][name] for name in sorted({one.probe for one in asked})},
-        "rows": [asdict(row) for row in rows],
+        "rows": [asdict(row) for row in probing.rows],
     }
 
 
@@ -99,19 +98,29 @@ def _gradient_of(label: str, variants: Mapping[str, Any]) -> str:
     return gradient
 
 
-def _until_lost(
-    worker: Worker, asked: Sequence[Asked], gradients: Mapping[str, str], tell: Callable[[int], None]
-) -> list[Row]:
-    rows: list[Row] = []
-    for one in asked:
-        tell(len(rows))
-        variant, gradient = Label.parse(one.label).variant, gradients[one.label]
-        try:
-            answer = worker.ask({"do": "probe", "probe": one.probe, "variant": variant, "gradient": gradient})
-        except CaseLost as lost:
-            return [*rows, Row(one.probe, one.label, "fails", lost.reason)]
-        rows.append(Row(one.probe, one.label, **answer))
-    return rows
+class _Probing(WorkerLoop[Asked]):
+    """Keeps a row for each probe that a worker was asked to try."""
+
+    def __init__(self, asked: Sequence[Asked], bench: Bench, gradients: Mapping[str, str], tell: Tell) -> None:
+        super().__init__(asked)
+        self.rows: list[Row] = []
+        self._bench = bench
+        self._gradients = gradients
+        self._tell = tell
+
+    def start(self) -> Worker:
+        return Worker(self._bench.timeout_seconds, python_for(self._bench.tf))
+
+    def ask(self, worker: Worker, item: Asked) -> bool:
+        self._tell(self.done, len(self.items))
+        variant, gradient = Label.parse(item.label).variant, self._gradients[item.label]
+        answer = worker.ask({"do": "probe", "probe": item.probe, "variant": variant, "gradient": gradient})
+        self.rows.append(Row(item.probe, item.label, **answer))
+        return True
+
+    def record_loss(self, item: Asked, lost: CaseLost) -> bool:
+        self.rows.append(Row(item.probe, item.label, "fails", lost.reason))
+        return True
 
 
 def keep(document: Mapping[str, Any]) -> None:

@@ -64,8 +64,8 @@ def _read_run(folder: Path) -> Run:
         checked={key: errors for group in groups for key, errors in group.get("checked", {}).items()},
     )
     for name, path, read in (
-        ("placement", folder / counted_copies.FILE, counted_copies.read),
-        ("copies", folder / copy_costs.FILE, copy_costs.read),
+        ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
+        ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
         ("probes", folder / capabilities.FILE, capabilities.read),
     ):
         whole = _with_beside(whole, name, path, read)
@@ -185,8 +185,8 @@ def _pool(runs: Sequence[Run]) -> Run:
         certificate=first.certificate,
         limits=tuple(limits),
         checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
-        placement=next((run.placement for run in runs if run.placement), None),
-        copies=next((run.copies for run in runs if run.copies), None),
+        counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
+        copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
         probes=next((run.probes for run in runs if run.probes), None),
     )
 

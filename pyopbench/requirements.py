@@ -138,12 +138,12 @@ def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
 
 
 def _gpu(run: Run, label: str) -> Bar | bool | None:
-    if run.placement is None:
+    if run.counted_copies is None:
         return None
     variant = Label.parse(label).variant
     pinned = [
         row
-        for row in counted_copies.rows_of(run.placement)
+        for row in counted_copies.rows_of(run.counted_copies)
         if row.case.variant == variant and row.pinned == DEVICE and row.case.direction == "forward"
     ]
     if not pinned:

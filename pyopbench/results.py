@@ -70,8 +70,8 @@ class Run:
         cannot: what results of this tool cannot support, in sentences; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
-        placement, copies, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept beside the
-            samples; else None.
+        counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
+            beside the samples; else None.
     """
 
     name: str
@@ -94,6 +94,6 @@ class Run:
     others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
     cannot: tuple[str, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    placement: Mapping[str, Any] | None = None
-    copies: Mapping[str, Any] | None = None
+    counted_copies: Mapping[str, Any] | None = None
+    copy_costs: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from pyopbench.model import DTYPES, NO_GRADIENT, Axes, Case, Failure
 from pyopbench.planning import ask_for_plan, python_for, require_cases
+from pyopbench.worker_loop import WorkerLoop
 from pyopbench.worker_process import CaseLost, Worker
 
 VERIFIED_SIZES = 2
@@ -58,11 +60,9 @@ def verify_cases(
     plan = ask_for_plan(axes, tf=tf)
     require_cases(plan, axes)
     cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
-    findings: list[Finding] = []
-    while len(findings) < len(cases):
-        with Worker(timeout_seconds, python_for(tf)) as worker:
-            findings += _verify_until_lost(worker, cases, len(findings), tell)
-    return findings
+    verification = _Verification(cases, partial(Worker, timeout_seconds, python_for(tf)), tell)
+    verification.run()
+    return verification.findings
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
@@ -80,17 +80,25 @@ def _forward(case: Case) -> Case:
     return replace(case, direction="forward", gradient=NO_GRADIENT)
 
 
-def _verify_until_lost(
-    worker: Worker, cases: Sequence[Case], begin: int, tell: Callable[[int, int], None]
-) -> list[Finding]:
-    findings: list[Finding] = []
-    for place in range(begin, len(cases)):
-        tell(place, len(cases))
-        key = cases[place].id
-        try:
-            answer = worker.ask({"do": "verify", "case": key, "finite_differences": True})
-        except CaseLost as lost:
-            return [*findings, Finding(key, None, Failure(key, lost.status, lost.reason))]
+class _Verification(WorkerLoop[Case]):
+    """Keeps a finding for each case that a worker was asked to verify."""
+
+    def __init__(self, cases: Sequence[Case], start: Callable[[], Worker], tell: Callable[[int, int], None]) -> None:
+        super().__init__(cases)
+        self.findings: list[Finding] = []
+        self._start = start
+        self._tell = tell
+
+    def start(self) -> Worker:
+        return self._start()
+
+    def ask(self, worker: Worker, item: Case) -> bool:
+        self._tell(self.done, len(self.items))
+        answer = worker.ask({"do": "verify", "case": item.id, "finite_differences": True})
         failure = Failure(**answer["failure"]) if "failure" in answer else None
-        findings.append(Finding(key, answer.get("checked"), failure))
-    return findings
+        self.findings.append(Finding(item.id, answer.get("checked"), failure))
+        return True
+
+    def record_loss(self, item: Case, lost: CaseLost) -> bool:
+        self.findings.append(Finding(item.id, None, Failure(item.id, lost.status, lost.reason)))
+        return True

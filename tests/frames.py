@@ -213,8 +213,8 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         tool="pyopbench",
         others=_no_rows(),
         cannot=(),
-        placement=None,
-        copies=None,
+        counted_copies=None,
+        copy_costs=None,
         probes=None,
         checked={},
     )

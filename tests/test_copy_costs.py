@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench import copy_costs, measure_copies, planning, text
+from pyopbench import copy_costs, measure_copies, planning
 from pyopbench.cli import app
 from pyopbench.errors import BadInput
 from pyopbench.sections.copies import SECTION
+from pyopbench.wording import copy_costs as wording
 
 GPU = {"name": "G", "held_back_by": ["power cap"]}
 
@@ -28,25 +29,6 @@ def gpu_document(*gpus: dict[str, Any], reason: str = "") -> dict[str, Any]:
     reading = {"gpus": list(gpus), "reason": reason}
     facts = {"devices": ["CPU:0", "GPU:0 (G)"]}
     return {"transfers": {"environment": facts, "gpu": [reading, reading], "rows": rows}}
-
-
-def test_times_and_rates_stand_by_bytes_in_a_row_for_each_way() -> None:
-    """4,194,304 bytes in 1 ms are 4.19 GB/s, and 4 bytes in 10 us are 0.4 MB/s."""
-    (_, columns, times), (_, _, rates) = copy_costs.tables(gpu_document(GPU))
-    assert columns == ("direction", "way", "host memory", "4 B", "4.00 MiB")
-    assert times[0] == ("to the device", "w", "pageable, pinned", text.seconds(1e-5), text.seconds(1e-3))
-    assert rates[0] == ("to the device", "w", "pageable, pinned", "0.0004", "4.19")
-    assert times[1][2:] == ("not told", text.seconds(2e-5), text.MISSING)
-
-
-def test_a_file_without_a_gpu_has_no_tables() -> None:
-    assert copy_costs.tables({}) == []
-
-
-def test_what_held_the_gpu_back_is_told_and_so_is_not_knowing_it() -> None:
-    assert "power cap" in copy_costs.devices(gpu_document(GPU))
-    assert "nothing" in copy_costs.devices(gpu_document({**GPU, "held_back_by": None}))
-    assert "not known: no library" in copy_costs.devices(gpu_document(reason="no library"))
 
 
 def row(size: int, seconds: float, *, shared: bool = False, bridge: str = "b") -> dict[str, Any]:
@@ -90,23 +72,23 @@ def test_there_is_no_rate_where_nothing_is_copied_or_nothing_can_be_told() -> No
     assert (untold.shared, untold.rate) == (False, None)
 
 
-def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read() -> None:
-    way = {"bridge": "b", "direction": "array to tensor", "mode": "eager", "layout": "strided", "reason": "no"}
-    assert copy_costs.refusals({**document(), "refused": [way]}) == ["b does not take an array that is strided: no"]
-    assert copy_costs.refusals(document()) == []
+def test_costs_of_a_gpu_are_told_by_way_with_the_memory_that_was_seen_at_any_size() -> None:
+    first, second = copy_costs.gpu_costs(gpu_document(GPU))
+    assert (first.direction, first.way, first.memory) == ("to the device", "w", ("pageable", "pinned"))
+    assert first.seconds == {4: 1e-5, 2**22: 1e-3}
+    assert (second.way, second.memory, second.seconds) == ("v", (), {4: 2e-5})
+    assert copy_costs.gpu_costs(document()) == []
+
+
+def test_bridges_are_told_apart_by_whether_a_body_overwrites_what_it_is_given() -> None:
+    known = document()
+    assert copy_costs.overwriting(known, overwrites=True) == {"call": ["b"]}
+    assert copy_costs.overwriting(known, overwrites=False) == {"call": ["c, .numpy()"], "eager": ["b", "c, .numpy()"]}
 
 
 def test_the_machine_copies_half_of_what_stream_counts() -> None:
     """An array of 4 MB is 8 MB moved: read and written."""
     assert copy_costs.copy_rate(document(row(1_000_000, 1.0))) == 1e10
-
-
-def test_the_hazard_is_told_in_words() -> None:
-    told = copy_costs.hazards(document(row(1, 1.0)))
-    assert told == (
-        "A body that writes to its input changes the caller's tensor in a graph by b. "
-        "It does not in a graph by c with .numpy() and eagerly by b and c with .numpy()."
-    )
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -147,9 +129,9 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
     assert "time of a copy between host and GPU" in done.stdout
     assert "4.19" in done.stdout
     assert "GPU:0 (G)" in done.stdout
-    judgement = SimpleNamespace(run=SimpleNamespace(copies=known))
+    judgement = SimpleNamespace(run=SimpleNamespace(copy_costs=known))
     tables = [block for block in SECTION.build(judgement) if block.kind == "table"]  # type: ignore[arg-type]
-    assert [table.caption for table in tables[2:]] == [copy_costs.LATENCIES, copy_costs.RATES]
+    assert [table.caption for table in tables[2:]] == [wording.LATENCIES, wording.RATES]
 
 
 def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:

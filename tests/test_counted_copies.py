@@ -1,4 +1,4 @@
-"""What counts mean: the least that has to cross, worked out by hand, and words for the rest."""
+"""What counts mean: the least that has to cross, worked out by hand, and what a reader of the counts would miss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pyopbench import counted_copies
+from pyopbench.counted_copies import Note
 from pyopbench.model import Case
 
 ARRAYS = {"inputs": 8, "outputs": 4, "output_gradients": 4, "input_gradients": 8}
@@ -66,44 +67,41 @@ def test_the_least_that_has_to_cross(variant: str, changes: dict[str, Any], leas
     assert counted_copies.least_bytes(one(variant, **changes)) == least
 
 
-def test_what_crosses_beyond_that_is_marked() -> None:
-    assert counted_copies.mark(one(to_device=[1, 8], to_host=[1, 4])) == counted_copies.BOUNCES
-    assert counted_copies.mark(one(to_device=[1, 8])) == counted_copies.EXCESS
-    assert counted_copies.mark(one(inputs="host", to_device=[1, 8])) == ""
-    assert counted_copies.count_text(one(to_device=[1, 8], to_host=[2, 4])) == "1↑ 2↓ *"
-    assert counted_copies.count_text(one()) == "none"
-    assert counted_copies.count_text(one(refused="no")) == "refused"
+ON_HOST = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
 
 
-def test_fallbacks_and_refusals_are_told_in_words() -> None:
-    assert "falls back" in counted_copies.sentences(one(outputs_on=["host"]))[0]
-    assert counted_copies.sentences(one(refused="no kernel")) == ["refused: no kernel"]
-    assert counted_copies.sentences(one()) == []
-    assert "puts the result on the device" in counted_copies.sentences(one("py_func"))[0]
-    assert "differ from call to call" in counted_copies.sentences(one(varies=True))[0]
-    body = one("py_function", pinned="host", inputs="host", result="host", outputs_on=["host"],
-               to_device=[1, 8], to_host=[1, 4])  # fmt: skip
-    assert "without the device scope" in counted_copies.sentences(body)[0]
+def test_what_crosses_beyond_that_is_told_one_way_and_both_ways() -> None:
+    assert counted_copies.excess(one(to_device=[1, 8], to_host=[1, 4])) == "both_ways"
+    assert counted_copies.excess(one(to_device=[1, 8])) == "one_way"
+    assert counted_copies.excess(one(inputs="host", to_device=[1, 8])) == "none"
+    assert counted_copies.excess(one(refused="no")) == "none"
+
+
+def test_fallbacks_and_refusals_are_noted() -> None:
+    def kinds(row: counted_copies.Row) -> list[str]:
+        return [note.kind for note in counted_copies.notes(row)]
+
+    assert counted_copies.notes(one(refused="no kernel", varies=True)) == [Note("refused", "no kernel")]
+    assert kinds(one()) == []
+    assert kinds(one(outputs_on=["host"])) == ["falls_back"]
+    assert kinds(one("py_func")) == ["result_moved"]
+    assert kinds(one(varies=True)) == ["varies"]
+    body = one("py_function", **ON_HOST, to_device=[1, 8], to_host=[1, 4])
+    assert kinds(body) == ["body_unpinned"]
     gradient = one(direction="forward_backward", pinned="host", outputs_on=["host"])
-    assert any("does not reach its gradient" in told for told in counted_copies.sentences(gradient))
+    assert kinds(gradient) == ["gradient_unpinned"]
 
 
-def test_a_remedy_is_told_where_it_saves_copies() -> None:
-    on_host = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
-    bounced = row("py_func", **on_host, to_device=[1, 8], to_host=[1, 4])
-    saves = rows(bounced, row("better", **on_host))
-    assert counted_copies.remedy_sentences(saves, {"py_func": "better"}) == [
-        "forward, in a tf.function, everything on the host: 1↑ 1↓ with py_func, none with better"
-    ]
-    assert (
-        counted_copies.remedy_sentences(
-            rows(bounced, {**bounced, "case": row("better")["case"]}), {"py_func": "better"}
-        )
-        == []
-    )
+def test_a_remedy_is_named_where_it_saves_copies() -> None:
+    bounced = row("py_func", **ON_HOST, to_device=[1, 8], to_host=[1, 4])
+    (saving,) = counted_copies.remedy_savings(rows(bounced, row("better", **ON_HOST)), {"py_func": "better"})
+    assert (saving.row.case.variant, saving.remedy.case.variant) == ("py_func", "better")
+    assert (saving.row.copies, saving.remedy.copies) == (2, 0)
+    same = rows(bounced, {**bounced, "case": row("better")["case"]})
+    assert counted_copies.remedy_savings(same, {"py_func": "better"}) == []
 
 
-def test_where_an_op_should_run_is_told_by_the_best_pinning_of_each_variant() -> None:
+def test_at_each_place_the_best_pinning_of_each_variant_stands_for_it() -> None:
     found = rows(
         row(pinned="unpinned", to_device=[1, 8]),
         row(pinned="device"),
@@ -111,8 +109,15 @@ def test_where_an_op_should_run_is_told_by_the_best_pinning_of_each_variant() ->
         row("py_func", pinned="device", to_device=[2, 8], to_host=[1, 8]),
         row("py_function", refused="no"),
     )
-    (told,) = counted_copies.where_to_run("sinh", found)
-    assert told == (
-        "sinh, forward, with inputs and result on the device: nothing crosses with native (pinned to the device); "
-        "at least 12 B per call with py_func (pinned to the host)."
-    )
+    (copies,) = counted_copies.copies_at_places("sinh", found)
+    assert (copies.op, copies.direction, copies.place) == ("sinh", "forward", "device")
+    assert {name: best.pinned for name, best in copies.best.items()} == {"native": "device", "py_func": "host"}
+
+
+def test_forward_and_backward_together_stand_for_an_op_that_has_both() -> None:
+    found = rows(row(), row(direction="forward_backward"), row(**ON_HOST), row(direction="forward_backward", **ON_HOST))
+    copies = counted_copies.copies_at_places("sinh", found)
+    assert [(one.direction, one.place) for one in copies] == [
+        ("forward_backward", "device"),
+        ("forward_backward", "host"),
+    ]

@@ -100,7 +100,7 @@ def test_what_was_not_probed_is_unknown_and_removes_nothing() -> None:
 
 def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:
     """A Python body computes on the host, native on the device it is pinned to."""
-    run = run_with(placement=counted())
+    run = run_with(counted_copies=counted())
     assert requirements.standing(run, "native", ["gpu"]) == requirements.Standing()
     (bar,) = requirements.standing(run, "py_func", ["gpu"]).bars
     assert bar.probe == "placement"
@@ -113,7 +113,7 @@ def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_no
     def told(placement: str, **changes: Any) -> requirements.Standing:
         row = test_counted_copies.row(**changes)
         row["case"] = row["case"].replace("simgpu", placement)
-        return requirements.standing(run_with(placement=counted(rows=[row])), "native", ["gpu"])
+        return requirements.standing(run_with(counted_copies=counted(rows=[row])), "native", ["gpu"])
 
     for changes, words in (
         ({"refused": "no compiler"}, "refused: no compiler"),

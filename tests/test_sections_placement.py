@@ -52,13 +52,15 @@ def test_without_files_there_are_no_sections(judgement: Judgement) -> None:
 
 
 def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement) -> None:
-    texts = render(with_files(judgement, placement=document(), copies=test_copy_costs.document(
+    texts = render(with_files(judgement, counted_copies=document(), copy_costs=test_copy_costs.document(
         test_copy_costs.row(1, 1e-4), test_copy_costs.row(1_000_000, 1.1e-3))))  # fmt: skip
     for name in ("report.md", "report.html"):
         assert "counted on a simulated device" in texts[name]
         assert "with inputs and result on the device: nothing crosses with native" in texts[name]
     assert "10,000 MB/s" in texts["report.html"]
-    tables = [block for block in PLACEMENT.build(with_files(judgement, placement=document())) if block.kind == "table"]
+    tables = [
+        block for block in PLACEMENT.build(with_files(judgement, counted_copies=document())) if block.kind == "table"
+    ]
     assert tables
     assert all(table.caption.endswith("(simulated)") for table in tables)
 
@@ -68,7 +70,7 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
     plain = judge(run, baseline="py_func")
     counts = [test_counted_copies.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_counted_copies.row()]
     rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
-    counted = judge(SimpleNamespace(**{**vars(run), "placement": document(rows=rows)}), baseline="py_func")
+    counted = judge(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
     assert [one.copies for one in plain.decisions] == [""]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
     assert "all of which is saved too: native copies nothing" in counted.decisions[0].copies
@@ -77,11 +79,11 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
 
 
 def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:
-    other = PLACEMENT.build(with_files(judgement, placement=document(tensorflow="2.12.1")))
+    other = PLACEMENT.build(with_files(judgement, counted_copies=document(tensorflow="2.12.1")))
     assert any("counted on TensorFlow 2.12.1" in getattr(block, "text", "") for block in other)
     rows = [{**row, "case": row["case"].replace("sinh", "log")} for row in document()["rows"]]
     ops = {"log": document()["ops"]["sinh"]}
-    (only,) = PLACEMENT.build(with_files(judgement, placement=document(rows=rows, ops=ops)))
+    (only,) = PLACEMENT.build(with_files(judgement, counted_copies=document(rows=rows, ops=ops)))
     assert "other ops" in only.text
 
 
@@ -91,6 +93,6 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     counted_copies.write(folder / counted_copies.FILE, document())
     (folder / copy_costs.FILE).write_text("broken", encoding="utf-8")
     run = readers.read_runs([folder])
-    assert run.placement == document()
-    assert run.copies is None
+    assert run.counted_copies == document()
+    assert run.copy_costs is None
     assert any("copies.json is not what `pyopbench copies` writes" in warning for warning in run.warnings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench import copy_costs, text
 from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
+from pyopbench.wording import copy_costs as wording
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return which way over which bridge is a copy, what it costs, and where a body can overwrite its input."""
-    document = judgement.run.copies
+    document = judgement.run.copy_costs
     if document is None:
         return ()
     intro = (
@@ -23,26 +24,26 @@ def build(judgement: Judgement) -> Sequence[Block]:
         f"machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
     )
     tables = [
-        Table(copy_costs.COLUMNS, tuple(copy_costs.table(document, direction)), direction, headings=3)
+        Table(wording.COLUMNS, tuple(wording.table(document, direction)), direction, headings=3)
         for direction in copy_costs.DIRECTIONS
     ]
-    refused = copy_costs.refusals(document)
+    refused = wording.refusals(document)
     notes = (Bullets(tuple(refused)),) if refused else ()
     return (
         Paragraph(intro),
         *tables,
         *notes,
-        Paragraph(copy_costs.hazards(document), "warn"),
+        Paragraph(wording.hazards(document), "warn"),
         *_with_gpu(document),
     )
 
 
 def _with_gpu(document: Mapping[str, Any]) -> Sequence[Block]:
-    found = copy_costs.tables(document)
+    found = wording.gpu_tables(document)
     if not found:
         return (Paragraph("Copies between host and GPU were not measured: there was no `copies --device gpu`."),)
     tables = [Table(columns, tuple(rows), title, headings=3) for title, columns, rows in found]
-    return (Paragraph(copy_costs.devices(document)), *tables)
+    return (Paragraph(wording.gpu_devices(document)), *tables)
 
 
 SECTION = Section("copies", "Copies on the host", 39, build)

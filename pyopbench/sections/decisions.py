@@ -186,7 +186,7 @@ def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
 def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what each answer means where data live on a device, where copies were counted."""
     rows = tuple((one.use, *place_of(one, places), one.answer, one.copies) for one in decisions if one.copies)
-    kind = "a simulated device" if (judgement.run.placement or {}).get("device") == "simulated" else "a GPU"
+    kind = "a simulated device" if (judgement.run.counted_copies or {}).get("device") == "simulated" else "a GPU"
     caption = f"{decisions[0].op}: what the answer means where there is a GPU, by copies counted on {kind}"
     return _details(("answer", "where there is a GPU"), rows, caption, places)
 

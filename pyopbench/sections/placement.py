@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import counted_copies, text
-from pyopbench.counted_copies import Row
+from pyopbench.counted_copies import Note, Row
 from pyopbench.places import ROUTES
 from pyopbench.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table
+from pyopbench.wording import counted_copies as wording
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -27,25 +28,23 @@ READING = (
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return where to run each op, what each variant copies, and what a reader of the counts would miss."""
-    document = judgement.run.placement
+    document = judgement.run.counted_copies
     if document is None:
         return ()
-    measured = {str(op) for op in judgement.latencies["op"]}
-    rows = [row for row in counted_copies.rows_of(document) if row.case.op in measured]
+    rows = _measured(judgement)
     if not rows:
         return (Paragraph("The copies that are kept beside this run are of other ops than it measured.", "warn"),)
     kind = "simulated" if document["device"] == "simulated" else "GPU"
-    marks = "; ".join(f"{mark} {meaning}" for mark, meaning in counted_copies.MARKS.items())
     blocks: list[Block] = [
         Paragraph(SIMULATED_INTRO if kind == "simulated" else GPU_INTRO),
         *_other_version(document, judgement),
-        Paragraph(READING.format(marks=marks)),
+        Paragraph(READING.format(marks=wording.marks_text())),
     ]
-    for op in dict.fromkeys(row.case.op for row in rows):
+    for op in _ops(rows):
         mine = [row for row in rows if row.case.op == op]
         blocks += [
             Heading(op, of_op=True),
-            Bullets(tuple(counted_copies.where_to_run(op, mine))),
+            Bullets(tuple(_places(op, mine))),
             *_tables(op, mine, kind),
             *_notes(mine),
         ]
@@ -54,16 +53,24 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return where to run each op."""
-    blocks = build(judgement)
-    told: list[str] = []
-    op = ""
-    for block in blocks:
-        if isinstance(block, Heading):
-            op = block.text
-        elif isinstance(block, Bullets) and op:
-            told += [f"{op}: {item}" for item in block.items]
-            op = ""  # further ones are notes on the counts
-    return (*blocks[:1], *((Bullets(tuple(told)),) if told else ()))
+    rows = _measured(judgement)
+    items = [f"{op}: {sentence}" for op in _ops(rows) for sentence in _places(op, rows)]
+    return (*build(judgement)[:1], *((Bullets(tuple(items)),) if items else ()))
+
+
+def _measured(judgement: Judgement) -> list[Row]:
+    """Return the rows of ops that the run measured; nothing where no copies were counted."""
+    document = judgement.run.counted_copies
+    measured = {str(op) for op in judgement.latencies["op"]}
+    return [row for row in counted_copies.rows_of(document) if row.case.op in measured] if document else []
+
+
+def _ops(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row.case.op for row in rows))
+
+
+def _places(op: str, rows: Sequence[Row]) -> list[str]:
+    return [wording.place_text(copies) for copies in counted_copies.copies_at_places(op, rows)]
 
 
 def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequence[Block]:
@@ -78,31 +85,29 @@ def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
     for mode, direction in counted_copies.SETTINGS:
         there = [row for row in rows if (row.case.mode, row.case.direction) == (mode, direction)]
         if there:
-            caption = f"{op}, {text.direction(direction)}, {counted_copies.MODE_WORDS[mode]} ({kind})"
+            caption = f"{op}, {text.direction(direction)}, {wording.MODE_WORDS[mode]} ({kind})"
             columns = ("variant", "pinned", *(f"{start} → {end}" for start, end in ROUTES))
-            tables.append(Table(columns, _lines(there), caption, folded=True, headings=2))
+            tables.append(Table(columns, _table_rows(there), caption, folded=True, headings=2))
     return tables
 
 
-def _lines(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
+def _table_rows(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
     lines: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     for row in rows:
-        tone = "warn" if counted_copies.mark(row) else "muted" if row.refused else ""
-        cell = Cell(counted_copies.count_text(row), tone)  # type: ignore[arg-type]
+        tone = "warn" if counted_copies.excess(row) != "none" else "muted" if row.refused else ""
+        cell = Cell(wording.count_text(row), tone)  # type: ignore[arg-type]
         lines.setdefault((row.case.variant, row.pinned), {})[row.route] = cell
     return tuple((*names, *(cells[route] for route in ROUTES)) for names, cells in lines.items())
 
 
 def _notes(rows: Sequence[Row]) -> Sequence[Block]:
-    notes: dict[str, list[str]] = {}
+    notes: dict[Note, dict[str, None]] = {}
     for row in rows:
-        for sentence in counted_copies.sentences(row):
-            named = f"{row.case.variant} ({row.pinned})"
-            if named not in notes.setdefault(sentence, []):
-                notes[sentence].append(named)
+        for note in counted_copies.notes(row):
+            notes.setdefault(note, {})[f"{row.case.variant} ({row.pinned})"] = None
     if not notes:
         return ()
-    return (Bullets(tuple(f"{', '.join(names)}: {sentence}" for sentence, names in notes.items())),)
+    return (Bullets(tuple(f"{', '.join(names)}: {wording.note_text(note)}" for note, names in notes.items())),)
 
 
 SECTION = Section("placement", "Where to run it: copies between host and device", 36, build, brief)
