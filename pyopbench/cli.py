@@ -228,7 +228,9 @@ def _report(
     folders: list[Path], folder: Path, options: judging.Judging, *, as_json: bool = False, ended: Ended | None = None
 ) -> int:
     with err.status("judging"):
-        judgement = judging.report(folders, folder, options)
+        from pyopbench.report import report_results  # heavy, so that only what judges waits for it
+
+        judgement = report_results(folders, folder, options)
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning)}", err)
     if as_json:
