@@ -1,4 +1,4 @@
-"""From stored results to a judgement: of a run that goes on, or of what it measured. Imports what is heavy when asked."""
+"""From stored results to a judgement, of a run that goes on too. What is heavy is imported when it is asked."""
 
 from __future__ import annotations
 
