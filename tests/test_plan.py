@@ -99,7 +99,7 @@ def test_a_py_function_body_is_behind_no_other_bridge(variants: dict[str, Varian
 
 
 def test_sizes_that_are_not_there_are_refused(variants: dict[str, Variant]) -> None:
-    own = square(sizes=(3, 5), own=Own(fixed_sizes=True))
+    own = square(sizes=(3, 5), dtypes=("float32",), own=Own(fixed_sizes=True))
     plan = make_plan(
         Axes(ops=("made",), variants=("native",), sizes=(4, 5), directions=("forward",)), {"made": own}, variants
     )
