@@ -59,7 +59,7 @@ class Across:
         return tuple(one.label for one in self.versions)
 
 
-def across(folder: Path, versions: Sequence[OnVersion], minimum_effect: float) -> Across:
+def compare_with_first(folder: Path, versions: Sequence[OnVersion], minimum_effect: float) -> Across:
     """Compare the versions of a run with the first of them, which is the one that is shown.
 
     Args:

@@ -86,9 +86,7 @@ def load_floor() -> dict[str, Op]:
 
 def load_parts() -> dict[str, Variant]:
     """Return every part by name: bodies alone in alphabetical order, then the floors of the variants that have one."""
-    # What njit makes of a body has no body of its own that could be measured alone.
-    bridges = {name: one for name, one in load_variants().items() if not one.automatic}
-    floors = [name for name, variant in bridges.items() if variant.kind == "callback" or name == NATIVE]
+    floors = [name for name, variant in load_variants().items() if variant.has_parts or name == NATIVE]
     return {name: load_variant(name) for name in (*find("parts"), *(name + FLOOR_SUFFIX for name in floors))}
 
 
@@ -154,7 +152,7 @@ def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
         "dtypes": list(op.dtypes),
         "outputs": list(op.outputs),
         "differentiable": bool(op.differentiable),
-        **({"own": True, "tried": sorted(op.tried) if op.callback else ["numpy"]} if op.own else {}),
+        **({"own": True, "tried": list(op.own.ported)} if op.own is not None else {}),
         "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
         "flops": _counted(op.flops, sizes),
     }
@@ -168,9 +166,9 @@ def _describe_variant(variant: Variant) -> dict[str, Any]:
     return {
         "summary": variant.summary,
         "body": variant.body,
-        "kind": variant.kind,
+        "kind": "part" if variant.is_part else variant.kind,
         "effort": variant.effort,
         "gradients": list(variant.gradients),
         "modes": list(variant.modes),
-        "automatic": variant.automatic,
+        "automatic": variant.is_attempt,
     }

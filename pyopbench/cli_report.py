@@ -46,7 +46,9 @@ def write_report(
         ended: how the measuring ended that this report follows; None where nothing was measured now.
     """
     with err.status("judging"):
-        judgement = judging.report(folders, folder, options)
+        from pyopbench.report import report_results  # heavy, so that only what judges waits for it
+
+        judgement = report_results(folders, folder, options)
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning)}", err)
     if as_json:

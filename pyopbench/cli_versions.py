@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 def report_versions(folder: Path, options: judging.Judging) -> int:
     """Write a report for each version and a comparison with the first for each other one; return the exit code."""
+    from pyopbench import report
     from pyopbench.sections._required import remarks
 
     every = versions.read(folder)
     found, unmeasured = _measured(every)
     with err.status(f"judging {text.listing([version.label for version in found])}"):
-        judgements, across = judging.report_versions(folder, found, options, unmeasured)
+        judgements, across = report.report_versions(folder, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning)}", err)
     _print_answers(found, judgements)

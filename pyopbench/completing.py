@@ -14,7 +14,7 @@ import tensorflow as tf
 from pyopbench.arrays import as_array, as_given, dtype_of
 from pyopbench.errors import BadInput
 from pyopbench.gradients import as_tuple
-from pyopbench.model import DTYPES, Body, GradientBody, Op
+from pyopbench.model import DTYPES, Body, GradientBody, Op, Own
 from pyopbench.own import OwnOp
 from pyopbench.rebinding import BODY
 from pyopbench.smoothness import is_smooth
@@ -92,10 +92,11 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         kernel=_kernel_of(own, folder),
         numba=_numba_of(own),
         tolerance={dtype: _tolerance(own, [*map(dtype_of, (*example, *outputs))])},
-        callback=callback,
-        own=True,
-        tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
-        fixed_sizes=isinstance(make_inputs, Examples),
+        own=Own(
+            py_function=callback,
+            tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
+            fixed_sizes=isinstance(make_inputs, Examples),
+        ),
     )
 
 

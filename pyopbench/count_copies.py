@@ -136,7 +136,7 @@ def _row(call: _Call, count: CountCopies) -> dict[str, Any]:
             fresh.append(count(again)[1])
         warm = [count(again)[1] for _ in range(REPETITIONS)]
     except WrongResult as error:
-        if not load_variant(call.case.variant).speculative:
+        if not load_variant(call.case.variant).is_attempt_for(call.op):
             raise
         return {**row, "refused": describe_error(error)}
     except Exception as error:  # noqa: BLE001 - a body may raise anything, TensorFlow refuses in many ways

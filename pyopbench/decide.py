@@ -33,7 +33,6 @@ from pyopbench.verdicts import verdicts_of
 from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.results import Run
 
 
@@ -56,7 +55,6 @@ class Judgement:
         limits: what the machine can do at most; None if it was not measured.
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
         step: of the user's program; None if it was not told.
-        across: the other versions of TensorFlow that the run was made on by turns; None for a run on one.
         requires: what a port has to be able to do.
     """
 
@@ -74,7 +72,6 @@ class Judgement:
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
     step: Step | None = None
-    across: Across | None = None
     requires: tuple[str, ...] = ()
 
     @cached_property

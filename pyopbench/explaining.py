@@ -37,7 +37,7 @@ ADVICE = re.compile(
 
 def explain(error: BaseException, op: Op) -> str:
     """Return what went wrong in one line, with the place in the user's file where there is one."""
-    if not op.own:
+    if not op.is_own:
         return describe_error(error)
     place = place_in(error, _files_of(op))
     where = "" if place is None else f", {Path(place[0]).name} line {place[1]}"
@@ -102,7 +102,7 @@ def _tails(file: str) -> list[str]:
 
 
 def _files_of(op: Op) -> set[str]:
-    bodies = [op.callback, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
+    bodies = [op.py_function, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
     return {file for body in bodies if body is not None and (file := file_of(body)) is not None}
 
 

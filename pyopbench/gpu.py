@@ -132,7 +132,7 @@ def _spaces(folder: Path) -> list[Any]:
 
 def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
     """Return a body as a mode has it called, pinned to the GPU; the results of a callback are brought there."""
-    if variant.kind != "callback":
+    if not variant.is_callback:
         return wrap(built, variant, mode, SCOPES[DEVICE])
 
     def body(*inputs: Any) -> Any:

@@ -16,7 +16,7 @@ from pyopbench.catalogue import load_variant
 from pyopbench.checks import Checked
 from pyopbench.leftovers import Leftovers
 from pyopbench.messages import describe_error, failure_of
-from pyopbench.model import GPU, NATIVE, NO_GRADIENT, Case, Failure
+from pyopbench.model import GPU, NATIVE, NO_GRADIENT, Case, Failure, Variant
 from pyopbench.noise import Meter
 from pyopbench.overhead import DURATIONS, known_seconds, waiting
 from pyopbench.prepare import Prepared, prepare_all
@@ -180,8 +180,8 @@ def _sample(
     calibrations = equal_calls({name: calibrated(name) for name in runners})
     round_seconds = sum(calibration.seconds for calibration in calibrations.values())
     rounds = rounds_within(round_seconds, float(request["group_seconds"]), int(request["rounds"]))
-    kinds = {name: load_variant(one.case.variant).kind for name, (_, one) in flat.items()}
-    calls = _as_warm({name: calibration.calls for name, calibration in calibrations.items()}, kinds)
+    variants = {name: load_variant(one.case.variant) for name, (_, one) in flat.items()}
+    calls = _as_warm({name: calibration.calls for name, calibration in calibrations.items()}, variants)
     found = sample_rounds(runners, calls, balanced_orders(len(runners), rounds, rng), timed)
     blocks: Blocks = {runner: {} for runner in prepared}
     for name, (runner, one) in flat.items():
@@ -189,14 +189,14 @@ def _sample(
     return blocks
 
 
-def _as_warm(calls: Mapping[str, int], kinds: Mapping[str, str]) -> dict[str, int]:
+def _as_warm(calls: Mapping[str, int], variants: Mapping[str, Variant]) -> dict[str, int]:
     """Return the calls of each block, for a part no more than for the callbacks that it explains.
 
     The first call of a block finds caches cold and threads asleep, which a part that is called a hundred times in a
     row would hardly notice, and a callback that is called once in full.
     """
-    most = max((calls[name] for name, kind in kinds.items() if kind == "callback"), default=max(calls.values()))
-    return {name: min(count, most) if kinds[name] == "part" else count for name, count in calls.items()}
+    most = max((calls[name] for name, one in variants.items() if one.is_callback), default=max(calls.values()))
+    return {name: min(count, most) if variants[name].is_part else count for name, count in calls.items()}
 
 
 def _samples(blocks: Mapping[int, list[Block]], case: Case) -> list[list[float]]:

@@ -1,18 +1,16 @@
-"""From stored results to what they say: a look while a run goes on, or its report. Imports what is heavy when asked."""
+"""From stored results to a judgement, of a run that goes on too. What is heavy is imported when it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.decide import Judgement
     from pyopbench.mix_file import Calls
     from pyopbench.stopping import Look
-    from pyopbench.versions import Version
     from pyopbench.worth import Step
 
 
@@ -32,58 +30,6 @@ def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
     from pyopbench import stopping
 
     return stopping.look(judge([folder], judging), launches, most)
-
-
-def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
-    """Judge stored results and write the report.
-
-    Args:
-        folders: the results.
-        folder: where the report goes.
-        judging: how to judge.
-
-    Raises:
-        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
-    """
-    from pyopbench.report import write
-
-    judgement = judge(folders, judging)
-    write(judgement, folder)
-    return judgement
-
-
-def report_versions(
-    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
-) -> tuple[list[Judgement], Across]:
-    """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
-
-    Args:
-        folder: of the run on several versions.
-        versions: those that have a sample, at least one.
-        judging: how to judge.
-        unmeasured: label -> why a version has no sample.
-
-    Returns:
-        A judgement for each version, which knows of the others by its `across` if there are any; and that, with the
-        first one shown.
-
-    Raises:
-        BadInput: as `report`.
-    """
-    from pyopbench.across import OnVersion, across
-    from pyopbench.report import write
-
-    found = {version: judge([version.folder], judging) for version in versions}
-    each = [
-        OnVersion(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
-        for version, one in found.items()
-    ]
-    together = replace(across(folder, each, judging.minimum_effect), unmeasured=unmeasured)
-    if len(each) + len(unmeasured) > 1:
-        found = {version: replace(one, across=replace(together, shown=version.label)) for version, one in found.items()}
-    for version, judgement in found.items():
-        write(judgement, version.folder)
-    return list(found.values()), together
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:

@@ -54,8 +54,7 @@ def plan_instruments(
         for case in cases
         if (case.mode, case.direction) == ("call", "forward")
         and case.placement != GPU  # what a GPU takes apart is not measured
-        and variants[case.variant].kind == "callback"
-        and not variants[case.variant].automatic
+        and variants[case.variant].has_parts
     ]
     bridges = dict.fromkeys((case.variant, case.placement) for case in split)
     floors = [
@@ -77,7 +76,7 @@ def _parts_of(variant: Variant, parts: Mapping[str, Variant], *, alone: bool) ->
     """Yield what is measured in the rounds of a callback: its floor and native's, and its body alone."""
     yield from (parts[name + FLOOR_SUFFIX] for name in (NATIVE, variant.name) if name + FLOOR_SUFFIX in parts)
     if alone:
-        yield from (part for part in parts.values() if part.op is None and part.body == variant.body)
+        yield from (part for part in parts.values() if part.is_body_alone and part.body == variant.body)
 
 
 def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Plan:
@@ -116,15 +115,14 @@ def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) 
 
 def _dtypes(op: Op, axes: Axes) -> tuple[str, ...]:
     """Return the dtypes to cover: an own op has that of its inputs, unless another one is asked for."""
-    usual = op.own and axes.dtypes in (Axes.dtypes, DTYPES)
+    usual = op.is_own and axes.dtypes in (Axes.dtypes, DTYPES)
     return op.dtypes if usual else axes.dtypes
 
 
 def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str, ...]:
     if axes.variants:
         return axes.variants
-    usual = (name for name, one in variants.items() if not one.by_name_only or (op.own and one.automatic))
-    return tuple(usual)
+    return tuple(name for name, one in variants.items() if one.is_usual_for(op))
 
 
 def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, ...]:
@@ -152,7 +150,7 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if getattr(op, variant.body) is None:
         return f"{op.name} has no {variant.body} body, which {variant.name} needs"
-    if op.callback is not None and variant.body == "numpy" and variant.name != BASELINE:
+    if op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE:
         return f"{op.name} has a py_function body and no NumPy body, which {variant.name} needs"
     if case.dtype not in op.dtypes:
         return f"{op.name} is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
@@ -199,7 +197,7 @@ def _why_not_this_size(op: Op, variant: Variant, case: Case) -> str | None:
     largest = op.largest.get(variant.body)
     if largest is not None and case.size > largest:
         return f"the {variant.body} body of {op.name} is given at most {largest:,} {op.size_unit}: it is slow by nature"
-    if (len(op.sizes) == 1 or op.fixed_sizes) and case.size not in op.sizes:
+    if not op.exists_at(case.size):
         only = "one size only" if len(op.sizes) == 1 else "these sizes only"
         return f"{op.name} has {only}: {', '.join(map(str, op.sizes))}"
     return None

@@ -85,7 +85,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     Raises:
         WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
         Elided: TensorFlow does not execute all copies of a case of mode node.
-        Unsupported: a speculative variant that does not work for this op, or a process that has the simulated device.
+        Unsupported: what nobody wrote for this op does not work for it, or a process that has the simulated device.
         Exception: whatever the body raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
@@ -98,7 +98,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     except Elided:
         raise
     except Exception as error:
-        if not (variant.speculative or variant.body in op.tried):
+        if not variant.is_attempt_for(op):
             raise
         raise Unsupported(f"{variant.name} does not work for {op.name}: {explain(error, op)}") from error
     return tuple(replace(one, stretch=variant.stretch) for one in prepared)
@@ -139,7 +139,7 @@ def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: 
 
 def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
     reference = reference_of(case.op, case.size, case.dtype)
-    if variant.kind == "part" and variant.op is None:
+    if variant.is_body_alone:
         return _prepare_part(op, variant, case, reference)
     on_gpu = case.placement == GPU
     place, enter = (gpu.constants_on_gpu, gpu.wrap_on_gpu) if on_gpu else (constants, wrap)
@@ -172,7 +172,7 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
 
 def _has_only_differences(op: Op, variant: Variant) -> bool:
     """Is the gradient of a port timed nowhere, for want of one to compare with, and has to be right all the same?"""
-    return op.own and variant.kind == "port" and bool(op.differentiable) and not op.has_gradient
+    return variant.is_port and op.lacks_gradient
 
 
 def _as_gradient(case: Case) -> Case:

@@ -57,7 +57,7 @@ def describe(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], Non
 
 
 def _describe_variant(variant: Variant) -> dict[str, Any]:
-    return {"kind": variant.kind, "gradients": list(variant.gradients), "by_name_only": variant.by_name_only}
+    return {"gradients": list(variant.gradients), "is_usual": variant.is_usual}
 
 
 def probe(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:

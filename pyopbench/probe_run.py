@@ -58,7 +58,7 @@ def everything(probes: Sequence[str], variants: Sequence[str], bench: Bench) -> 
     """
     require_known("probe", probes, find("probes"))
     require_known("variant", [Label.parse(label).variant for label in variants], find("variants"))
-    labels = variants or [name for name, one in _describe(bench)["variants"].items() if not one["by_name_only"]]
+    labels = variants or [name for name, one in _describe(bench)["variants"].items() if one["is_usual"]]
     return [Asked(probe, label) for label in labels for probe in probes or find("probes")]
 
 

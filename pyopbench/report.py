@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench import text
+from pyopbench.across import Across, OnVersion, compare_with_first
 from pyopbench.charts import DATA
 from pyopbench.decisions_file import decisions_json
 from pyopbench.hypertext import breakable, fit, of_variant, unbroken
+from pyopbench.judging import judge
 from pyopbench.markdown import escape, fence
 from pyopbench.pages import Part, arrange, choices_of
 from pyopbench.sections import discover
@@ -30,6 +33,8 @@ from pyopbench.tickets import folded
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
+    from pyopbench.judging import Judging
+    from pyopbench.versions import Version
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SCRIPTS = ("filters.js", "tables.js")
@@ -38,9 +43,59 @@ TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
 
-def render(judgement: Judgement) -> dict[str, str]:
-    """Return the report as texts by file name: `report.html`, `report.md`, `decisions.json`."""
-    built = ((section, tuple(section.build(judgement))) for section in discover())
+def report_results(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
+    """Judge stored results and write the report.
+
+    Args:
+        folders: the results.
+        folder: where the report goes.
+        judging: how to judge.
+
+    Raises:
+        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
+    """
+    judgement = judge(folders, judging)
+    write(judgement, folder)
+    return judgement
+
+
+def report_versions(
+    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
+) -> tuple[list[Judgement], Across]:
+    """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
+
+    Args:
+        folder: of the run on several versions.
+        versions: those that have a sample, at least one.
+        judging: how to judge.
+        unmeasured: label -> why a version has no sample.
+
+    Returns:
+        A judgement for each version; and what they come to side by side, with the first one shown.
+
+    Raises:
+        BadInput: as `report_results`.
+    """
+    found = {version: judge([version.folder], judging) for version in versions}
+    each = [
+        OnVersion(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
+        for version, one in found.items()
+    ]
+    together = replace(compare_with_first(folder, each, judging.minimum_effect), unmeasured=unmeasured)
+    several = len(each) + len(unmeasured) > 1
+    for version, judgement in found.items():
+        write(judgement, version.folder, replace(together, shown=version.label) if several else None)
+    return list(found.values()), together
+
+
+def render(judgement: Judgement, across: Across | None = None) -> dict[str, str]:
+    """Return the report as texts by file name: `report.html`, `report.md`, `decisions.json`.
+
+    Args:
+        judgement: of the run, or of the version of TensorFlow that is shown.
+        across: the versions of TensorFlow that the run was made on; None for a run on one.
+    """
+    built = ((section, tuple(section.build(judgement))) for section in discover(across))
     parts = [(section, blocks) for section, blocks in built if blocks]  # one that has nothing to say is left out
     return {
         "report.html": _html(judgement, parts),
@@ -49,10 +104,10 @@ def render(judgement: Judgement) -> dict[str, str]:
     }
 
 
-def write(judgement: Judgement, directory: Path) -> tuple[Path, ...]:
+def write(judgement: Judgement, directory: Path, across: Across | None = None) -> tuple[Path, ...]:
     """Write the files of `render` into a directory, each of them whole or not at all; return their paths."""
     directory.mkdir(parents=True, exist_ok=True)
-    contents = render(judgement)
+    contents = render(judgement, across)
     for name, content in contents.items():
         write_atomically(directory / name, content.encode())
     return tuple(directory / name for name in contents)

@@ -99,7 +99,7 @@ class Subject:
     @property
     def is_python(self) -> bool:
         """Does Python run in it each time the graph does, so that a body can be put in its place?"""
-        return self.variant.kind == "callback" and self.variant.body != "numba" and not self.variant.automatic
+        return self.variant.runs_python
 
     @property
     def given_tensors(self) -> bool:
@@ -117,7 +117,7 @@ class Subject:
         Raises:
             Inapplicable: it does not, or it is compiled by Numba.
         """
-        if self.variant.kind != "callback":
+        if not self.variant.is_callback:
             raise Inapplicable("no Python runs in it when the graph runs")
         if not self.is_python:
             raise Inapplicable("its body is machine code; what calls it is numpy_function")

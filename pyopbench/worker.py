@@ -79,7 +79,7 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant], emit: Emit) -> None:
-    names = axes.variants or tuple(name for name, variant in variants.items() if not variant.by_name_only)
+    names = axes.variants or tuple(name for name, variant in variants.items() if variant.is_usual)
     if any(variants[name].body == "kernel" for name in names):
         chosen = [ops[name] for name in axes.ops or ops]
         custom_ops.compile_ahead(chosen, partial(_tell_compiled, emit), on_gpu=GPU in axes.placements)

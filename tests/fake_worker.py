@@ -134,7 +134,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer_probes() -> dict[str, Any]:
     names = ("well", "crashing", "hanging", "numpy_function", "py_function_numpy", "native")
-    variant = {"kind": "callback", "gradients": ["custom_gradient", "override_map"], "by_name_only": False}
+    variant = {"kind": "callback", "gradients": ["custom_gradient", "override_map"], "is_usual": True}
     return {
         "probes": dict.fromkeys(PROBES, "made up"),
         "variants": dict.fromkeys(names, variant),

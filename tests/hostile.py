@@ -76,7 +76,7 @@ VARIANT = replace(
     name="{name}",
     summary="a body that misbehaves, for tests",
     build=_build,
-    by_name_only=True,
+    role="by_name",
     unsupported=lambda op, case: None if case.direction == "forward" else "forward only",
 )
 '''

@@ -51,7 +51,7 @@ class TestSelection:
         ops, variants, _ = selection.ops()
         assert list(ops) == list(find("ops"))
         assert list(variants) == list(find("variants"))
-        callbacks = [name for name, variant in load_variants().items() if variant.kind == "callback" and name != "njit"]
+        callbacks = [name for name, variant in load_variants().items() if variant.has_parts]
         assert list(selection.bridges()[1]) == callbacks
 
     def test_an_op_of_ones_own_is_added(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import browsers
 from full_matrix import OPS, full
-from judgements import HOSTILE, hostile, plain
+from judgements import HOSTILE, hostile, hostile_versions, plain
 from pyopbench import report
 
 MOST_BYTES = 8_000_000
@@ -21,9 +21,9 @@ PATIENCE_SECONDS = 30.0
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    made = {"plain": plain(), "hostile": hostile()}
-    for name, judgement in made.items():
-        (folder / f"{name}.html").write_text(report.render(judgement)["report.html"], encoding="utf-8")
+    made = {"plain": (plain(), None), "hostile": (hostile(), hostile_versions())}
+    for name, (judgement, across) in made.items():
+        (folder / f"{name}.html").write_text(report.render(judgement, across)["report.html"], encoding="utf-8")
     return {name: folder / f"{name}.html" for name in made}
 
 

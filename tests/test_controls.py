@@ -29,7 +29,7 @@ def test_every_base_has_its_twin_and_its_slowdowns() -> None:
 def test_a_control_is_its_base_but_for_its_name_and_its_stretch(name: str, percent: int) -> None:
     control = load_variant(name)
     base = load_variant(next(base for base in sorted(BASES, reverse=True) if name.startswith(f"{base}_")))
-    named = {"name": base.name, "summary": base.summary, "by_name_only": base.by_name_only}
+    named = {"name": base.name, "summary": base.summary, "role": base.role}
     assert control.stretch == percent / 100
     assert replace(control, stretch=0.0, **named) == base
 

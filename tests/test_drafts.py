@@ -63,7 +63,7 @@ def test_a_tensor_body_is_tried_as_tensorflow_ops_too(source: Path) -> None:
     doubled, positive = op.numpy(np.array([-1.0, 2.0], np.float32))
     np.testing.assert_array_equal(doubled, [-2.0, 4.0])
     np.testing.assert_array_equal(positive, [False, True])
-    assert op.tensor is op.callback is not None
+    assert op.tensor is op.py_function is not None
     assert op.outputs == ("float32", "bool")
 
 

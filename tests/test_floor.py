@@ -78,9 +78,9 @@ def test_the_floor_crosses_every_bridge_with_the_right_values(op: str, variant: 
 def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
     assert not set(load_ops()) & set(FLOOR)
     assert not set(load_variants()) & set(load_parts())
-    assert {part.kind for part in load_parts().values()} == {"part"}
+    assert all(part.is_part for part in load_parts().values())
     bridges = {name: one for name, one in load_variants().items() if name != "njit"}  # it has the one of numba
-    floors = {f"{name}_floor" for name, one in bridges.items() if one.kind == "callback" or name == "native"}
+    floors = {f"{name}_floor" for name, one in bridges.items() if one.is_callback or name == "native"}
     assert set(load_parts()) == {"numpy_alone", "tensor_alone", "numba_alone", *floors}
 
 

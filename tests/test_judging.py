@@ -1,4 +1,4 @@
-"""What is stored is judged: a look at it while the run goes on, and the report when it has ended."""
+"""What is stored is judged: a look at it while the run goes on, and the whole when it has ended."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ def test_a_look_judges_what_is_stored(tmp_path: Path) -> None:
     assert (seen.open, seen.resolved, seen.verdicts) == (frozenset(), 1, 1)
 
 
-def test_a_report_is_written_and_its_judgement_returned(tmp_path: Path) -> None:
+def test_a_judgement_is_by_what_was_asked_for(tmp_path: Path) -> None:
     lines = [
         line
         for launch in range(3)
         for line in (stored.launch_line(launch), stored.group_line(launch, CASES, seconds=1.0))
     ]
     folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
-    judgement = judging.report([folder], tmp_path / "out", judging.Judging("numpy_function", 0.05, {1: 2.0}))
+    judgement = judging.judge([folder], judging.Judging("numpy_function", 0.05, {1: 2.0}))
     assert (judgement.baseline, judgement.minimum_effect, judgement.mix) == ("numpy_function", 0.05, {1: 2.0})
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "report.md", "decisions.json"}

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue import load_floor, load_ops, load_parts, load_variants
 from pyopbench.gradients import GRADIENTS
-from pyopbench.model import Axes, Case, Op, Variant
+from pyopbench.model import Axes, Case, Op, Own, Variant
 from pyopbench.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
 from small_ops import square
 
@@ -53,7 +53,7 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
     )
     plan = make_plan(axes, ops, variants)
     planned = Counter([*(case.id for case in plan.cases), *(skip.case for skip in plan.skips)])
-    named = {name: variant for name, variant in variants.items() if not variant.by_name_only}
+    named = {name: variant for name, variant in variants.items() if variant.is_usual}
     expected = {
         f"{op}/{name}/{gradient}/{direction}/{mode}/{dtype}/{size}/{placement}"
         for op, mode, dtype, size, placement in itertools.product(
@@ -79,27 +79,27 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
 
 
 def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
-    own = square(own=True, dtypes=("uint8",), fixed_sizes=True, python=tf.square)
+    own = square(own=Own(fixed_sizes=True), dtypes=("uint8",), python=tf.square)
     plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
     assert {"njit", "tnp", "tnp_autograph", "tnp_xla", "xla_autograph"} <= {case.variant for case in plan.cases}
     assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
 
 
 def test_an_own_op_without_a_gradient_is_not_timed_backward(variants: dict[str, Variant]) -> None:
-    own = square(own=True, numpy_gradient=None, tensor_gradient=None)
+    own = square(own=Own(), numpy_gradient=None, tensor_gradient=None)
     plan = make_plan(replace(ONE, ops=("made",)), {"made": own}, variants)
     assert not plan.cases
     assert all("brings no gradient" in skip.reason for skip in plan.skips if "/native/" in skip.case)
 
 
 def test_a_py_function_body_is_behind_no_other_bridge(variants: dict[str, Variant]) -> None:
-    own = square(own=True, callback=tf.square)
+    own = square(own=Own(py_function=tf.square))
     plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
     assert {case.variant for case in plan.cases if variants[case.variant].body == "numpy"} == {"py_function_numpy"}
 
 
 def test_sizes_that_are_not_there_are_refused(variants: dict[str, Variant]) -> None:
-    own = square(sizes=(3, 5), fixed_sizes=True)
+    own = square(sizes=(3, 5), dtypes=("float32",), own=Own(fixed_sizes=True))
     plan = make_plan(
         Axes(ops=("made",), variants=("native",), sizes=(4, 5), directions=("forward",)), {"made": own}, variants
     )

@@ -283,7 +283,7 @@ def test_a_gradient_that_writes_to_what_it_is_given_is_refused(
 
 
 def test_a_speculative_port_with_wrong_values_is_unsupported(put: Put) -> None:
-    put(square(tensor=lambda x: x * x + 1), speculative=True)
+    put(square(tensor=lambda x: x * x + 1), role="attempt")
     with pytest.raises(
         Unsupported, match=r"^native does not work for made: output 0 differs at index \[\d\]: "
     ) as raised:
@@ -303,7 +303,7 @@ def test_a_speculative_port_that_raises_is_unsupported_in_tensorflow_s_words(put
 
 
 def test_a_speculative_port_without_a_gradient_is_unsupported(put: Put) -> None:
-    put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), speculative=True)
+    put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), role="attempt")
     with pytest.raises(Unsupported, match="gradient of input 0 is None"):
         prepare(NATIVE)
 
@@ -332,5 +332,5 @@ def test_a_call_on_the_cpu_returns_when_its_work_is_done() -> None:
 def test_only_variants_that_ask_for_it_are_stretched(put: Put) -> None:
     put(square())
     assert prepare(NATIVE).stretch == 0.0
-    put(square(), stretch=0.05)
+    put(square(), role="control", stretch=0.05)
     assert prepare(NATIVE).stretch == 0.05

@@ -18,9 +18,11 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+import stored
 from frames import Bench
-from judgements import CLOSING, HOSTILE, decision, hostile, plain
+from judgements import CLOSING, HOSTILE, decision, hostile, hostile_versions, plain
 from pyopbench import decide, report, terminal
+from pyopbench.judging import Judging
 from pyopbench.sections import Chart, discover
 
 TODAY = "py_function_numpy"
@@ -79,7 +81,7 @@ def rendered(judged):
 
 @pytest.fixture(scope="module")
 def attacked():
-    return report.render(hostile())
+    return report.render(hostile(), hostile_versions())
 
 
 def test_the_report_is_three_files(judged, rendered, tmp_path):
@@ -88,6 +90,15 @@ def test_the_report_is_three_files(judged, rendered, tmp_path):
     assert [path.name for path in paths] == NAMES
     assert {path.name: path.read_text(encoding="utf-8") for path in paths} == rendered
     assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(NAMES)
+
+
+def test_results_are_judged_and_their_report_is_written(tmp_path):
+    cases = [stored.case("native"), stored.case("numpy_function")]
+    lines = [stored.launch_line(0), stored.group_line(0, cases), stored.launch_line(1), stored.group_line(1, cases)]
+    folder = stored.write(tmp_path / "run", stored.run(cases), lines)
+    judgement = report.report_results([folder], tmp_path / "out", Judging("numpy_function", 0.05))
+    assert (judgement.baseline, judgement.minimum_effect) == ("numpy_function", 0.05)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(NAMES)
 
 
 def test_the_same_judgement_gives_the_same_bytes_in_another_process(rendered):

@@ -11,6 +11,7 @@ import stored
 from foreign_files import asv_folder, document, write
 from pyopbench import judging, sources
 from pyopbench.errors import BadInput, NothingMeasured
+from pyopbench.report import report_results
 
 CASES = (stored.case("py_function_numpy"), stored.case("native"))
 
@@ -72,7 +73,7 @@ def test_a_report_needs_a_case(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["asv-second", "asv-without-samples", "pytest-benchmark-first"])
 def test_a_report_of_another_tool_says_what_it_cannot_tell_and_gives_no_verdict(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / "file.json", document(name))
-    judgement = judging.report([path], tmp_path / "report", judging.Judging("numpy_function", 0.03))
+    judgement = report_results([path], tmp_path / "report", judging.Judging("numpy_function", 0.03))
     assert {verdict.outcome for verdict in judgement.verdicts} == {"unresolved"}
     assert {decision.action for decision in judgement.decisions} == {"undecided"}
     markdown = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")

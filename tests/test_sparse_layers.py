@@ -70,7 +70,7 @@ def cases() -> Iterator[Case]:
     """Yield every variant and mechanism that can differentiate the op, in each mode."""
     op = load_op("sparse_conv_q")
     for variant in load_variants().values():
-        for gradient in () if variant.speculative else variant.gradients:
+        for gradient in () if variant.is_attempt else variant.gradients:
             for mode in ("eager", "call"):
                 case = Case(op.name, variant.name, gradient, "backward", mode, "float64", 1)
                 if why_not(op, variant, case) is None:
@@ -142,9 +142,7 @@ def test_the_layers_are_a_dense_convolution_at_the_sites_and_the_ground_state_ev
 
 def test_every_mechanism_of_every_bridge_is_among_the_cases() -> None:
     seen = {(case.variant, case.gradient) for case in CASES}
-    bridges = {
-        name for name, variant in load_variants().items() if variant.kind == "callback" and not variant.automatic
-    }
+    bridges = {name for name, variant in load_variants().items() if variant.has_parts}
     mechanisms = {name for name, gradient in GRADIENTS.items() if gradient.attach is not None}
     assert len(bridges) == 7
     assert {(bridge, mechanism) for bridge in bridges for mechanism in mechanisms} <= seen

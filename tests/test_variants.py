@@ -55,7 +55,7 @@ def kinds(concrete: Any) -> Counter[str]:
 )
 def test_a_callback_is_one_node_of_its_type(variant: str, node: str) -> None:
     """And the body is not in the graph."""
-    assert load_variant(variant).kind == "callback"
+    assert load_variant(variant).is_callback
     found = kinds(traced(square(), variant))
     assert {name: found[name] for name in CALLBACK_NODES if found[name]} == {node: 1}
     assert not found & Counter(["Square", "Mul"])
@@ -63,7 +63,7 @@ def test_a_callback_is_one_node_of_its_type(variant: str, node: str) -> None:
 
 @pytest.mark.parametrize(("variant", "node"), [("native", "Square"), ("xla", "Square"), ("tnp", "Mul")])
 def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) -> None:
-    assert load_variant(variant).kind == "port"
+    assert load_variant(variant).is_port
     found = kinds(traced(square(), variant))
     assert found[node] == 1
     assert not found & Counter(CALLBACK_NODES)
@@ -268,17 +268,17 @@ def test_a_body_that_is_no_python_function_cannot_be_rebound(body: Any) -> None:
 # Every variant of every op
 
 
-def combinations(*, speculative: bool) -> Iterator[Case]:
+def combinations(*, attempts: bool) -> Iterator[Case]:
     """Yield the forward cases that the plan lets through, of the smallest size with several elements."""
     for op_name, op in load_ops().items():
         size = min(size for size in op.sizes if size >= 10 or size == op.sizes[-1])
         for variant_name, variant in load_variants().items():
             case = Case(op_name, variant_name, "none", "forward", "call", "float32", size)
-            if variant.speculative == speculative and why_not(op, variant, case) is None:
+            if variant.is_attempt == attempts and why_not(op, variant, case) is None:
                 yield case
 
 
-@pytest.mark.parametrize("case", combinations(speculative=False), ids=lambda case: f"{case.op}-{case.variant}")
+@pytest.mark.parametrize("case", combinations(attempts=False), ids=lambda case: f"{case.op}-{case.variant}")
 def test_what_was_written_for_an_op_is_right(case: Case) -> None:
     assert prepare(case).checked.values <= load_op(case.op).tolerance["float32"]
 
@@ -287,7 +287,7 @@ def test_what_nobody_wrote_for_an_op_is_right_or_says_why_it_cannot_be() -> None
     """Rebinding fails for Python dicts and for `np.linalg`; elementwise ops work for both."""
     reasons: dict[tuple[str, str], str] = {}
     right = set()
-    for case in combinations(speculative=True):
+    for case in combinations(attempts=True):
         try:
             prepare(case)
             right.add((case.op, case.variant))

@@ -48,7 +48,7 @@ def require_callback(variant_name: str) -> None:
     """
     from pyopbench.catalogue import load_variant
 
-    if load_variant(variant_name).kind != "callback":
+    if not load_variant(variant_name).is_callback:
         raise NotImplementedError(f"{variant_name} has no Python in the graph: nothing crosses")
 
 

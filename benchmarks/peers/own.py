@@ -35,7 +35,7 @@ from dataclasses import replace
 from pyopbench.catalogue import load_variant
 
 VARIANT = replace(
-    load_variant("{base}"), name="{base}{twin}", summary="{base} under a second name", by_name_only=True
+    load_variant("{base}"), name="{base}{twin}", summary="{base} under a second name", role="control"
 )
 '''
 

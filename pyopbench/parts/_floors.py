@@ -14,7 +14,7 @@ def floor_of(variant: Variant) -> Variant:
         variant,
         name=variant.name + FLOOR_SUFFIX,
         summary=f"one element through {variant.name} and back",
-        kind="part",
+        role="floor",
         effort=0,
         build=lambda op, case: variant.build(IDENTITY, case),
         gradients=(),

@@ -7,7 +7,7 @@ from pyopbench.model import Body, Case, Op, Variant
 
 
 def _build(op: Op, case: Case) -> Body:
-    if op.callback is not None:
+    if op.py_function is not None:
         raise Unsupported(f"{op.name} has a py_function body, which works on tensors: it is nothing without TensorFlow")
     return op.numpy
 
@@ -16,7 +16,8 @@ VARIANT = Variant(
     name="numpy_alone",
     summary="NumPy body called on arrays, without TensorFlow",
     body="numpy",
-    kind="part",
+    kind="callback",
+    role="body_alone",
     effort=0,
     build=_build,
     gradients=(),

@@ -17,7 +17,7 @@ def graph_of(subject: Subject) -> tf.Graph:
     graph = tf.Graph()
     with graph.as_default():
         x = tf.compat.v1.placeholder(tf.float32, subject.given.shape, name="x")
-        compute = subject.build() if subject.variant.kind == "callback" else subject.function()
+        compute = subject.build() if subject.variant.is_callback else subject.function()
         tf.identity(compute(x), name="y")
     return graph
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pyopbench.files import python_files
 
 if TYPE_CHECKING:
+    from pyopbench.across import Across
     from pyopbench.decide import Judgement
 
 Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
@@ -132,8 +133,43 @@ class Section:
     brief: Callable[[Judgement], Sequence[Block]] | None = None
 
 
-def discover() -> tuple[Section, ...]:
-    """Return the sections in this folder, in the order in which they are shown."""
+@dataclass(frozen=True)
+class VersionsSection:
+    """A part of the report of a run on several versions of TensorFlow; no other report has it.
+
+    Attributes:
+        name, title, order: as of a `Section`.
+        build: `(judgement, across) -> blocks`.
+        brief: the same for a ticket; without it, nothing of the section goes into a ticket.
+    """
+
+    name: str
+    title: str
+    order: int
+    build: Callable[[Judgement, Across], Sequence[Block]]
+    brief: Callable[[Judgement, Across], Sequence[Block]] | None = None
+
+    def of(self, across: Across) -> Section:
+        """Return the section of a report that knows of these versions."""
+        build, brief = self.build, self.brief
+        return Section(
+            self.name,
+            self.title,
+            self.order,
+            lambda judgement: build(judgement, across),
+            None if brief is None else lambda judgement: brief(judgement, across),
+        )
+
+
+def discover(across: Across | None = None) -> tuple[Section, ...]:
+    """Return the sections in this folder, in the order in which they are shown.
+
+    Args:
+        across: the versions of TensorFlow that a run was made on; None for a run on one, whose report goes without the
+            sections on versions.
+    """
     names = [path.stem for path in python_files(Path(__file__).parent)]
     found = [import_module(f"{__name__}.{name}").SECTION for name in names]
-    return tuple(sorted(found, key=lambda section: (section.order, section.name)))
+    bound = [one.of(across) if isinstance(one, VersionsSection) and across is not None else one for one in found]
+    shown = [one for one in bound if isinstance(one, Section)]
+    return tuple(sorted(shown, key=lambda section: (section.order, section.name)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench import text
 from pyopbench.charts import Scene, version_chart
 from pyopbench.looks import looks
-from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table
+from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection
 from pyopbench.sections._places import FIELDS, Places, panels_of, records_in, unit_of
 from pyopbench.sections.versions import OUTCOME_TONES, places_across
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
 
-def build(judgement: Judgement) -> Sequence[Block]:
+def build(judgement: Judgement, across: Across) -> Sequence[Block]:
     """Return for each op a chart of latency by version, and the same as a table with ratios to the first version."""
-    across = judgement.across
-    if across is None or len(across.versions) == 1:
+    if len(across.versions) == 1:
         return ()
     places = places_across(across)
     ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])
@@ -102,4 +101,4 @@ def _cell(row: Mapping[str, Any] | None, verdict: Verdict | None) -> Cell:
     return Cell(text.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], f"{ratio} {verdict.outcome}")
 
 
-SECTION = Section("by_version", "Time per call by version of TensorFlow", 22, build)
+SECTION = VersionsSection("by_version", "Time per call by version of TensorFlow", 22, build)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench import text
 from pyopbench.contrast import Contrast, Line
 from pyopbench.contrast_texts import reach, summary
-from pyopbench.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from pyopbench.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection
 from pyopbench.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.sections.decisions import TONES, place_of
 
@@ -23,21 +23,15 @@ MOST_CHANGES = 20
 """So many changes of a version are listed, the worst first; all are on the pages of the ops."""
 
 
-def build(judgement: Judgement) -> Sequence[Block]:
+def build(judgement: Judgement, across: Across) -> Sequence[Block]:
     """Return the answer on each version, and the cases that are shown to have changed."""
-    across = judgement.across
-    if across is None:
-        return ()
     changes = (block for label, contrast in across.contrasts.items() for block in _changes(across, label, contrast))
     missing = tuple(Paragraph(sentence, "warn") for sentence in _missing(across))
     return (Paragraph(_intro(across)), _answers(across), *changes, *missing)
 
 
-def brief(judgement: Judgement) -> Sequence[Block]:
+def brief(judgement: Judgement, across: Across) -> Sequence[Block]:
     """Return the answers, and in a line for each version what changed."""
-    across = judgement.across
-    if across is None:
-        return ()
     told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.contrasts.items())
     told = (*told, *_missing(across))
     return (_answers(across), *((Bullets(told),) if told else ()))
@@ -126,4 +120,4 @@ def _change(line: Line, labels: Mapping[str, str]) -> tuple[Cell | str, ...]:
     return (*where, *seconds, Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome]))
 
 
-SECTION = Section("versions", "Versions of TensorFlow", 13, build, brief)
+SECTION = VersionsSection("versions", "Versions of TensorFlow", 13, build, brief)

@@ -42,7 +42,5 @@ VARIANT = Variant(
     gradients=CALLBACK_GRADIENTS,
     function_options={"autograph": False},
     unsupported=_why_not,
-    by_name_only=True,
-    automatic=True,
-    speculative=True,
+    role="own_attempt",
 )

@@ -23,13 +23,13 @@ def _as_it_stands(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) 
 
 
 def _build(op: Op, case: Case) -> Body:
-    if op.callback is not None:  # it calls .numpy() itself, where it wants arrays
-        return build_callback(op, case, _as_it_stands, op.callback, op.tensor_gradient)
+    if op.py_function is not None:  # it calls .numpy() itself, where it wants arrays
+        return build_callback(op, case, _as_it_stands, op.py_function, op.tensor_gradient)
     return build_callback(op, case, _bridge, op.numpy, op.numpy_gradient)
 
 
 def _why_not(op: Op, case: Case) -> str | None:
-    if case.gradient == "tape" and op.callback is None:
+    if case.gradient == "tape" and op.py_function is None:
         return "the tape ends where the body takes .numpy() of its tensors"
     return why_no_tape(op, case)
 

@@ -40,5 +40,5 @@ VARIANT = Variant(
     build=_build,
     gradients=CALLBACK_GRADIENTS,
     function_options={"autograph": False},
-    by_name_only=True,
+    role="by_name",
 )

@@ -15,6 +15,5 @@ VARIANT = Variant(
     gradients=("autodiff",),
     function_options={"autograph": False},
     unsupported=lambda op, case: why_not_rebound(op.numpy),
-    automatic=True,
-    speculative=True,
+    role="attempt",
 )

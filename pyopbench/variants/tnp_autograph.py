@@ -16,7 +16,5 @@ VARIANT = Variant(
     modes=("call", "node"),
     function_options={"autograph": True},
     unsupported=lambda op, case: why_not_rebound(op.numpy),
-    by_name_only=True,
-    automatic=True,
-    speculative=True,
+    role="own_attempt",
 )

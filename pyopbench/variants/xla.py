@@ -12,5 +12,5 @@ VARIANT = Variant(
     gradients=("autodiff",),
     modes=("call", "node"),
     function_options={"autograph": False, "jit_compile": True},
-    speculative=True,
+    role="attempt",
 )

@@ -12,7 +12,5 @@ VARIANT = Variant(
     gradients=("autodiff",),
     modes=("call", "node"),
     function_options={"autograph": True, "jit_compile": True},
-    by_name_only=True,
-    automatic=True,
-    speculative=True,
+    role="own_attempt",
 )

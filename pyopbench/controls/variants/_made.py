@@ -10,7 +10,7 @@ from pyopbench.model import Variant
 
 def twin(base: str) -> Variant:
     """Return `base` under the name `<base>_twin`: whatever is measured between the two is noise."""
-    return replace(load_variant(base), name=f"{base}_twin", summary=f"{base} under a second name", by_name_only=True)
+    return replace(load_variant(base), name=f"{base}_twin", summary=f"{base} under a second name", role="control")
 
 
 def slowed(base: str, percent: int) -> Variant:
@@ -19,6 +19,6 @@ def slowed(base: str, percent: int) -> Variant:
         load_variant(base),
         name=f"{base}_slowed_{percent}",
         summary=f"{base}, {percent}% slower",
-        by_name_only=True,
+        role="control",
         stretch=percent / 100,
     )

@@ -28,5 +28,5 @@ VARIANT = replace(
     summary="a body that ends its process by a signal, for tests",
     build=_build,
     unsupported=lambda op, case: None if case.direction == "forward" else "crashing is for forward cases only",
-    by_name_only=True,
+    role="by_name",
 )

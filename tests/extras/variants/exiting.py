@@ -29,5 +29,5 @@ VARIANT = replace(
     summary="a body that ends its process with an exit code, for tests",
     build=_build,
     unsupported=lambda op, case: None if case.direction == "forward" else "exiting is for forward cases only",
-    by_name_only=True,
+    role="by_name",
 )

@@ -34,5 +34,5 @@ VARIANT = replace(
     summary="a body that never returns, for tests",
     build=_build,
     unsupported=lambda op, case: None if case.direction == "forward" else "hanging is for forward cases only",
-    by_name_only=True,
+    role="by_name",
 )

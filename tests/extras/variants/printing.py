@@ -32,5 +32,5 @@ VARIANT = replace(
     name="printing",
     summary="a body that prints, for tests",
     build=_build,
-    by_name_only=True,
+    role="by_name",
 )

@@ -26,5 +26,5 @@ VARIANT = replace(
     summary="a body that raises, for tests",
     build=_build,
     unsupported=lambda op, case: None if case.direction == "forward" else "raising is for forward cases only",
-    by_name_only=True,
+    role="by_name",
 )

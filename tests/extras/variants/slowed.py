@@ -36,5 +36,5 @@ VARIANT = replace(
     name="slowed",
     summary="numpy_function that crosses the bridge three times, for tests",
     build=_build,
-    by_name_only=True,
+    role="by_name",
 )

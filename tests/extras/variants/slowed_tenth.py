@@ -47,6 +47,6 @@ VARIANT = replace(
     name="slowed_tenth",
     summary="numpy_function slowed by a tenth, for tests; forward only",
     build=_build,
-    by_name_only=True,
+    role="by_name",
     unsupported=lambda op, case: None if case.direction == "forward" else "slowed forward only",
 )

@@ -10,5 +10,5 @@ VARIANT = replace(
     load_variant("numpy_function"),
     name="twin",
     summary="numpy_function under another name, for tests",
-    by_name_only=True,
+    role="by_name",
 )

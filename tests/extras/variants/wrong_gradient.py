@@ -32,5 +32,5 @@ VARIANT = replace(
     name="wrong_gradient",
     summary="a wrong gradient, for tests",
     build=_build,
-    by_name_only=True,
+    role="by_name",
 )

@@ -30,5 +30,5 @@ VARIANT = replace(
     summary="a wrong value, for tests",
     build=_build,
     unsupported=lambda op, case: None if case.direction == "forward" else "wrong_value is for forward cases only",
-    by_name_only=True,
+    role="by_name",
 )
