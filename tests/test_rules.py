@@ -16,7 +16,7 @@ PACKAGE = ROOT / "pyopbench"
 
 # The path that data takes. A module imports only what stands before it in its own half, or is common to both.
 # A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker", "guard", "caches")
+COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker", "guard", "caches", "arguments")
 MEASURING = (
     "messages",
     "arrays",
@@ -67,6 +67,7 @@ MEASURING = (
     "probes",
     "probing",
     "worker",
+    "suite_api",
     "tallies",
     "recorder",
     "finder",
@@ -99,7 +100,6 @@ JUDGING = (
     "spread",
     "slopes",
     "stats",
-    "arguments",
     "mix",
     "latencies",
     "split",
