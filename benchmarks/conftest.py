@@ -9,11 +9,6 @@ from typing import Any
 
 import pytest
 
-from pyopbench.arguments import parse_size, split_some
-from pyopbench.errors import BadInput
-from pyopbench.files import require_known
-from pyopbench.model import DIRECTIONS
-
 STORAGE = Path(__file__).resolve().parents[1] / "results" / "pytest-benchmark"
 NAME = "pyopbench"
 
@@ -34,13 +29,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--directions",
         type=_read_directions,
-        default=DIRECTIONS,
+        default=(),
         metavar="NAME,...",
-        help=f"of {', '.join(DIRECTIONS)}; default: all of them",
+        help="of backward, forward and forward_backward; default: all of them",
     )
 
 
+# What reads options is imported where it is needed: it brings TensorFlow along, and this file is read for --help too.
+
+
 def _read_sizes(text: str) -> str | tuple[int, ...]:
+    from pyopbench.suite_api import BadInput, parse_size, split_some
+
     try:
         return text if text == "all" else tuple(map(parse_size, split_some("--sizes", [text])))
     except BadInput as error:
@@ -48,6 +48,8 @@ def _read_sizes(text: str) -> str | tuple[int, ...]:
 
 
 def _read_directions(text: str) -> tuple[str, ...]:
+    from pyopbench.suite_api import DIRECTIONS, BadInput, require_known, split_some
+
     try:
         names = split_some("--directions", [text])
         require_known("direction", names, DIRECTIONS)

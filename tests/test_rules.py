@@ -65,6 +65,7 @@ MEASURING = (
     "probes",
     "probe",
     "worker",
+    "suite_api",
     "tallies",
     "recorder",
     "finder",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from pyopbench.model import Body, Case, Op
+    from pyopbench.suite_api import Body, Case, Op
 
 
 class _Watched:
     """A body that remembers where the arrays of its last call lay, and puts new ones where NumPy's usually lie.
 
-    TensorFlow takes over without a copy what begins at a multiple of 64 bytes (`pyopbench.alignment`). Where NumPy puts
+    TensorFlow takes over without a copy what begins at a multiple of 64 bytes. Where NumPy puts
     a result is chance, and its share differed between 3% and 100% from process to process: a figure that would raise an
     alarm over every other commit.
     """
@@ -26,7 +26,7 @@ class _Watched:
         self.given: list[int] = []
 
     def __call__(self, *inputs: Any) -> Any:
-        from pyopbench.gradients import as_tuple, one_or_tuple
+        from pyopbench.suite_api import as_tuple, one_or_tuple
 
         self.taken = addresses(inputs)
         results = tuple(self._usual(result) for result in as_tuple(self.body(*inputs)))
@@ -34,7 +34,7 @@ class _Watched:
         return one_or_tuple(results)
 
     def _usual(self, result: Any) -> Any:
-        from pyopbench.alignment import unaligned
+        from pyopbench.suite_api import unaligned
 
         new = isinstance(result, np.ndarray | np.generic) and addresses([result])[0] not in self.taken
         return unaligned(np.asarray(result)) if new else result
@@ -46,7 +46,7 @@ def require_callback(variant_name: str) -> None:
     Raises:
         NotImplementedError: it does not, so that nothing crosses; asv takes that for a combination to be skipped.
     """
-    from pyopbench.catalogue import load_variant
+    from pyopbench.suite_api import load_variant
 
     if not load_variant(variant_name).is_callback:
         raise NotImplementedError(f"{variant_name} has no Python in the graph: nothing crosses")
@@ -61,9 +61,7 @@ def count_copies(case: Case) -> int:
     Returns:
         Copied arrays per call. One that is copied twice on its way counts once.
     """
-    from pyopbench.catalogue import load_op, load_variant, make_inputs
-    from pyopbench.gradients import as_tuple
-    from pyopbench.segments import constants, wrap
+    from pyopbench.suite_api import as_tuple, constants, load_op, load_variant, make_inputs, wrap
 
     op, variant = load_op(case.op), load_variant(case.variant)
     watched, op = _watch(op, variant.body)

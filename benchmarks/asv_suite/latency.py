@@ -29,12 +29,12 @@ class _Latency(OfOneCase):
         if self.prepared is not None:
             return
         super().setup(op, variant, size)
-        from pyopbench import sampling
+        from pyopbench.suite_api import calibrate, measure_timer
 
         self.seconds = 0.0
-        self.cost = sampling.measure_timer(time.perf_counter)
+        self.cost = measure_timer(time.perf_counter)
         segments = self.prepared.segments
-        self.calls = sampling.calibrate(segments, BLOCK_SECONDS, time.perf_counter, self.cost).calls
+        self.calls = calibrate(segments, BLOCK_SECONDS, time.perf_counter, self.cost).calls
 
     def timer(self) -> float:
         """Return the seconds of one call of each block so far, added up."""
@@ -42,7 +42,7 @@ class _Latency(OfOneCase):
 
     def time_call(self, *_: Any) -> None:
         """Time a block and advance the clock by the seconds of one of its calls."""
-        from pyopbench.sampling import measure_block
+        from pyopbench.suite_api import measure_block
 
         block = measure_block(self.prepared.segments, self.calls, time.perf_counter, self.cost)
         self.seconds += sum(block[i] for i in self.prepared.timed) / self.calls

@@ -11,14 +11,24 @@ from typing import Any
 
 import pytest
 
-import pyopbench
-from pyopbench import environment, sampling
-from pyopbench.catalogue import load_ops, load_variants
-from pyopbench.errors import Unsupported
-from pyopbench.messages import describe_error
-from pyopbench.model import Axes, Case, Op
-from pyopbench.plan import make_plan
-from pyopbench.prepare import Prepared, prepare
+from pyopbench.suite_api import (
+    DIRECTIONS,
+    Axes,
+    Case,
+    Op,
+    Prepared,
+    Unsupported,
+    __version__,
+    calibrate,
+    describe_error,
+    load_ops,
+    load_variants,
+    machine,
+    make_plan,
+    measure_timer,
+    prepare,
+    software,
+)
 
 TRIAL_SECONDS = 0.002
 """About how long a backward pass is tried, to know how many of them fit into the time of a case."""
@@ -27,7 +37,7 @@ TRIAL_SECONDS = 0.002
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of each case, and one that is skipped of each combination that cannot be."""
     option = metafunc.config.option
-    metafunc.parametrize("case", list(_parameters(option.sizes, option.directions)))
+    metafunc.parametrize("case", list(_parameters(option.sizes, option.directions or DIRECTIONS)))
 
 
 def _parameters(sizes: str | tuple[int, ...], directions: tuple[str, ...]) -> Iterator[Any]:
@@ -54,13 +64,13 @@ def _name(case: Case) -> str:
 @pytest.fixture(scope="session")
 def snapshot() -> Mapping[str, Any]:
     """Return what a run of pyopbench stores of the machine and of TensorFlow."""
-    return {**environment.machine(), **environment.software()}
+    return {**machine(), **software()}
 
 
 def test_latency(benchmark: Any, case: Case, snapshot: Mapping[str, Any], pytestconfig: pytest.Config) -> None:
     """Time one case."""
     benchmark.group = f"{case.op}, size {case.size}, {case.direction}"
-    benchmark.extra_info.update(case=case.id, environment=dict(snapshot), pyopbench=pyopbench.__version__)
+    benchmark.extra_info.update(case=case.id, environment=dict(snapshot), pyopbench=__version__)
     try:
         prepared = prepare(case)
     except Unsupported as error:
@@ -73,8 +83,8 @@ def test_latency(benchmark: Any, case: Case, snapshot: Mapping[str, Any], pytest
 
 def _benchmark_backward(benchmark: Any, prepared: Prepared, option: Any) -> None:
     forward, backward = prepared.segments
-    cost = sampling.measure_timer(time.perf_counter)
-    call_seconds = sampling.calibrate(prepared.segments, TRIAL_SECONDS, time.perf_counter, cost).call_seconds
+    cost = measure_timer(time.perf_counter)
+    call_seconds = calibrate(prepared.segments, TRIAL_SECONDS, time.perf_counter, cost).call_seconds
     rounds = max(int(float(option.benchmark_max_time) / call_seconds), int(option.benchmark_min_rounds))
 
     def run_forward() -> None:  # what a setup returns would be taken for arguments

@@ -8,7 +8,6 @@ from typing import Any
 import pyperf
 
 from peers import cases
-from pyopbench.model import Case
 
 
 def main() -> None:
@@ -22,7 +21,7 @@ def main() -> None:
 
 def _prepared(case: str) -> Callable[[], Any]:
     # Here, so that the process that only starts workers does without TensorFlow.
-    from pyopbench.prepare import prepare
+    from pyopbench.suite_api import Case, prepare
 
     return prepare(Case.from_id(case)).segments[0]
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from peers import cases
-from pyopbench.model import Case
-from pyopbench.prepare import prepare
+from pyopbench.suite_api import Case, prepare
 
 
 @pytest.mark.parametrize("case", cases.handed_over())

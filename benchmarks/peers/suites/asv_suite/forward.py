@@ -1,8 +1,7 @@
 """Forward cases as an asv benchmark: `setup` prepares, the timed method only calls."""
 
 from peers import cases
-from pyopbench import model
-from pyopbench import prepare as seam
+from pyopbench.suite_api import Case, prepare
 
 
 class Forward:
@@ -13,7 +12,7 @@ class Forward:
 
     def setup(self, case: str) -> None:
         """Prepare the case in the process that will time it."""
-        self.call = seam.prepare(model.Case.from_id(case)).segments[0]
+        self.call = prepare(Case.from_id(case)).segments[0]
 
     def time_case(self, case: str) -> None:
         """Call it once."""
