@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import text
-from pyopbench.documents import Kind
+from pyopbench.side_file import Copies, SideFile
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
@@ -139,10 +139,4 @@ def read(path: Path) -> dict[str, Any]:
     return _KIND.load(path)
 
 
-def _check(document: Mapping[str, Any]) -> None:
-    table(document, DIRECTIONS[0])
-    copy_rate(document)
-    hazards(document)
-
-
-_KIND = Kind("pyopbench copies", SCHEMA, _check)
+_KIND = SideFile("pyopbench copies", SCHEMA, Copies)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import routes
-from pyopbench.documents import Kind
+from pyopbench.side_file import Placement, SideFile
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
@@ -43,4 +43,4 @@ def read(path: Path) -> dict[str, Any]:
     return _KIND.load(path)
 
 
-_KIND = Kind("pyopbench placement", SCHEMA, routes.rows_of)
+_KIND = SideFile("pyopbench placement", SCHEMA, Placement, routes.rows_of)

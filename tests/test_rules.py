@@ -78,7 +78,7 @@ JUDGING = (
     "certificate",
     "schema",
     "store",
-    "documents",
+    "side_file",
     "routes",
     "placements",
     "copies",
