@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyopbench.errors import BadInput
+import msgspec
+
+from pyopbench.side_file import SideFile
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
@@ -51,6 +53,16 @@ class Row:
         return self.status in BAD
 
 
+class Probes(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of `probes.json`."""
+
+    tensorflow: str
+    numpy: str
+    python: str
+    probes: dict[str, str]
+    rows: list[Row]
+
+
 @dataclass(frozen=True)
 class Change:
     """A cell of the matrix that differs between two files; None where it was not tried."""
@@ -63,7 +75,7 @@ class Change:
 
 def rows_of(document: Mapping[str, Any]) -> list[Row]:
     """Return the rows of a document, in its order."""
-    return [Row(**row) for row in document["rows"]]
+    return msgspec.convert(document["rows"], list[Row])
 
 
 def find(rows: Iterable[Row], probe: str, label: str) -> Row | None:
@@ -113,18 +125,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         BadInput: it is not one of `pyopbench probe`, or of another schema.
     """
-    try:
-        document = dict(json.loads(path.read_text(encoding="utf-8")))
-        if document.get("schema") != SCHEMA:
-            raise ValueError(f"schema {document.get('schema')!r}")
-        for row in rows_of(document):
-            STATUSES.index(row.status)
-        _ = [document[key] for key in (*SOFTWARE, "probes")]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(
-            f"{path} is not what `pyopbench probe` writes",
-            received=f"{type(error).__name__}: {error}",
-            legal=f"JSON of schema {SCHEMA}, as results/README.md describes it",
-            next_step=f"make it again: pyopbench probe --out {path}",
-        ) from error
-    return document
+    return _KIND.load(path)
+
+
+_KIND = SideFile("pyopbench probe", SCHEMA, Probes)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
@@ -26,11 +28,25 @@ LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
 
 
-def schema() -> None:
-    """Print the JSON Schema of decisions.json."""
-    from pyopbench import published
+class Document(str, Enum):
+    """What has a JSON Schema."""
 
-    out.print(published.as_text(), end="", soft_wrap=True, markup=False)
+    DECISIONS = "decisions"
+    RUN = "run"
+    SAMPLES = "samples"
+
+
+def schema(
+    of: Annotated[
+        Document, typer.Option(help="decisions.json, run.json, or a line of samples.jsonl.")
+    ] = Document.DECISIONS,
+) -> None:
+    """Print the JSON Schema of decisions.json, or of stored results."""
+    from pyopbench import published
+    from pyopbench import schema as results
+
+    printed = published.as_text() if of is Document.DECISIONS else results.as_text(of.value)
+    out.print(printed, end="", soft_wrap=True, markup=False)
 
 
 def write_report(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyopbench.documents import Kind
+from pyopbench.side_file import Copies, SideFile
 from pyopbench.store import write_atomically
 
 SCHEMA = 1
@@ -140,10 +140,4 @@ def read(path: Path) -> dict[str, Any]:
     return _KIND.load(path)
 
 
-def _check(document: Mapping[str, Any]) -> None:
-    costs(document)
-    copy_rate(document)
-    overwriting(document, overwrites=True)
-
-
-_KIND = Kind("pyopbench copies", SCHEMA, _check)
+_KIND = SideFile("pyopbench copies", SCHEMA, Copies)

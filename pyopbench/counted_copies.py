@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pyopbench.documents import Kind
+from pyopbench.side_file import Placement, SideFile
 from pyopbench.model import Case
 from pyopbench.places import DEVICE, HOST, PLACES, Route
 from pyopbench.store import write_atomically
@@ -266,4 +266,4 @@ def read(path: Path) -> dict[str, Any]:
     return _KIND.load(path)
 
 
-_KIND = Kind("pyopbench placement", SCHEMA, rows_of)
+_KIND = SideFile("pyopbench placement", SCHEMA, Placement, rows_of)

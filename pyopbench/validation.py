@@ -83,7 +83,7 @@ def _told(value: Any, kind: Any, message: str) -> str:
     what = what.replace("`", "").replace("Object missing required field", "missing")
     what = what[:1].lower() + what[1:]
     found = _at(value, steps)
-    if what.startswith("expected") and found is not None:
+    if what.startswith(("expected", "number out of range")) and found is not None:
         what += f"{':' if ', got ' in what else ', got'} {str(found)[:LONGEST_SHOWN]}"
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     return f"{where}: {what}" if where else what

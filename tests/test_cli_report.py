@@ -74,3 +74,11 @@ def test_json_is_the_document_and_fits_the_published_schema(results):
     assert printed == json.loads((results / "decisions.json").read_text(encoding="utf-8"))
     jsonschema.validate(printed, json.loads(invoke("schema").stdout))
     assert json.loads(invoke("schema").stdout) == published.schema()
+
+
+@pytest.mark.parametrize(("of", "name"), [("run", "run.json"), ("samples", "samples.jsonl")])
+def test_stored_results_have_a_schema_that_is_printed(results, of, name):
+    printed = json.loads(invoke("schema", "--of", of).stdout)
+    content = (results / name).read_text(encoding="utf-8")
+    for document in content.splitlines() if of == "samples" else [content]:
+        jsonschema.validate(json.loads(document), printed)
