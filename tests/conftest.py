@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
 
 import pytest
 
@@ -18,15 +20,18 @@ from simulated import Process
 
 
 def keep_bytecode() -> None:
-    """Let this process and those that it starts keep their bytecode, where Python is told not to write any.
+    """Let the processes of the suite keep their bytecode where Python is told to write none, as in many containers.
 
-    TensorFlow's Python takes three times as long to compile as to import. None is written into the folders of packages,
-    because the variable is often set where they are not to be changed.
+    TensorFlow's Python takes three times as long to compile as to import, and dozens of processes import it. Where the
+    installation has not compiled it, all bytecode goes into the folder of the suite, which is then read in place of
+    what lies beside the sources; otherwise only the package and the tests lack theirs.
     """
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
-        sys.dont_write_bytecode = False
-        sys.pycache_prefix = prefix
+    if not os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        return
+    sys.dont_write_bytecode = False
+    tensorflow = find_spec("tensorflow")
+    if tensorflow and tensorflow.origin and not Path(cache_from_source(tensorflow.origin)).exists():
+        sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
 
 
 keep_bytecode()

@@ -14,6 +14,8 @@ from full_matrix import OPS, full
 from judgements import HOSTILE, hostile, hostile_versions, plain
 from pyopbench import report
 
+pytestmark = pytest.mark.long
+
 MOST_BYTES = 8_000_000
 PATIENCE_SECONDS = 30.0
 

@@ -29,6 +29,8 @@ from pyopbench.measure import Task, Tell
 from pyopbench.model import Case, Failure
 from test_worker_process import is_gone
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(__file__).parent
 REPORT = ("report.html", "report.md", "decisions.json")
 

@@ -19,6 +19,8 @@ from pyopbench.files import find
 from pyopbench.subjects import Probe, load_subject
 from pyopbench.worker_process import Worker
 
+pytestmark = pytest.mark.long
+
 Try = Callable[[str, str], dict[str, Any]]
 LOST = "Could not find callback with key="
 

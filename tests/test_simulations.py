@@ -28,6 +28,8 @@ from simulate import (
     unlike,
 )
 
+pytestmark = pytest.mark.long
+
 ROWS = 3000
 LEVEL = 0.95
 

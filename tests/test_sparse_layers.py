@@ -19,6 +19,8 @@ from pyopbench.gradients import GRADIENTS
 from pyopbench.model import Case
 from pyopbench.plan import why_not
 
+pytestmark = pytest.mark.long
+
 LARGEST_ERROR = 1e-11
 FILTER = 2
 CHANNELS = (2, 4, 8)

@@ -17,6 +17,8 @@ from pyopbench import stats
 from pyopbench.model import Case
 from pyopbench.stats import Estimate
 
+pytestmark = pytest.mark.long
+
 GROUPS = 4000
 SIZES = tuple(range(1000, 1000 + GROUPS))
 COVERAGE_ERROR = 3.5 * math.sqrt(0.95 * 0.05 / GROUPS)

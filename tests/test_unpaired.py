@@ -15,6 +15,8 @@ from pyopbench.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs
 from pyopbench.verdicts import verdicts_from
 from simulate import Floats, heavy, normal, unpaired_pairs
 
+pytestmark = pytest.mark.long
+
 FLOOR = math.log1p(RUN_SPREAD)
 
 
