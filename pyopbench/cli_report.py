@@ -26,9 +26,9 @@ LONGEST_CASE = 26
 
 def schema() -> None:
     """Print the JSON Schema of decisions.json."""
-    from pyopbench import published
+    from pyopbench import decisions_json
 
-    out.print(published.as_text(), end="", soft_wrap=True, markup=False)
+    out.print(decisions_json.as_text(), end="", soft_wrap=True, markup=False)
 
 
 def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> None:

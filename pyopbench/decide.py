@@ -12,24 +12,32 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench import requirements, routes, stats
-from pyopbench.advice import with_copies
-from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
-from pyopbench.choice import Choice, Rules, choose
-from pyopbench.comparison import Comparison, compare, settings_of
+from pyopbench.candidates import Comparison, compare, settings_of
+from pyopbench.choice import (
+    Choice,
+    Rulebook,
+    Rules,
+    choose,
+    choose_over_mix,
+    is_called,
+    rulebook_of,
+    sizes_beyond,
+)
 from pyopbench.crossovers import course_of, crossovers
+from pyopbench.decision import Decision, SizeRange, Verdict
 from pyopbench.disturbance import Disturbance, disturbance_of
 from pyopbench.errors import BadInput
 from pyopbench.flips import flips
+from pyopbench.gpu_advice import with_copies
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.mix import Calls, Mix, even_mix
 from pyopbench.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.reasons import reason_of
-from pyopbench.rulebook import Rulebook, choose_over_mix, is_called, rulebook_of, sizes_beyond
 from pyopbench.spending import Looks
 from pyopbench.split import Split, splits_of
+from pyopbench.step_savings import Step, Worth, worth_of
 from pyopbench.verdicts import verdicts_of
-from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
     from pyopbench.across import Across

@@ -22,7 +22,7 @@ from pyopbench.spread import UNKNOWN, Spread
 from pyopbench.stats import Estimate
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Verdict
+    from pyopbench.decision import Verdict
     from pyopbench.results import Run
 
 Whole: TypeAlias = npt.NDArray[np.int64]

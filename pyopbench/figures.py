@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from scipy import special
 
 from pyopbench import stats
-from pyopbench.answers import Verdict
 from pyopbench.certificate import Moved, Pairs
 from pyopbench.decide import Judgement
+from pyopbench.decision import Verdict
 from pyopbench.latencies import checked_frame
 from pyopbench.spending import Looks
 from pyopbench.stats import Estimate

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pyopbench.across import Across
     from pyopbench.decide import Judgement
     from pyopbench.mix import Calls
+    from pyopbench.step_savings import Step
     from pyopbench.stopping import Look
     from pyopbench.versions import Version
-    from pyopbench.worth import Step
 
 
 @dataclass(frozen=True)

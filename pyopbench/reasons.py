@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from pyopbench import text
+from pyopbench.candidates import Comparison
 from pyopbench.choice import Choice, Gain
-from pyopbench.comparison import Comparison
 from pyopbench.flips import settling
 from pyopbench.mix import Mix
 

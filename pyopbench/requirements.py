@@ -11,7 +11,7 @@ from pyopbench.errors import BadInput
 from pyopbench.model import SIMULATED
 
 if TYPE_CHECKING:
-    from pyopbench.comparison import Comparison
+    from pyopbench.candidates import Comparison
     from pyopbench.results import Run
 
 PROBES = {

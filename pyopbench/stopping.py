@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyopbench import text
+from pyopbench.candidates import rows_of
 from pyopbench.choice import Choice
-from pyopbench.comparison import rows_of
 from pyopbench.decide import Judgement
 
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyopbench import text
-from pyopbench.automatic import attempts_of
 from pyopbench.model import Case
 from pyopbench.sections import Bullets, automatic, holes, worth
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
 from pyopbench.sections.holes import UNSUPPORTED, grouped
+from pyopbench.tried_ports import attempts_of
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 
 @dataclass(frozen=True)

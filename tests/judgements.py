@@ -9,8 +9,8 @@ from typing import Any
 import stored
 from frames import Bench, run_of
 from pyopbench.across import Across, OnVersion
-from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
+from pyopbench.decision import Crossover, Decision, SizeRange
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import Case, Failure
 

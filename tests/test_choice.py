@@ -8,11 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.choice import Candidate, Choice, Rules, choose
-from pyopbench.mix import even_mix
+from frames import Bench, run_of
+from pyopbench.candidates import Candidate, Comparison
+from pyopbench.choice import Choice, Rules, choose, choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.decide import judge
+from pyopbench.errors import BadInput
+from pyopbench.mix import Calls, even_mix
 from pyopbench.spending import Looks
 
 ONE_SIZE = even_mix((10,))
+TODAY = "py_function_numpy"
 
 
 def candidate(label: str, *gains: float, kind: str = "port", effort: float = 1) -> Candidate:
@@ -175,3 +180,50 @@ def test_looks_are_paid_for_in_the_level_of_every_gain() -> None:
     assert [gain.level for gain in once] == pytest.approx([1 - 0.05 / 2] * 2)
     assert [gain.level for gain in often] == pytest.approx([1 - 0.05 / 10] * 2)
     assert often[0].low < once[0].low
+
+
+# which sizes and dtypes of a mix a setting can answer for, and the choice over them
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    """Today's callback has numbers from 1,000 to 10,000 of the 1,000 to 100,000 that were asked for."""
+    return judge(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
+
+
+@pytest.mark.parametrize(
+    ("calls", "called"), [(None, True), ({1: 1.0}, True), ({("float32", 1): 1.0}, True), ({("float64", 1): 1.0}, False)]
+)
+def test_a_mix_without_dtypes_calls_every_dtype(comparison: Comparison, calls: Calls | None, called: bool) -> None:
+    assert is_called(comparison, calls) == called
+
+
+@pytest.mark.parametrize(
+    ("calls", "beyond"),
+    [
+        (None, []),
+        ({1_000: 1.0, 10_000: 1.0}, []),
+        ({10_001: 1.0, 999: 1.0, 5_000: 1.0}, [999, 10_001]),
+        ({("float64", 1): 1.0, ("float32", 99_999): 1.0}, [99_999]),
+    ],
+)
+def test_sizes_beyond_what_was_measured_are_told_in_order(
+    comparison: Comparison, calls: Calls | None, beyond: list[int]
+) -> None:
+    assert sizes_beyond(comparison, calls) == beyond
+
+
+def test_there_is_a_choice_over_the_mix_where_the_baseline_has_every_size_of_it(comparison: Comparison) -> None:
+    made = choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 9_000: 3.0}))
+    assert made is not None
+    choice, mix = made
+    assert choice.label == "native"
+    assert mix.sizes == (1_000, 9_000)
+    assert choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 90_000: 1.0})) is None
+
+
+def test_a_mix_that_fits_nothing_that_was_asked_for_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(BadInput, match="outside the measured range"):
+        rulebook_of([comparison], Rules(0.03), {10: 1.0})
+    with pytest.raises(BadInput, match="no dtype that was measured"):
+        rulebook_of([comparison], Rules(0.03), {("float64", 1_000): 1.0})

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from frames import Bench, Curve, run_of
-from pyopbench.answers import Decision
 from pyopbench.decide import Judgement, judge
+from pyopbench.decision import Decision
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 

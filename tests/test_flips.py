@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.choice import Candidate, Choice, Rules, choose
+from pyopbench.candidates import Candidate
+from pyopbench.choice import Choice, Rules, choose
 from pyopbench.flips import break_even_share, flips, settling
 from pyopbench.mix import Mix, calls_mix, even_mix
 

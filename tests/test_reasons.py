@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from pyopbench.candidates import Comparison, Setting
 from pyopbench.choice import Candidate, Rules, choose
-from pyopbench.comparison import Comparison, Setting
 from pyopbench.mix import even_mix
 from pyopbench.model import Failure
 from pyopbench.reasons import reason_of

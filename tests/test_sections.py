@@ -15,9 +15,9 @@ import stored
 from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, plain
 from pyopbench import sections, text
-from pyopbench.answers import Course, Crossover
 from pyopbench.bounds import Bound
 from pyopbench.certificate import Pairs
+from pyopbench.decision import Course, Crossover
 from pyopbench.model import Case, Failure
 from pyopbench.sections import (
     Bullets,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from frames import Bench, run_of
-from pyopbench.answers import Verdict
 from pyopbench.decide import Judgement, judge
+from pyopbench.decision import Verdict
 from pyopbench.model import Case, Failure
 from pyopbench.stopping import look
 

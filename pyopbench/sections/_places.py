@@ -14,8 +14,8 @@ from pyopbench.sections import Cell, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pyopbench.answers import Crossover, Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Crossover, Decision
 
 FIELDS = ("mode", "dtype", "placement")
 

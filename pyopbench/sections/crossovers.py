@@ -11,8 +11,8 @@ from pyopbench.sections._places import places_of, unit_of
 from pyopbench.sections.decisions import place_of
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Course, Crossover
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Course, Crossover
 
 TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
 

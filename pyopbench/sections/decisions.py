@@ -14,8 +14,8 @@ from pyopbench.sections._places import FIELDS, Places, crossover_text, places_of
 from pyopbench.sections._required import blocked, blocked_by
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import slopes, text
+from pyopbench.candidates import USES
 from pyopbench.charts import Scene, latency_chart
-from pyopbench.comparison import USES
 from pyopbench.looks import looks
 from pyopbench.sections import Block, Chart, Heading, Paragraph, Section
 from pyopbench.sections._places import Places, by_size, crossover_text, ops_of, panels_of, places_of, records, unit_of

@@ -14,8 +14,8 @@ from pyopbench.sections.decisions import TONES, place_of
 
 if TYPE_CHECKING:
     from pyopbench.across import Across
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
 FOUND = ("slower", "faster")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyopbench import text
 from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
 from pyopbench.sections._places import FIELDS, Places, places_of
-from pyopbench.worth import Port, Step, Worth, best
+from pyopbench.step_savings import Port, Step, Worth, best
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement

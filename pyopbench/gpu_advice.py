@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyopbench import text
-from pyopbench.answers import Decision
+from pyopbench.decision import Decision
 from pyopbench.model import SIMULATED
 from pyopbench.routes import DEVICE, HOST, Row, best_at, pinned_text
 

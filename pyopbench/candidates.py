@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from pyopbench import text
-from pyopbench.choice import Candidate
 from pyopbench.latencies import label_of, standing, usual_gradients
+from pyopbench.mix import Bools, Floats, Mix
 from pyopbench.model import Case, Failure
 from pyopbench.stats import UNIT
 
@@ -52,6 +53,44 @@ class Setting:
             return None
         case = Case.from_id(key)
         return case if Setting.of(case) == self else None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Something that could stand in for the callback of today.
+
+    Attributes:
+        label: `variant` or `variant+gradient`.
+        kind: `callback` or `port`.
+        effort: rank of the work to get there; infinite where the catalogue has none.
+        log_ratios: one row per launch, one column per size, log of its seconds over the baseline's; nan is no number.
+    """
+
+    label: str
+    kind: str
+    effort: float
+    log_ratios: pd.DataFrame
+
+    def over(self, mix: Mix) -> Floats:
+        """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
+        return self._complete(mix)[0]
+
+    def log_gains(self, mix: Mix) -> pd.Series[float]:
+        """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
+        log_ratios, complete = self._complete(mix)
+        return pd.Series(-np.log(mix.cost(log_ratios)), index=self.log_ratios.index[complete])
+
+    def _complete(self, mix: Mix) -> tuple[Floats, Bools]:
+        """Return the log ratios at the sizes that are needed, of the launches that have all, and which those are."""
+        places = self.log_ratios.columns.get_indexer(pd.Index(mix.needed))  # -1 for what was not measured
+        log_ratios = np.where(places < 0, np.nan, self.log_ratios.to_numpy(dtype="float64")[:, places])
+        complete = np.asarray(~np.isnan(log_ratios).any(axis=1))
+        return log_ratios[complete], complete
+
+    def lacks(self, mix: Mix) -> tuple[int, ...]:
+        """Return the sizes that the mix draws on and no launch has."""
+        launches = self.log_ratios.reindex(columns=list(mix.needed)).notna().any()
+        return tuple(size for size, measured in zip(mix.needed, launches, strict=True) if not measured)
 
 
 @dataclass(frozen=True, eq=False)

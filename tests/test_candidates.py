@@ -8,7 +8,7 @@ import pytest
 
 from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench import stats
-from pyopbench.comparison import Comparison, Setting, compare, settings_of
+from pyopbench.candidates import Comparison, Setting, compare, settings_of
 from pyopbench.latencies import baseline_of, latency_table
 from pyopbench.model import Case, Failure
 

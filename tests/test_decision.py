@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.answers import Decision
+from pyopbench.decision import Decision
 
 
 def decision(action: str, choice: str | None) -> Decision:

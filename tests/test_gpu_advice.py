@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import judgements
-from pyopbench.advice import with_copies
+from pyopbench.gpu_advice import with_copies
 from test_routes import row, rows
 
 UP_AND_DOWN = {"to_device": [1, 4], "to_host": [1, 8]}

@@ -1,4 +1,4 @@
-"""`decisions.json` holds all that was judged, and null for a number that does not exist."""
+"""`decisions.json` holds all that was judged, and null for a number that does not exist; its schema is in step."""
 
 from __future__ import annotations
 
@@ -6,12 +6,39 @@ import dataclasses
 import json
 import math
 import re
+from pathlib import Path
 
+import jsonschema
 import pytest
 
-from judgements import plain
-from pyopbench import decisions_file
-from pyopbench.decisions_file import decisions_json
+from judgements import hostile, plain
+from pyopbench import decisions_json as module
+from pyopbench.decisions_json import decisions_json
+
+FILE = Path(__file__).parent.parent / "docs" / "decisions.schema.json"
+
+
+@pytest.fixture(scope="module")
+def validator():
+    jsonschema.Draft202012Validator.check_schema(module.schema())
+    return jsonschema.Draft202012Validator(module.schema())
+
+
+@pytest.mark.parametrize("make", [plain, hostile, lambda: plain(launches=1)])
+def test_what_a_report_writes_fits(validator, make):
+    assert list(validator.iter_errors(json.loads(decisions_json(make())))) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("schema", 2), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
+)
+def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
+    document = {**json.loads(decisions_json(plain())), key: value}
+    assert list(validator.iter_errors(document))
+
+
+def test_the_file_in_docs_is_the_schema():
+    assert FILE.read_text(encoding="utf-8") == module.as_text()
 
 
 def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
@@ -40,7 +67,7 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
         ]
     )
     for key in document:
-        assert re.search(rf"^    .*\b{key}\b", decisions_file.__doc__, re.MULTILINE), f"{key} is not documented"
+        assert re.search(rf"^    .*\b{key}\b", module.__doc__, re.MULTILINE), f"{key} is not documented"
 
 
 def test_one_launch_has_no_intervals_and_json_says_null():
