@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from pyopbench import text
+from pyopbench.findings import Bar, BaselineFailed, BaselineNotMeasured, Unknown
 from pyopbench.latencies import label_of, standing, usual_gradients
 from pyopbench.mix import Bools, Floats, Mix
 from pyopbench.model import Case, Failure
@@ -105,7 +105,8 @@ class Comparison:
         curves: seconds per call, one row per size, one column per label; nan is no number.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
-        barred: sentences on what was removed because it cannot do what is required, and on what is not known of it.
+        barred: what was removed because it cannot do what is required.
+        unknown: what is required and not known of some labels.
         must_change: may the callback of today not stay, for it cannot do what is required?
     """
 
@@ -116,7 +117,8 @@ class Comparison:
     curves: pd.DataFrame
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
-    barred: tuple[str, ...] = ()
+    barred: tuple[Bar, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
     must_change: bool = False
 
     @property
@@ -124,19 +126,17 @@ class Comparison:
         """The log ratios of each label, by launch and size; of the baseline to itself they are 0 throughout."""
         return {self.baseline: 0.0, **{candidate.label: candidate.log_ratios for candidate in self.candidates}}
 
-    def missing(self, label: str, sizes: Iterable[int]) -> str:
-        """Say in a short phrase that a label has no number at some sizes, and how it failed there."""
-        sizes = list(sizes)
-        failed = [self.failures[label, size].status for size in sizes if (label, size) in self.failures]
-        how = f" ({text.listing(list(dict.fromkeys(failed)))})" if failed else ""
-        return f"{label} has no number at {text.listing([text.size(size) for size in sizes])}{how}"
+    def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
+        """Return how a label failed at some sizes, each status once; empty where no failure is known."""
+        failed = (self.failures[label, size].status for size in sizes if (label, size) in self.failures)
+        return tuple(dict.fromkeys(failed))
 
-    def baseline_failure(self) -> str:
-        """Say why the baseline has no number at all."""
+    def baseline_failure(self) -> BaselineFailed | BaselineNotMeasured:
+        """Return why the baseline has no number at all."""
         for (label, size), failure in sorted(self.failures.items()):
             if label.partition("+")[0] == self.baseline:
-                return f"{label} has no number: {failure.status} at {text.size(size)}: {failure.reason}"
-        return f"{self.baseline} was not measured here, so there is nothing to compare with"
+                return BaselineFailed(label, size, failure.status, failure.reason)
+        return BaselineNotMeasured(self.baseline)
 
 
 def settings_of(run: Run) -> list[Setting]:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from pyopbench import stats
 from pyopbench.candidates import Candidate, Comparison
-from pyopbench.decision import Action
 from pyopbench.errors import BadInput
+from pyopbench.findings import Action, Answer
 from pyopbench.mix import Calls, Mix, calls_in, calls_mix, even_mix
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
@@ -93,9 +93,9 @@ class Choice:
         return self.gain.label if self.gain and self.action in ("switch", "port") else None
 
     @property
-    def answer(self) -> str:
-        """`keep`, `undecided`, `port to native` or `switch to numpy_function`, as `Decision.answer`."""
-        return self.action if self.label is None else f"{self.action} to {self.label}"
+    def answer(self) -> Answer:
+        """What to do, as `Decision.answer`."""
+        return Answer(self.action, self.label)
 
     @property
     def open(self) -> tuple[Gain, ...]:

@@ -14,6 +14,7 @@ from pyopbench.cli_output import err, say
 from pyopbench.cli_report import progress
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, Task, measure_together
+from pyopbench.wording.stopping import progress_text
 
 EXIT_INTERRUPTED = 130
 
@@ -107,5 +108,5 @@ def _task(folder: Path, options: judging.Judging) -> Task:
 def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:
     found = judging.look(folder, options, launches, most)
     goes_on = f"{text.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
-    say(f"{found.sentence}; {goes_on}", err)
+    say(f"{progress_text(found)}; {goes_on}", err)
     return found.open

@@ -8,7 +8,8 @@ Its keys:
     minimum_effect  relative difference that is worth acting on
     mix             size, or dtype/size -> how often it is called; null if none was given
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
-    decisions       fields of `decision.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
+    decisions       fields of `decision.Decision`; `reason`, `caveats`, `flips` and `copies` are findings, as in
+                    `findings`: each a `kind` with its numbers; `text`: the same in words, for people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
@@ -45,13 +46,18 @@ from pyopbench.errors import PyopbenchError
 from pyopbench.model import Failure
 from pyopbench.split import Split
 from pyopbench.step_savings import Step, Worth
+from pyopbench.wording.decisions import answer_text, flip_text, why
+from pyopbench.wording.gpu_advice import advice_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-VERSION = 1
-"""Number of the format; it grows when a key changes its meaning or goes."""
+VERSION = 2
+"""Number of the format; it grows when a key changes its meaning or goes.
+
+`docs/decisions-json.md` says what each version changed.
+"""
 PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", types.NoneType: "null"}
 TEXTS = {"type": "array", "items": {"type": "string"}}
 
@@ -67,7 +73,7 @@ def decisions_json(judgement: Judgement) -> str:
         "minimum_effect": judgement.minimum_effect,
         "mix": judgement.mix and {_mix_key(key): weight for key, weight in judgement.mix.items()},
         "requires": judgement.requires,
-        "decisions": [{**asdict(decision), "answer": decision.answer} for decision in judgement.decisions],
+        "decisions": [{**asdict(decision), "text": _text(decision)} for decision in judgement.decisions],
         "verdicts": [asdict(verdict) for verdict in judgement.verdicts],
         "splits": [asdict(split) for split in judgement.splits],
         "limits": judgement.limits and asdict(judgement.limits),
@@ -81,6 +87,16 @@ def decisions_json(judgement: Judgement) -> str:
         "noise": _noise(judgement.disturbance),
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _text(decision: Decision) -> dict[str, Any]:
+    """Return in words what stands beside it as values; no program has to read it."""
+    return {
+        "answer": answer_text(decision.answer),
+        "reason": why(decision),
+        "flips": [flip_text(flip) for flip in decision.flips],
+        "copies": [advice_text(advice) for advice in decision.copies],
+    }
 
 
 def _mix_key(key: int | tuple[str, int]) -> str:
@@ -103,7 +119,9 @@ def _plain(value: Any) -> Any:
 
 def schema() -> dict[str, Any]:
     """Return the schema of `decisions.json`."""
-    answer = {"answer": {"type": "string", "pattern": "^(keep$|undecided$|(port|switch) to )"}}
+    word = {"type": "string"}
+    words = _object({"answer": word, "reason": word, "flips": TEXTS, "copies": TEXTS})
+    text = {"text": {**words, "description": "The decision in words, for people; any version may put it differently."}}
     told = {"too_noisy": {"type": "boolean"}, "warning": {"type": "string"}}
     share = {"share": {"type": ["number", "null"]}}
     keys = {
@@ -114,7 +132,7 @@ def schema() -> dict[str, Any]:
         "minimum_effect": {"type": "number"},
         "mix": {"type": ["object", "null"], "additionalProperties": {"type": "number"}},
         "requires": TEXTS,
-        "decisions": _list_of(Decision, answer),
+        "decisions": _list_of(Decision, text),
         "verdicts": _list_of(Verdict),
         "splits": _list_of(Split),
         "limits": {"anyOf": [_fields(Limits), {"type": "null"}]},

@@ -1,4 +1,4 @@
-"""What an answer means where data live on a GPU: copies that it saves there, and copies that it does not; in sentences.
+"""What an answer means where data live on a GPU: copies that it saves there, and copies that it does not.
 
 Ratios of a run on the CPU know nothing of copies, so an answer stands on them alone, and this stands beside it.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyopbench import text
 from pyopbench.decision import Decision
+from pyopbench.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.model import SIMULATED
-from pyopbench.routes import DEVICE, HOST, Row, best_at, pinned_text
+from pyopbench.routes import DEVICE, HOST, Row, best_at
 
 MODES = {"node": "call"}
 """A node of a graph is counted as a call of one: what an op copies does not depend on how many there are of it."""
 DIRECTIONS = {"inference": "forward", "training": "forward_backward"}
 
 
-def with_copies(decision: Decision, rows: Sequence[Row]) -> str:
+def advice_on_copies(decision: Decision, rows: Sequence[Row]) -> tuple[CopiesAdvice, ...]:
     """Return what counted copies add to a decision; nothing where they were not counted for its callback.
 
     Args:
@@ -26,65 +26,46 @@ def with_copies(decision: Decision, rows: Sequence[Row]) -> str:
     """
     setting = (decision.op, MODES.get(decision.mode, decision.mode), DIRECTIONS[decision.use])
     mine = [row for row in rows if (row.case.op, row.case.mode, row.case.direction) == setting]
-    told = [_on_device(decision, mine), _on_host(decision, mine)]
-    return " ".join(sentence for sentence in told if sentence)
+    found = (_on_device(decision, mine), _on_host(decision, mine))
+    return tuple(advice for advice in found if advice is not None)
 
 
-def _on_device(decision: Decision, rows: Sequence[Row]) -> str:
+def _on_device(decision: Decision, rows: Sequence[Row]) -> DataOnDevice | None:
     best = best_at(rows, DEVICE)
     today = best.get(_variant(decision.baseline))
     if today is None:
-        return ""
-    head = f"With data on the device {decision.baseline} moves at least {_moved(today)}"
-    if not today.copies:
-        head = f"With data on the device {decision.baseline} copies nothing ({pinned_text(today)})"
-    return f"{head}{_afterwards(decision, today, best, rows)}."
+        return None
+    afterwards = None if decision.choice is None else _afterwards(decision.choice, best, rows)
+    saved = isinstance(afterwards, Copied) and not afterwards.copies
+    still = tuple(name for name, row in sorted(best.items()) if not row.copies)
+    free = () if saved or not today.copies else still
+    return DataOnDevice(decision.baseline, _copied(today), decision.choice, afterwards, free)
 
 
-def _afterwards(decision: Decision, today: Row, best: Mapping[str, Row], rows: Sequence[Row]) -> str:
-    """Return how the choice stands to that; for keep and undecided, which variants would copy nothing."""
-    still = [name for name, row in sorted(best.items()) if not row.copies]
-    free = f"; nothing crosses with {text.listing(still)}" if still and today.copies else ""
-    if decision.choice is None:
-        return free
-    chosen = best.get(_variant(decision.choice))
-    unknown = _why_not_known(_variant(decision.choice), rows)
-    if unknown or chosen is None:
-        return f"; what {decision.choice} would move is not known: {unknown or 'it was not counted'}{free}"
-    if not chosen.copies:
-        saved = ", all of which is saved too: {} copies nothing" if today.copies else ", and neither does {}"
-        return f"{saved.format(decision.choice)} ({pinned_text(chosen)})"
-    if sum(chosen.moved) < sum(today.moved):
-        return f", and {decision.choice} only {_moved(chosen)}{free}"
-    return f", and {decision.choice} saves none of that: at least {_moved(chosen)}{free}"
+def _afterwards(choice: str, best: Mapping[str, Row], rows: Sequence[Row]) -> Copied | NotCounted:
+    """Return what the choice copies, or why that is not known; a simulated device refuses what a real one may take."""
+    name = _variant(choice)
+    refused = [row for row in rows if row.case.variant == name and row.pinned == DEVICE and row.refused]
+    if refused and refused[0].case.placement == SIMULATED:
+        return NotCounted(choice, "simulated")
+    if refused:
+        return NotCounted(choice, "refused", refused[0].refused)
+    return _copied(best[name]) if name in best else NotCounted(choice, "left_out")
 
 
-def _on_host(decision: Decision, rows: Sequence[Row]) -> str:
+def _on_host(decision: Decision, rows: Sequence[Row]) -> PinToHost | None:
     """Return what to pin where data live on the host and an op that nobody pins goes by the device all the same."""
     name = _variant(decision.choice or decision.baseline)
     there = [row for row in rows if (row.case.variant, row.inputs, row.result) == (name, HOST, HOST)]
     loose = next((row for row in there if row.pinned == "unpinned" and not row.refused), None)
     pinned = next((row for row in there if row.pinned == HOST and not row.refused), None)
     if loose is None or pinned is None or not loose.copies:
-        return ""
-    head = f"With data on the host {name} goes by the device unless it is pinned to the host"
-    if not pinned.copies:
-        return f"{head}, where nothing crosses."
-    return f"{head}, and pinned there still moves {_moved(pinned)}."
+        return None
+    return PinToHost(name, _copied(pinned))
 
 
-def _why_not_known(variant: str, rows: Sequence[Row]) -> str:
-    """Return why a variant has no counts on the device; the simulated one refuses what a real one may take (XLA)."""
-    refused = [row for row in rows if row.case.variant == variant and row.pinned == DEVICE and row.refused]
-    if not refused:
-        return ""
-    simulated = refused[0].case.placement == SIMULATED
-    return "the simulated device has no way to run it" if simulated else f"it was refused ({refused[0].refused})"
-
-
-def _moved(row: Row) -> str:
-    copies = text.count(row.copies, "copy", "copies")
-    return f"{text.byte_count(sum(row.moved))} in {copies} per call of {text.size(row.case.size)} ({pinned_text(row)})"
+def _copied(row: Row) -> Copied:
+    return Copied(row.copies, sum(row.moved), row.case.size, row.pinned)
 
 
 def _variant(label: str) -> str:

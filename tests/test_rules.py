@@ -73,6 +73,7 @@ MEASURING = (
     "injected",
 )
 JUDGING = (
+    "findings",
     "decision",
     "shapes",
     "schema",
@@ -115,13 +116,13 @@ JUDGING = (
     "choice",
     "crossovers",
     "requirements",
-    "flips",
+    "evidence",
     "gpu_advice",
-    "reasons",
     "step_savings",
     "decide",
     "tried_ports",
     "stopping",
+    "wording",
     "figures",
     "looks",
     "scales",
