@@ -13,6 +13,7 @@ from pyopbench.candidates import Candidate, Comparison
 from pyopbench.choice import Choice, Rules, choose, choose_over_mix, is_called, rulebook_of, sizes_beyond
 from pyopbench.decide import judge
 from pyopbench.errors import BadInput
+from pyopbench.findings import Answer
 from pyopbench.mix import Calls, even_mix
 from pyopbench.spending import Looks
 
@@ -33,7 +34,7 @@ def test_a_clear_port_is_chosen_and_its_interval_is_corrected_for_the_candidates
     """By hand: logs of 2 with deviation 0.01 over 4 launches; t(1 - 0.025 / 2, 3) = 4.17653 for two candidates."""
     steps = np.array([-1.0, -1.0, 1.0, 1.0]) * 0.01 * math.sqrt(3 / 4)
     choice = choice_of(candidate("native", *(2 * np.exp(steps))), candidate("xla", 0.9, 0.91, 0.9, 0.91))
-    assert choice.answer == "port to native"
+    assert choice.answer == Answer("port", "native")
     assert choice.gain is not None
     assert choice.gain.value == pytest.approx(2)
     assert choice.gain.low == pytest.approx(2 * math.exp(-4.17653 * 0.005), rel=1e-6)
@@ -41,7 +42,8 @@ def test_a_clear_port_is_chosen_and_its_interval_is_corrected_for_the_candidates
 
 
 def test_going_to_another_callback_is_a_switch() -> None:
-    assert choice_of(candidate("numpy_function", 2, 2.01, 2.02, kind="callback")).answer == "switch to numpy_function"
+    switch = choice_of(candidate("numpy_function", 2, 2.01, 2.02, kind="callback"))
+    assert switch.answer == Answer("switch", "numpy_function")
 
 
 def test_nothing_worth_it_is_keep() -> None:
@@ -67,7 +69,7 @@ def test_one_launch_is_undecided_however_large_the_gain() -> None:
 
 
 def test_no_candidate_is_undecided_and_has_no_gain() -> None:
-    assert (choice_of().answer, choice_of().gain) == ("undecided", None)
+    assert (choice_of().answer, choice_of().gain) == (Answer("undecided", None), None)
 
 
 def test_more_effort_is_chosen_only_where_it_is_clearly_faster_by_more_than_the_minimum_effect() -> None:

@@ -1,24 +1,13 @@
-"""An answer in words."""
+"""What a decision, and a range of sizes of it, say to do."""
 
 from __future__ import annotations
 
-import pytest
-
-from pyopbench.decision import Decision
-
-
-def decision(action: str, choice: str | None) -> Decision:
-    return Decision("sinh", "inference", "call", "float32", "cpu", "today", action, choice, None, None, None, "")  # type: ignore[arg-type]
+from judgements import decision
+from pyopbench.decision import SizeRange
+from pyopbench.findings import Answer
 
 
-@pytest.mark.parametrize(
-    ("action", "choice", "answer"),
-    [
-        ("keep", None, "keep"),
-        ("undecided", None, "undecided"),
-        ("port", "native", "port to native"),
-        ("switch", "numpy_function", "switch to numpy_function"),
-    ],
-)
-def test_an_answer_reads_as_a_sentence(action: str, choice: str | None, answer: str) -> None:
-    assert decision(action, choice).answer == answer
+def test_an_answer_is_what_to_do_and_where_to_go() -> None:
+    assert decision("native").answer == Answer("port", "native")
+    assert decision("native", action="keep", choice=None).answer == Answer("keep", None)
+    assert SizeRange(1, 10, "switch", "py_func", 2.0, 1.5).answer == Answer("switch", "py_func")

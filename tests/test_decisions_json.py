@@ -7,13 +7,17 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 
-from judgements import hostile, plain
+from judgements import decision, hostile, plain
 from pyopbench import decisions_json as module
 from pyopbench.decisions_json import decisions_json
+from pyopbench.findings import Caveat, CopiesAdvice, Flip, Reason
+from pyopbench.wording.decisions import answer_text, flip_text, why
+from test_findings import example
 
 FILE = Path(__file__).parent.parent / "docs" / "decisions.schema.json"
 
@@ -30,7 +34,7 @@ def test_what_a_report_writes_fits(validator, make):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("schema", 2), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
+    ("key", "value"), [("schema", 1), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
 )
 def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
     document = {**json.loads(decisions_json(plain())), key: value}
@@ -95,3 +99,45 @@ def test_what_is_no_finite_number_is_null(number):
     verdict = dataclasses.replace(judged.verdicts[0], ratio=number)
     document = json.loads(decisions_json(dataclasses.replace(judged, verdicts=(verdict,))))
     assert document["verdicts"][0]["ratio"] is None
+
+
+def test_what_a_decision_says_is_there_as_kinds_with_numbers_and_in_words():
+    judged = plain()
+    document = json.loads(decisions_json(judged))
+    for made, found in zip(judged.decisions, document["decisions"], strict=True):
+        assert found["reason"]["kind"] == made.reason.kind
+        assert [flip["kind"] for flip in found["flips"]] == [flip.kind for flip in made.flips]
+        assert found["text"]["answer"] == answer_text(made.answer)
+        assert found["text"]["reason"] == why(made)
+        assert found["text"]["flips"] == [flip_text(flip) for flip in made.flips]
+
+
+def test_numbers_of_a_finding_are_those_of_the_judgement():
+    judged = plain()
+    made = next(one for one in judged.decisions if one.action == "port")
+    found = json.loads(decisions_json(dataclasses.replace(judged, decisions=(made,))))["decisions"][0]
+    assert found["reason"]["chosen"] == {
+        "label": made.choice,
+        "gain": made.gain,
+        "low": made.gain_low,
+        "high": made.gain_high,
+        "launches": made.launches,
+    }
+
+
+def test_every_kind_of_finding_fits_the_schema(validator):
+    judged = plain()
+    groups = {"caveats": Caveat, "flips": Flip, "copies": CopiesAdvice}
+    several = {key: tuple(example(kind) for kind in get_args(group)) for key, group in groups.items()}
+    reasons = [example(kind) for kind in get_args(Reason)]
+    decisions = tuple(decision("native", reason=reason, **several) for reason in reasons)
+    document = json.loads(decisions_json(dataclasses.replace(judged, decisions=decisions)))
+    assert list(validator.iter_errors(document)) == []
+    assert [found["reason"]["kind"] for found in document["decisions"]] == [one.kind for one in reasons]
+
+
+@pytest.mark.parametrize("reason", ["native at 2.00×", {"kind": "clear_gain"}, {"kind": "unheard_of"}])
+def test_a_reason_that_is_no_finding_does_not_fit(validator, reason):
+    document = json.loads(decisions_json(plain()))
+    document["decisions"][0]["reason"] = reason
+    assert list(validator.iter_errors(document))

@@ -16,9 +16,11 @@ import test_routes
 from frames import Bench
 from pyopbench import copies, placements, readers, routes
 from pyopbench.decide import Judgement, judge
+from pyopbench.findings import DataOnDevice
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
 from pyopbench.sections.placement import SECTION as PLACEMENT
+from pyopbench.wording.gpu_advice import advice_text
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -68,10 +70,14 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
     counts = [test_routes.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_routes.row()]
     rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in routes.ROUTES]
     counted = judge(SimpleNamespace(**{**vars(run), "placement": document(rows=rows)}), baseline="py_func")
-    assert [one.copies for one in plain.decisions] == [""]
+    assert [one.copies for one in plain.decisions] == [()]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
-    assert "all of which is saved too: native copies nothing" in counted.decisions[0].copies
-    assert "by copies counted on a simulated device" in render(counted)["report.html"]
+    (advice,) = counted.decisions[0].copies
+    assert isinstance(advice, DataOnDevice)
+    assert (advice.choice, advice.today.copies) == ("native", 2)
+    page = render(counted)["report.html"]
+    assert advice_text(advice) in page
+    assert "by copies counted on a simulated device" in page
     assert "where there is a GPU" not in render(plain)["report.html"]
 
 
