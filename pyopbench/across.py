@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pyopbench.answers import Decision
 from pyopbench.axes import read_sides
 from pyopbench.contrast import Contrast, contrast
+from pyopbench.decision import Decision
 from pyopbench.errors import NothingMeasured
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import judging, runs, store
-from pyopbench.answers import Verdict
 from pyopbench.certificate import FILE, KEY, Certificate, Overhead, path_for
 from pyopbench.decide import Judgement
+from pyopbench.decision import Verdict
 from pyopbench.figures import count, moved, quantile, smallest_effects
 from pyopbench.files import CONTROLS, PATH_VARIABLE
 from pyopbench.measure import measure

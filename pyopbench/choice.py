@@ -1,4 +1,4 @@
-"""Which variant to go to: the gain of each candidate over a mix of sizes, and the choice among them."""
+"""Which variant to go to: the gain of each candidate over a mix of sizes, and the choice among them by common rules."""
 
 from __future__ import annotations
 
@@ -7,53 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from pyopbench import stats
-from pyopbench.answers import Action
-from pyopbench.mix import Mix
+from pyopbench.candidates import Candidate, Comparison
+from pyopbench.errors import BadInput
+from pyopbench.findings import Action, Answer
+from pyopbench.mix import Mix, calls_in, calls_mix, even_mix
+from pyopbench.mix_file import Calls
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
-from pyopbench.stats import Bools, Estimate, Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """Something that could stand in for the callback of today.
-
-    Attributes:
-        label: `variant` or `variant+gradient`.
-        kind: `callback` or `port`.
-        effort: rank of the work to get there; infinite where the catalogue has none.
-        log_ratios: one row per launch, one column per size, log of its seconds over the baseline's; nan is no number.
-    """
-
-    label: str
-    kind: str
-    effort: float
-    log_ratios: pd.DataFrame
-
-    def over(self, mix: Mix) -> Floats:
-        """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
-        return self._complete(mix)[0]
-
-    def log_gains(self, mix: Mix) -> pd.Series[float]:
-        """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
-        log_ratios, complete = self._complete(mix)
-        return pd.Series(-np.log(mix.cost(log_ratios)), index=self.log_ratios.index[complete])
-
-    def _complete(self, mix: Mix) -> tuple[Floats, Bools]:
-        """Return the log ratios at the sizes that are needed, of the launches that have all, and which those are."""
-        places = self.log_ratios.columns.get_indexer(pd.Index(mix.needed))  # -1 for what was not measured
-        log_ratios = np.where(places < 0, np.nan, self.log_ratios.to_numpy(dtype="float64")[:, places])
-        complete = np.asarray(~np.isnan(log_ratios).any(axis=1))
-        return log_ratios[complete], complete
-
-    def lacks(self, mix: Mix) -> tuple[int, ...]:
-        """Return the sizes that the mix draws on and no launch has."""
-        launches = self.log_ratios.reindex(columns=list(mix.needed)).notna().any()
-        return tuple(size for size, measured in zip(mix.needed, launches, strict=True) if not measured)
+from pyopbench.stats import Estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +94,9 @@ class Choice:
         return self.gain.label if self.gain and self.action in ("switch", "port") else None
 
     @property
-    def answer(self) -> str:
-        """`keep`, `undecided`, `port to native` or `switch to numpy_function`, as `Decision.answer`."""
-        return self.action if self.label is None else f"{self.action} to {self.label}"
+    def answer(self) -> Answer:
+        """What to do, as `Decision.answer`."""
+        return Answer(self.action, self.label)
 
     @property
     def open(self) -> tuple[Gain, ...]:
@@ -211,3 +175,73 @@ def _pick(gains: Sequence[Gain], threshold: float, rules: Rules) -> tuple[Action
         if gain.is_clearly_above(picked, threshold):
             picked = gain
     return ("switch" if picked.candidate.kind == "callback" else "port"), picked
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """What all decisions of a report have in common.
+
+    Attributes:
+        over_mix: how to choose over the mix; the spread is what is usual there.
+        at_size: how to choose at one size; the same.
+        calls: size -> how often it is called; None for shares that are even over the log of the size.
+    """
+
+    over_mix: Rules
+    at_size: Rules
+    calls: Calls | None
+
+
+def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
+    """Return `rules` over the mix and at one size, with the spreads that are usual there among all comparisons.
+
+    Raises:
+        BadInput: the mix fits no op at all.
+    """
+    measured = [one for one in comparisons if one.seconds and is_called(one, calls)]
+    if calls is not None and not measured and any(one.seconds for one in comparisons):
+        raise BadInput(
+            "the mix has calls in no dtype that was measured",
+            received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
+            legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
+            next_step="correct the dtypes of the mix, or measure in these as well",
+        )
+    reachable = [one for one in measured if not sizes_beyond(one, calls)]
+    if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
+        _mix(measured[0], calls)  # fits nothing, and says so
+    over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
+    at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
+    return Rulebook(replace(rules, usual=over_mix), replace(rules, usual=at_size), calls)
+
+
+def is_called(comparison: Comparison, calls: Calls | None) -> bool:
+    """Does the mix have calls in the dtype of the setting? Without a mix every dtype is called."""
+    return calls is None or bool(calls_in(calls, comparison.setting.dtype))
+
+
+def sizes_beyond(comparison: Comparison, calls: Calls | None) -> list[int]:
+    """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
+    low, high = min(comparison.seconds), max(comparison.seconds)
+    return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
+
+
+def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
+    """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
+    calls = rulebook.calls
+    if not comparison.seconds or not is_called(comparison, calls) or sizes_beyond(comparison, calls):
+        return None
+    mix = _mix(comparison, calls)
+    rules = replace(rulebook.over_mix, must_change=comparison.must_change)
+    return choose(comparison.candidates, mix, rules), mix
+
+
+def _mix(comparison: Comparison, calls: Calls | None) -> Mix:
+    if calls is None:
+        return even_mix(tuple(comparison.seconds))
+    called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
+    return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
+
+
+def _was_asked_for(comparison: Comparison, calls: Calls | None) -> bool:
+    low, high = comparison.planned[0], comparison.planned[-1]
+    return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))

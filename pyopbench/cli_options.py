@@ -18,7 +18,7 @@ from pyopbench.files import bring_own, find
 from pyopbench.model import MINIMUM_EFFECT, Axes
 
 if TYPE_CHECKING:
-    from pyopbench.worth import Step
+    from pyopbench.step_savings import Step
 
 
 def _named(kind: str) -> Callable[[str], list[str]]:
@@ -167,6 +167,6 @@ def _read_step(calls: float | None, milliseconds: float | None) -> Step | None:
             legal="both of them, above 0",
             next_step="for example --calls-per-step 1 --step-ms 120",
         )
-    from pyopbench.worth import Step
+    from pyopbench.step_savings import Step
 
     return Step(calls, milliseconds / 1000)

@@ -42,10 +42,10 @@ def schema(
     ] = Document.DECISIONS,
 ) -> None:
     """Print the JSON Schema of decisions.json, or of stored results."""
-    from pyopbench import published
+    from pyopbench import decisions_json
     from pyopbench import schema as results
 
-    printed = published.as_text() if of is Document.DECISIONS else results.as_text(of.value)
+    printed = decisions_json.as_text() if of is Document.DECISIONS else results.as_text(of.value)
     out.print(printed, end="", soft_wrap=True, markup=False)
 
 
@@ -80,6 +80,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     from pyopbench.sections._required import remarks
     from pyopbench.sections.decisions import of_noise
     from pyopbench.sections.holes import UNSUPPORTED
+    from pyopbench.wording.stopping import progress_text
 
     for sentence in judgement.run.cannot:
         say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
@@ -100,7 +101,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
     if ended is not None:
         most = int(judgement.run.settings["launches"])
-        say(stopping.look(judgement, ended.launches, most).sentence)
+        say(progress_text(stopping.look(judgement, ended.launches, most)))
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
 
 

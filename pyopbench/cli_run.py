@@ -18,6 +18,7 @@ from pyopbench.cli_report import progress, write_report
 from pyopbench.cli_versions import report_versions
 from pyopbench.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.measure import Ended, Task, measure_together
+from pyopbench.wording.stopping import progress_text
 
 EXIT_INTERRUPTED = 130
 
@@ -131,5 +132,5 @@ def _task(folder: Path, options: judging.Judging) -> Task:
 def _look(folder: Path, options: judging.Judging, most: int, launches: int) -> frozenset[str]:
     found = judging.look(folder, options, launches, most)
     goes_on = f"{text.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
-    say(f"{found.sentence}; {goes_on}", err)
+    say(f"{progress_text(found)}; {goes_on}", err)
     return found.open

@@ -58,11 +58,14 @@ def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
 
 
 def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) -> None:
+    from pyopbench.wording.decisions import answer_text
+
     settings = dict.fromkeys(
         (one.op, one.use, one.mode, one.dtype) for judgement in judgements for one in judgement.decisions
     )
     answers = [
-        {(one.op, one.use, one.mode, one.dtype): one.answer for one in judgement.decisions} for judgement in judgements
+        {(one.op, one.use, one.mode, one.dtype): answer_text(one.answer) for one in judgement.decisions}
+        for judgement in judgements
     ]
     # Mode and dtype are shown where there are several.
     shown = [place for place in range(4) if place < 2 or len({setting[place] for setting in settings}) > 1]

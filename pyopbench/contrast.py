@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pyopbench import stats
-from pyopbench.answers import Verdict
+from pyopbench.decision import Verdict
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import MINIMUM_EFFECT
 from pyopbench.sides import UNKNOWN, Side, Sides

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pyopbench.side_file import Placement, SideFile
 from pyopbench.model import Case
 from pyopbench.places import DEVICE, HOST, PLACES, Route
+from pyopbench.side_file import Placement, SideFile
 from pyopbench.store import write_atomically
 
 SCHEMA = 1

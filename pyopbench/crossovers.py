@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 from pyopbench import stats
-from pyopbench.answers import Course, Crossover
-from pyopbench.choice import Candidate, Rules
+from pyopbench.candidates import Candidate
+from pyopbench.choice import Rules
+from pyopbench.decision import Course, Crossover
 from pyopbench.spread import UNKNOWN, Spread
 from pyopbench.stats import Estimate, Floats
 

@@ -12,25 +12,33 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench import counted_copies, requirements, stats
-from pyopbench.advice import with_copies
-from pyopbench.answers import Decision, SizeRange, Verdict
 from pyopbench.bounds import Bound, Limits, bounds_of, limits_of
-from pyopbench.choice import Choice, Rules, choose
-from pyopbench.comparison import Comparison, compare, settings_of
+from pyopbench.candidates import Comparison, compare, settings_of
+from pyopbench.choice import (
+    Choice,
+    Rulebook,
+    Rules,
+    choose,
+    choose_over_mix,
+    is_called,
+    rulebook_of,
+    sizes_beyond,
+)
 from pyopbench.crossovers import course_of, crossovers
+from pyopbench.decision import Decision, SizeRange, Verdict
 from pyopbench.disturbance import Disturbance, disturbance_of
 from pyopbench.errors import BadInput
-from pyopbench.flips import flips
+from pyopbench.evidence import caveats_of, flips_of, reason_of
+from pyopbench.findings import Answer, BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
+from pyopbench.gpu_advice import advice_on_copies
 from pyopbench.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.mix import Mix, even_mix
 from pyopbench.mix_file import Calls
 from pyopbench.model import BASELINE, MINIMUM_EFFECT
-from pyopbench.reasons import reason_of
-from pyopbench.rulebook import Rulebook, choose_over_mix, is_called, rulebook_of, sizes_beyond
 from pyopbench.spending import Looks
 from pyopbench.split import Split, splits_of
+from pyopbench.step_savings import Step, Worth, worth_of
 from pyopbench.verdicts import verdicts_of
-from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
     from pyopbench.results import Run
@@ -146,9 +154,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
 
 def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
     """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
-    copies = (
-        with_copies(decision, counted_copies.rows_of(run.counted_copies)) if run.counted_copies else decision.copies
-    )
+    copies = advice_on_copies(decision, counted_copies.rows_of(run.counted_copies)) if run.counted_copies else decision.copies
     return replace(decision, copies=copies, blocks=requirements.blocked(run, comparison.baseline))
 
 
@@ -175,16 +181,16 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
     if not is_called(comparison, rulebook.calls):
-        return _undecided(comparison, f"the mix that was given has no calls in {comparison.setting.dtype}")
+        return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
     made = choose_over_mix(comparison, rulebook)
     if made is None:
-        missing = comparison.missing(comparison.baseline, sizes_beyond(comparison, rulebook.calls))
-        undecided = _undecided(comparison, f"{missing}, which the mix asks for")
-        return replace(undecided, ranges=_ranges(comparison, rulebook.at_size))
+        beyond, baseline = tuple(sizes_beyond(comparison, rulebook.calls)), comparison.baseline
+        reason = BeyondMeasured(baseline, beyond, comparison.statuses(baseline, beyond))
+        return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rulebook.at_size))
     choice, mix = made
     at_size = replace(rulebook.at_size, preferred=choice.label, must_change=comparison.must_change)
     return replace(
-        _undecided(comparison, reason_of(choice, comparison, mix)),
+        _undecided(comparison, reason_of(choice, comparison)),
         action=choice.action,
         choice=choice.label,
         gain=_finite(choice.gain.value if choice.gain else None),
@@ -193,12 +199,13 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         ranges=_ranges(comparison, at_size),
         crossovers=crossovers(comparison.curves, comparison.log_ratios, at_size),
         courses=tuple(course_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates),
-        flips=() if comparison.must_change else flips(choice, mix, comparison.baseline),
+        caveats=caveats_of(comparison, mix),
+        flips=() if comparison.must_change else flips_of(choice, mix, comparison.baseline),
         launches=choice.gain.log.n if choice.gain else None,
     )
 
 
-def _undecided(comparison: Comparison, reason: str) -> Decision:
+def _undecided(comparison: Comparison, reason: Reason) -> Decision:
     setting = comparison.setting
     return Decision(
         op=setting.op,
@@ -213,8 +220,9 @@ def _undecided(comparison: Comparison, reason: str) -> Decision:
         gain_low=None,
         gain_high=None,
         reason=reason,
-        flips=(f"a measurement of {comparison.baseline} there",),
+        flips=(BaselineMeasured(comparison.baseline),),
         barred=comparison.barred,
+        unknown=comparison.unknown,
     )
 
 
@@ -229,11 +237,11 @@ def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:
     return tuple(_range(answer, list(same)) for answer, same in groupby(at, key=lambda pair: pair[1].answer))
 
 
-def _range(answer: str, same: Sequence[tuple[int, Choice]]) -> SizeRange:
+def _range(answer: Answer, same: Sequence[tuple[int, Choice]]) -> SizeRange:
     gains = [(choice.gain.low, choice.gain.value) for _, choice in same if choice.gain is not None]
     known = [pair for pair in gains if not math.isnan(pair[0])]
     low, gain = min(known or gains, default=(math.nan, math.nan))
-    return SizeRange(same[0][0], same[-1][0], answer, gain, low)
+    return SizeRange(same[0][0], same[-1][0], answer.action, answer.choice, gain, low)
 
 
 def _finite(value: float | None) -> float | None:

@@ -21,7 +21,7 @@ from pyopbench.spread import UNKNOWN, Spread
 from pyopbench.stats import Estimate, Floats
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Verdict
+    from pyopbench.decision import Verdict
     from pyopbench.results import Run
 
 Whole: TypeAlias = npt.NDArray[np.int64]

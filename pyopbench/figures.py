@@ -9,13 +9,15 @@ from collections.abc import Iterable, Sequence
 from scipy import special
 
 from pyopbench import stats
-from pyopbench.answers import Verdict
 from pyopbench.certificate import Moved, Pairs
 from pyopbench.decide import Judgement
+from pyopbench.decision import Verdict
+from pyopbench.findings import Answer
 from pyopbench.latencies import checked_frame
 from pyopbench.spending import Looks
 from pyopbench.stats import Estimate
 from pyopbench.verdicts import Yardstick
+from pyopbench.wording.decisions import answer_text
 
 LEVEL = 0.95
 LEAST_LAUNCHES = 2
@@ -76,9 +78,11 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def moved(judgements: Sequence[Judgement]) -> tuple[int, tuple[Moved, ...]]:
     """Return how many decisions each of several runs of the same made, and those whose answers differ."""
-    answers: dict[tuple[str, str], list[str]] = {}
+    answers: dict[tuple[str, str], list[Answer]] = {}
     for judgement in judgements:
         for decision in judgement.decisions:
             answers.setdefault((decision.op, decision.use), []).append(decision.answer)
-    found = [Moved(op, use, tuple(given)) for (op, use), given in answers.items() if len(set(given)) > 1]
+    found = [
+        Moved(op, use, tuple(map(answer_text, given))) for (op, use), given in answers.items() if len(set(given)) > 1
+    ]
     return len(answers), tuple(found)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
     from pyopbench.mix_file import Calls
+    from pyopbench.step_savings import Step
     from pyopbench.stopping import Look
-    from pyopbench.worth import Step
 
 
 @dataclass(frozen=True)

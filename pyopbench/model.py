@@ -2,7 +2,7 @@
 
 `Op` and `Variant` belong to the measuring half (they hold callables), as `Gradient` in `gradients.py` does; `Axes`,
 `Case` and `Failure` are plain data that both halves exchange, through JSON. What the judging half makes of it is in
-`answers.py`.
+`decision.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The report of a judgement as HTML, Markdown and JSON.
 
 `report.html` and `report.md` hold the same sections; the same judgement gives the same bytes. `decisions.json` is for
-programs: `decisions_file.py`.
+programs: `decisions_json.py`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from markupsafe import Markup
 from pyopbench import text
 from pyopbench.across import Across, OnVersion, compare_with_first
 from pyopbench.charts import DATA
-from pyopbench.decisions_file import decisions_json
+from pyopbench.decisions_json import decisions_json
 from pyopbench.hypertext import breakable, fit, of_variant, unbroken
 from pyopbench.judging import judge
 from pyopbench.markdown import escape, fence
 from pyopbench.pages import Part, arrange, choices_of
 from pyopbench.sections import discover
 from pyopbench.store import write_atomically
-from pyopbench.tickets import folded
+from pyopbench.ticket import folded
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement

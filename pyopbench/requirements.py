@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from pyopbench import capabilities, counted_copies
 from pyopbench.errors import BadInput
+from pyopbench.findings import Bar, BarStatus, Unknown
 from pyopbench.label import Label
 from pyopbench.model import SIMULATED
 from pyopbench.places import DEVICE
 
 if TYPE_CHECKING:
-    from pyopbench.comparison import Comparison
+    from pyopbench.candidates import Comparison
     from pyopbench.results import Run
 
 PROBES = {
@@ -33,23 +34,8 @@ NAMES = (*PROBES, GPU)
 OF_THE_GRADIENT = ("second_order",)
 """Requirements that a variant may meet with one gradient mechanism and not with another."""
 
-
-CANNOT = "cannot do "
-"""What stands between the name of a variant and that of a requirement."""
-
-
-@dataclass(frozen=True)
-class Bar:
-    """What a variant cannot do: the requirement, the probe that saw it, and the words that it saw."""
-
-    requirement: str
-    probe: str
-    told: str
-
-    @property
-    def sentence(self) -> str:
-        """In words, to follow the name of the variant."""
-        return f"{CANNOT}{self.requirement} (probe {self.probe}: {self.told})"
+BAD_STATUSES: Mapping[str, BarStatus] = {"fails": "fails", "silently wrong": "silently wrong"}
+"""Those of `capabilities.BAD`: what a probe found of a variant that does not meet its requirement."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +96,8 @@ def narrow(comparison: Comparison, run: Run, requires: Sequence[str]) -> Compari
     return replace(
         comparison,
         candidates=tuple(candidate for candidate in comparison.candidates if not found[candidate.label].bars),
-        barred=sentences(found),
+        barred=tuple(bar for one in found.values() for bar in one.bars),
+        unknown=_unknown(found),
         must_change=bool(found[comparison.baseline].bars),
     )
 
@@ -130,11 +117,8 @@ def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
         row = capabilities.find(rows, PROBES[name], Label.parse(label).variant)
     if row is None or row.status == "does not apply":
         return None
-    return (
-        Bar(name, row.probe, row.told if row.status == "fails" else f"{row.status}: {row.told}")
-        if row.is_bad
-        else False
-    )
+    status = BAD_STATUSES.get(row.status)
+    return False if status is None else Bar(label, name, row.probe, status, row.told)
 
 
 def _gpu(run: Run, label: str) -> Bar | bool | None:
@@ -154,19 +138,13 @@ def _gpu(run: Run, label: str) -> Bar | bool | None:
     # What a simulated device lacks, a compiler for XLA and the kernels of most ops, a real one may have.
     if any(row.case.placement == SIMULATED and not row.python for row in pinned):
         return None
-    return Bar(GPU, "placement", f"refused: {refused}" if refused else "pinned to the device, it computes on the host")
+    return Bar(label, GPU, "placement", "refused" if refused else "falls back", refused)
 
 
-def sentences(found: Mapping[str, Standing]) -> tuple[str, ...]:
-    """Return what was removed by which probe, and what is not known, each in a sentence."""
-    removed = tuple(f"{label} {bar.sentence}" for label, one in found.items() for bar in one.bars)
-    unknown: dict[str, list[str]] = {}
+def _unknown(found: Mapping[str, Standing]) -> tuple[Unknown, ...]:
+    """Return what is not known, each requirement with the labels of which it is not."""
+    labels: dict[str, list[str]] = {}
     for label, one in found.items():
         for name in one.unknown:
-            unknown.setdefault(name, []).append(label)
-    return (*removed, *(f"{_unknown(name)} is not known of {', '.join(who)}" for name, who in unknown.items()))
-
-
-def _unknown(name: str) -> str:
-    where = " (pyopbench placement --out RUN/placement.json counts it)" if name == GPU else ""
-    return f"whether they can do {name}{where}"
+            labels.setdefault(name, []).append(label)
+    return tuple(Unknown(name, tuple(who)) for name, who in labels.items())

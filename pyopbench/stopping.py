@@ -6,9 +6,8 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from pyopbench import text
+from pyopbench.candidates import rows_of
 from pyopbench.choice import Choice
-from pyopbench.comparison import rows_of
 from pyopbench.decide import Judgement
 
 
@@ -31,21 +30,6 @@ class Look:
     resolved: int
     reachable: int
     most: int
-
-    @property
-    def sentence(self) -> str:
-        """How far the run has come, in words."""
-        made = f"after {text.count(self.launches, 'launch', 'launches')}"
-        if not self.verdicts:
-            return f"{made} there is no verdict: nothing was measured beside the baseline"
-        if self.resolved == self.verdicts:
-            return f"{made} every verdict is resolved ({self.verdicts:,})"
-        away = self.verdicts - self.resolved - self.reachable
-        are = "is" if self.verdicts == 1 else "are"
-        parts = [f"{made} {self.resolved:,} of {text.count(self.verdicts, 'verdict')} {are} resolved"]
-        parts += [f"{self.reachable:,} still open"] if self.reachable else []
-        parts += [f"{away:,} out of reach of {text.count(self.most, 'launch', 'launches')}"] if away else []
-        return ", ".join(parts)
 
 
 def look(judgement: Judgement, launches: int, most: int) -> Look:

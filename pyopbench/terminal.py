@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyopbench import text
-from pyopbench.automatic import attempts_of
-from pyopbench.model import Case
+from pyopbench.evidence import notes_of
 from pyopbench.sections import Bullets, automatic, holes, worth
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
 from pyopbench.sections.holes import UNSUPPORTED, grouped
+from pyopbench.tried_ports import Attempt, attempts_of
+from pyopbench.wording.decisions import answer_text, flip_text, note_text, why
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
 
 def _answers_table(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
-    rows = [(made.op, made.use, *place_of(made, places), made.answer, _gain(made)) for made in judgement.decisions]
+    rows = [
+        (made.op, made.use, *place_of(made, places), answer_text(made.answer), _gain(made))
+        for made in judgement.decisions
+    ]
     return TerminalTable("What to do", ("op", "use", *places.varying, "answer", "gain"), tuple(rows))
 
 
@@ -45,12 +50,17 @@ def _gain(decision: Decision) -> str:
 
 def _automatic_table(judgement: Judgement) -> TerminalTable:
     """Return a row for each port that was tried by itself; those that fail for the same reason are in one."""
-    ports: dict[tuple[str, ...], list[str]] = {}
+    ports: dict[tuple[str, ...], list[Attempt]] = {}
     for attempt in attempts_of(judgement):
-        op, port, *rest = map(str, automatic.row(attempt))
-        ports.setdefault((op, *rest, "" if attempt.reason and not attempt.works else port), []).append(port)
-    rows = tuple((op, "\n".join(names), *rest) for (op, *rest, _), names in ports.items())
+        alone = attempt.variant if attempt.works or not attempt.reason else ""
+        ports.setdefault((attempt.op, attempt.reason, alone), []).append(attempt)
+    rows = tuple(_joined(attempts) for attempts in ports.values())
     return TerminalTable("Ports that cost nothing, tried by themselves", automatic.COLUMNS, rows)
+
+
+def _joined(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    op, _, *rest = map(str, automatic.row(attempts[0]))
+    return (op, "\n".join(attempt.variant for attempt in attempts), *rest)
 
 
 def _worth_table(judgement: Judgement) -> TerminalTable:
@@ -73,11 +83,8 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
     places = places_of(judgement)
     holds_for: dict[str, list[str]] = {}
     for decision in judgement.decisions:
-        by_size = ("the answer differs by size",) if len(decision.ranges) > 1 else ()
-        # What would settle it is short; the reason names every candidate that is open.
-        why = (decision.flips[:1] or (decision.reason,)) if decision.action == "undecided" else ()
         name = " ".join((decision.op, decision.use, *place_of(decision, places)))
-        for note in (*_gaps(decision, judgement), *by_size, *why):
+        for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision)):
             holds_for.setdefault(note, []).append(name)
     return tuple(f"{note}: {', '.join(names)}" for note, names in holds_for.items())
 
@@ -88,10 +95,8 @@ def reasons(judgement: Judgement) -> tuple[str, ...]:
     return tuple(item for item in items if f" {UNSUPPORTED}, of " in item)
 
 
-def _gaps(decision: Decision, judgement: Judgement) -> tuple[str, ...]:
-    """Say at which planned sizes there is no answer, because the callback of today has no number there."""
-    setting = (decision.op, decision.mode, decision.dtype)
-    cases = [Case.from_id(key) for key in judgement.run.cases]
-    planned = sorted({case.size for case in cases if (case.op, case.mode, case.dtype) == setting})
-    gone = [size for size in planned if not any(one.low <= size <= one.high for one in decision.ranges)]
-    return (f"no number at {text.listing([text.size(size) for size in gone])}",) if gone and decision.ranges else ()
+def _why_undecided(decision: Decision) -> tuple[str, ...]:
+    """Return what would settle an undecided one, which is short; the reason names every candidate that is open."""
+    if decision.action != "undecided":
+        return ()
+    return tuple(map(flip_text, decision.flips[:1])) or (why(decision),)

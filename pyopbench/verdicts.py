@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pyopbench import stats, text
-from pyopbench.answers import Outcome, Verdict
+from pyopbench.decision import Outcome, Verdict
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.stats import Estimate
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench import text
+from pyopbench.findings import Answer
 from pyopbench.markdown import escape
+from pyopbench.wording.decisions import answer_text
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -42,7 +44,8 @@ def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     gain = text.MISSING
     if decision["choice"] is not None:
         gain = text.gain_at_least(decision["gain"], decision["gain_low"])
-    return escape(decision["answer"]), escape(gain)
+    answer = answer_text(Answer(decision["action"], decision["choice"]))
+    return escape(answer), escape(gain)
 
 
 def written(readme: str, block: str) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 import stored
 from frames import Bench, run_of
 from pyopbench.across import Across, OnVersion
-from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
+from pyopbench.decision import Crossover, Decision, SizeRange
 from pyopbench.errors import NothingMeasured
+from pyopbench.findings import ClearGain, FasterBaseline, MeasuredGain
 from pyopbench.model import Case, Failure
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
@@ -103,8 +104,10 @@ def hostile_versions() -> Across:
 
 def decision(name: str, **fields: Any) -> Decision:
     """Return a decision that says `name` wherever it can, with two ranges of sizes."""
-    ranges = (SizeRange(1_000, 10_000, name, 2.0, 1.5), SizeRange(100_000, 100_000, "keep", 0.5, 0.4))
+    ranges = (SizeRange(1_000, 10_000, "port", name, 2.0, 1.5), SizeRange(100_000, 100_000, "keep", None, 0.5, 0.4))
     crossover = (Crossover(name, "native", 34_567.0),)
     where = (name, "inference", "call", "float32", "cpu", name)
-    made = Decision(*where, "port", name, 3.25, 3.01, 3.51, name, ranges, crossover, (name,))
+    reason = ClearGain(name, MeasuredGain(name, 3.25, 3.01, 3.51, 4))
+    flips = (FasterBaseline(name, 3.0, name),)
+    made = Decision(*where, "port", name, 3.25, 3.01, 3.51, reason, ranges, crossover, flips=flips)
     return replace(made, **fields)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.answers import Verdict
+from pyopbench.decision import Verdict
 from pyopbench.spending import Looks, look_schedule
 from pyopbench.stats import Estimate
 from pyopbench.unpaired import unpaired

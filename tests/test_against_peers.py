@@ -23,7 +23,7 @@ from peers import asv, own, pyperf, pytest_benchmark, table
 from peers.cases import cases, environment_of, handed_over
 from peers.figures import Moments, Pair, Row, Stated, ratio_of_means, ratio_of_stated
 from peers.processes import PeerFailed, Task, call
-from pyopbench.answers import Verdict
+from pyopbench.decision import Verdict
 from pyopbench.errors import BadInput
 
 SAMPLES = Path(__file__).parent / "peer_samples"

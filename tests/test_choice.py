@@ -8,11 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.choice import Candidate, Choice, Rules, choose
-from pyopbench.mix import even_mix
+from frames import Bench, run_of
+from pyopbench.candidates import Candidate, Comparison
+from pyopbench.choice import Choice, Rules, choose, choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.decide import judge
+from pyopbench.errors import BadInput
+from pyopbench.findings import Answer
+from pyopbench.mix import Calls, even_mix
 from pyopbench.spending import Looks
 
 ONE_SIZE = even_mix((10,))
+TODAY = "py_function_numpy"
 
 
 def candidate(label: str, *gains: float, kind: str = "port", effort: float = 1) -> Candidate:
@@ -28,7 +34,7 @@ def test_a_clear_port_is_chosen_and_its_interval_is_corrected_for_the_candidates
     """By hand: logs of 2 with deviation 0.01 over 4 launches; t(1 - 0.025 / 2, 3) = 4.17653 for two candidates."""
     steps = np.array([-1.0, -1.0, 1.0, 1.0]) * 0.01 * math.sqrt(3 / 4)
     choice = choice_of(candidate("native", *(2 * np.exp(steps))), candidate("xla", 0.9, 0.91, 0.9, 0.91))
-    assert choice.answer == "port to native"
+    assert choice.answer == Answer("port", "native")
     assert choice.gain is not None
     assert choice.gain.value == pytest.approx(2)
     assert choice.gain.low == pytest.approx(2 * math.exp(-4.17653 * 0.005), rel=1e-6)
@@ -36,7 +42,8 @@ def test_a_clear_port_is_chosen_and_its_interval_is_corrected_for_the_candidates
 
 
 def test_going_to_another_callback_is_a_switch() -> None:
-    assert choice_of(candidate("numpy_function", 2, 2.01, 2.02, kind="callback")).answer == "switch to numpy_function"
+    switch = choice_of(candidate("numpy_function", 2, 2.01, 2.02, kind="callback"))
+    assert switch.answer == Answer("switch", "numpy_function")
 
 
 def test_nothing_worth_it_is_keep() -> None:
@@ -62,7 +69,7 @@ def test_one_launch_is_undecided_however_large_the_gain() -> None:
 
 
 def test_no_candidate_is_undecided_and_has_no_gain() -> None:
-    assert (choice_of().answer, choice_of().gain) == ("undecided", None)
+    assert (choice_of().answer, choice_of().gain) == (Answer("undecided", None), None)
 
 
 def test_more_effort_is_chosen_only_where_it_is_clearly_faster_by_more_than_the_minimum_effect() -> None:
@@ -175,3 +182,50 @@ def test_looks_are_paid_for_in_the_level_of_every_gain() -> None:
     assert [gain.level for gain in once] == pytest.approx([1 - 0.05 / 2] * 2)
     assert [gain.level for gain in often] == pytest.approx([1 - 0.05 / 10] * 2)
     assert often[0].low < once[0].low
+
+
+# which sizes and dtypes of a mix a setting can answer for, and the choice over them
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    """Today's callback has numbers from 1,000 to 10,000 of the 1,000 to 100,000 that were asked for."""
+    return judge(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
+
+
+@pytest.mark.parametrize(
+    ("calls", "called"), [(None, True), ({1: 1.0}, True), ({("float32", 1): 1.0}, True), ({("float64", 1): 1.0}, False)]
+)
+def test_a_mix_without_dtypes_calls_every_dtype(comparison: Comparison, calls: Calls | None, called: bool) -> None:
+    assert is_called(comparison, calls) == called
+
+
+@pytest.mark.parametrize(
+    ("calls", "beyond"),
+    [
+        (None, []),
+        ({1_000: 1.0, 10_000: 1.0}, []),
+        ({10_001: 1.0, 999: 1.0, 5_000: 1.0}, [999, 10_001]),
+        ({("float64", 1): 1.0, ("float32", 99_999): 1.0}, [99_999]),
+    ],
+)
+def test_sizes_beyond_what_was_measured_are_told_in_order(
+    comparison: Comparison, calls: Calls | None, beyond: list[int]
+) -> None:
+    assert sizes_beyond(comparison, calls) == beyond
+
+
+def test_there_is_a_choice_over_the_mix_where_the_baseline_has_every_size_of_it(comparison: Comparison) -> None:
+    made = choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 9_000: 3.0}))
+    assert made is not None
+    choice, mix = made
+    assert choice.label == "native"
+    assert mix.sizes == (1_000, 9_000)
+    assert choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 90_000: 1.0})) is None
+
+
+def test_a_mix_that_fits_nothing_that_was_asked_for_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(BadInput, match="outside the measured range"):
+        rulebook_of([comparison], Rules(0.03), {10: 1.0})
+    with pytest.raises(BadInput, match="no dtype that was measured"):
+        rulebook_of([comparison], Rules(0.03), {("float64", 1_000): 1.0})

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pyopbench import cli, cli_report, published
+from pyopbench import cli, cli_report, decisions_json
 from pyopbench.budget import Progress
 from test_cli import noisy_results
 
@@ -73,7 +73,7 @@ def test_json_is_the_document_and_fits_the_published_schema(results):
     printed = json.loads(invoke("report", results, "--json").stdout)
     assert printed == json.loads((results / "decisions.json").read_text(encoding="utf-8"))
     jsonschema.validate(printed, json.loads(invoke("schema").stdout))
-    assert json.loads(invoke("schema").stdout) == published.schema()
+    assert json.loads(invoke("schema").stdout) == decisions_json.schema()
 
 
 @pytest.mark.parametrize(("of", "name"), [("run", "run.json"), ("samples", "samples.jsonl")])

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.answers import Course, Crossover
-from pyopbench.choice import Candidate, Rules
+from pyopbench.candidates import Candidate
+from pyopbench.choice import Rules
 from pyopbench.crossovers import Line, course_of, crossovers
+from pyopbench.decision import Course, Crossover
 from pyopbench.stats import Estimate
 
 NAN = math.nan

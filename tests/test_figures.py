@@ -11,9 +11,9 @@ from scipy import stats as scipy_stats
 
 from frames import Bench, run_of
 from pyopbench import figures
-from pyopbench.answers import Verdict
 from pyopbench.certificate import Moved
 from pyopbench.decide import judge
+from pyopbench.decision import Verdict
 
 VERDICT = Verdict("case", "baseline", 1.0, 0.99, 1.01, 4, 0.5, "unresolved")
 

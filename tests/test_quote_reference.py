@@ -34,6 +34,6 @@ def test_another_run_gives_another_table(quote: ModuleType, tmp_path: Path) -> N
     shutil.copy(quote.REFERENCE / "run.json", tmp_path)
     content = json.loads((quote.REFERENCE / "decisions.json").read_text(encoding="utf-8"))
     first = content["decisions"][0]
-    content["decisions"] = [{**first, "answer": "keep", "choice": None, "use": "training"}]
+    content["decisions"] = [{**first, "action": "keep", "choice": None, "use": "training"}]
     (tmp_path / "decisions.json").write_text(json.dumps(content), encoding="utf-8")
     assert quote.quoted(tmp_path).splitlines()[-1] == f"| `{first['op']}` | – | – | keep | – |"

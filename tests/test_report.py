@@ -24,6 +24,7 @@ from judgements import CLOSING, HOSTILE, decision, hostile, hostile_versions, pl
 from pyopbench import decide, report, terminal
 from pyopbench.judging import Judging
 from pyopbench.sections import Chart, discover
+from pyopbench.wording.decisions import answer_text, why
 
 TODAY = "py_function_numpy"
 NAMES = ["report.html", "report.md", "decisions.json"]
@@ -257,7 +258,7 @@ def test_each_op_is_folded_into_one_line_with_its_reasons_and_one_table(judged, 
         assert f"<summary>{op} · " in line
         assert line.count("<table>") == 1
         for made in judged.decisions:
-            assert (html.escape(made.reason) in line) == (made.op == op) or made.op != op
+            assert (html.escape(why(made)) in line) == (made.op == op) or made.op != op
 
 
 def test_long_markdown_goes_without_the_tables_of_ops(judged, monkeypatch):
@@ -301,9 +302,16 @@ def test_every_decision_is_in_every_output(judged, rendered):
     (table, _) = terminal.tables(judged)
     assert len(document["decisions"]) == len(table.rows) == len(judged.decisions) > 4
     for made, found, row in zip(judged.decisions, document["decisions"], table.rows, strict=True):
-        assert (found["op"], found["use"], found["answer"]) == (made.op, made.use, made.answer) == (*row[:2], row[-2])
-        assert made.reason in page
-        assert made.reason in markdown
+        assert (found["op"], found["use"], found["action"], found["choice"]) == (
+            made.op,
+            made.use,
+            made.action,
+            made.choice,
+        )
+        assert (*row[:2], row[-2]) == (made.op, made.use, answer_text(made.answer))
+        assert found["reason"]["kind"] == made.reason.kind
+        assert why(made) in page
+        assert why(made) in markdown
 
 
 def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():

@@ -13,7 +13,7 @@ from pyopbench import requirements
 from pyopbench.decide import Judgement, judge
 from pyopbench.errors import BadInput
 from pyopbench.files import find
-from pyopbench.requirements import Bar
+from pyopbench.findings import Answer, Bar, BarStatus, BaselineBarred, NoCandidate, Unknown
 from test_capabilities import document, row
 from test_sections_placement import document as counted
 
@@ -46,7 +46,7 @@ def test_what_cannot_is_removed_and_the_probe_is_named() -> None:
     found = judged(*rows, row("tflite", "native", "fails", "words of TFLite"), requires=("tflite",))
     (decision,) = found.decisions
     assert decision.choice != "native"
-    assert decision.barred == ("native cannot do tflite (probe tflite: words of TFLite)",)
+    assert decision.barred == (Bar("native", "tflite", "tflite", "fails", "words of TFLite"),)
     assert judged(*rows, row("tflite", "native"), requires=("tflite",)).decisions[0].barred == ()
 
 
@@ -55,11 +55,11 @@ def test_a_callback_that_cannot_stay_gives_way_to_what_is_slower() -> None:
     curves = {TODAY: 1e-4, "native": 2e-4, "numpy_function": 5e-5}
     rows = [row("xla", TODAY, "fails", "no"), row("xla", "numpy_function", "fails", "no"), row("xla", "native")]
     (free,) = judged(*rows, requires=(), curves=curves).decisions
-    assert (free.answer, free.blocks) == ("switch to numpy_function", ("xla",))
+    assert (free.answer, free.blocks) == (Answer("switch", "numpy_function"), ("xla",))
     (bound,) = judged(*rows, requires=("xla",), curves=curves).decisions
-    assert bound.answer == "port to native"
+    assert bound.answer == Answer("port", "native")
     assert bound.gain == pytest.approx(0.5, rel=0.05)
-    assert f"{TODAY} cannot stay" in bound.reason
+    assert bound.caveats == (BaselineBarred(TODAY),)
     assert bound.flips == ()
 
 
@@ -68,7 +68,8 @@ def test_where_nothing_is_left_the_answer_is_open() -> None:
     rows = [row("xla", name, "fails", "no") for name in curves]
     (decision,) = judged(*rows, requires=("xla",), curves=curves).decisions
     assert (decision.action, decision.gain) == ("undecided", None)
-    assert len(decision.barred) == 2
+    assert decision.barred == tuple(Bar(name, "xla", "xla", "fails", "no") for name in curves)
+    assert decision.reason == NoCandidate(TODAY, required=True)
 
 
 def test_a_fast_callback_that_is_kept_still_says_what_it_blocks() -> None:
@@ -81,7 +82,7 @@ def test_a_fast_callback_that_is_kept_still_says_what_it_blocks() -> None:
 
 def test_what_is_silently_wrong_is_barred_and_says_so() -> None:
     run = run_with(row("second_order", "native", "silently wrong", "2 and not 5"))
-    bar = Bar("second_order", "second_order", "silently wrong: 2 and not 5")
+    bar = Bar("native", "second_order", "second_order", "silently wrong", "2 and not 5")
     assert requirements.standing(run, "native", ["second_order"]).bars == (bar,)
 
 
@@ -94,8 +95,9 @@ def test_a_gradient_is_answered_for_only_by_its_own_probe() -> None:
 def test_what_was_not_probed_is_unknown_and_removes_nothing() -> None:
     (decision,) = judged(row("xla", TODAY), requires=("xla", "gpu")).decisions
     assert decision.answer == judged(row("xla", TODAY), requires=()).decisions[0].answer
-    assert "whether they can do xla is not known of native, numpy_function, xla" in decision.barred
-    assert any(sentence.startswith("whether they can do gpu (pyopbench placement") for sentence in decision.barred)
+    assert decision.barred == ()
+    others = ("native", "numpy_function", "xla")
+    assert set(decision.unknown) == {Unknown("xla", others), Unknown("gpu", (TODAY, *others))}
 
 
 def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:
@@ -103,7 +105,7 @@ def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:
     run = run_with(counted_copies=counted())
     assert requirements.standing(run, "native", ["gpu"]) == requirements.Standing()
     (bar,) = requirements.standing(run, "py_func", ["gpu"]).bars
-    assert bar.probe == "placement"
+    assert bar == Bar("py_func", "gpu", "placement", "falls back", "")
     assert requirements.standing(run_with(), "native", ["gpu"]).unknown == ("gpu",)
 
 
@@ -115,13 +117,14 @@ def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_no
         row["case"] = row["case"].replace("simgpu", placement)
         return requirements.standing(run_with(counted_copies=counted(rows=[row])), "native", ["gpu"])
 
-    for changes, words in (
-        ({"refused": "no compiler"}, "refused: no compiler"),
-        ({"outputs_on": ["host"]}, "pinned to the device, it computes on the host"),
-    ):
+    statuses: tuple[tuple[dict[str, Any], BarStatus, str], ...] = (
+        ({"refused": "no compiler"}, "refused", "no compiler"),
+        ({"outputs_on": ["host"]}, "falls back", ""),
+    )
+    for changes, status, words in statuses:
         assert told("simgpu", **changes).unknown == ("gpu",)
         (bar,) = told("gpu", **changes).bars
-        assert bar.told == words
+        assert bar == Bar("native", "gpu", "placement", status, words)
 
 
 def test_requirements_leave_measurements_alone() -> None:

@@ -15,9 +15,10 @@ import stored
 from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
 from pyopbench import sections, text
-from pyopbench.answers import Course, Crossover
 from pyopbench.bounds import Bound
 from pyopbench.certificate import Pairs
+from pyopbench.decision import Course, Crossover
+from pyopbench.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen
 from pyopbench.model import Case, Failure
 from pyopbench.sections import (
     Bullets,
@@ -38,6 +39,7 @@ from pyopbench.sections import latency as latency_section
 from pyopbench.sections import limits as limits_section
 from pyopbench.sections import noise as noise_section
 from pyopbench.sections import ratios as ratios_section
+from pyopbench.wording.decisions import answer_text, flip_text, why
 
 
 @pytest.fixture(scope="module")
@@ -112,38 +114,41 @@ def test_every_decision_has_its_answer_gain_and_reason(judged):
     }
     assert [row for table in evidence for row in texts(table)] == [
         [
-            made.use, made.dtype, made.answer, text.gain_at_least(made.gain, made.gain_low),
-            text.interval(made.gain_low, made.gain_high), made.reason,
+            made.use, made.dtype, answer_text(made.answer), text.gain_at_least(made.gain, made.gain_low),
+            text.interval(made.gain_low, made.gain_high), why(made),
         ]
         for made in judged.decisions
     ]  # fmt: skip
 
 
 def test_sizes_crossovers_and_flips_are_told_where_there_are_any(judged):
-    made = decision("native", op="sinh", flips=("a faster baseline",))
-    other = decision("xla", op="sinh", flips=("a slower xla",), ranges=(), crossovers=())
+    found = (FasterBaseline("today", 2.0, "native"), FasterVariant("today", 1.03))
+    made = decision("native", op="sinh", flips=found[:1])
+    other = decision("xla", op="sinh", flips=found[1:], ranges=(), crossovers=())
     blocks = decisions.build(replace(judged, decisions=(made, other)))
     by_size, crossovers, flips = tables(blocks)[2:]
     assert [row[2:] for row in texts(by_size)] == [
-        ["1k to 10k elements", "native", "2.00×\u00a0(≥\u00a01.50×)"],
+        ["1k to 10k elements", "port to native", "2.00×\u00a0(≥\u00a01.50×)"],
         ["100k elements", "keep", "0.500×\u00a0(≥\u00a00.400×)"],
     ]
-    assert [row[-1] for row in flips.rows] == ["a faster baseline", "a slower xla"]
+    assert [row[-1] for row in flips.rows] == [flip_text(flip) for flip in found]
     assert [row[-1] for row in crossovers.rows] == ["native is fastest up to about 35k elements, native beyond"]
 
 
 def test_one_answer_for_all_sizes_is_not_told_by_size(judged):
-    made = decision("native", crossovers=(), ranges=decision("native").ranges[:1])
+    made = decision("native", crossovers=(), ranges=decision("native").ranges[:1], flips=())
     assert len(tables(decisions.build(replace(judged, decisions=(made,))))) == 2
 
 
 def test_an_undecided_one_says_so_and_why(judged):
-    made = decision(
-        "sinh", action="undecided", choice=None, gain=None, gain_low=None, gain_high=None, reason="too noisy"
-    )
-    glance, evidence = tables(decisions.build(replace(judged, decisions=(made,))))[:2]
+    none = {"choice": None, "gain": None, "gain_low": None, "gain_high": None, "ranges": (), "crossovers": ()}
+    settled = MoreLaunches("native", 4, 9)
+    reason = StillOpen("today", 1.03, (MeasuredGain("native", 1.1, 0.9, 1.3, 4),), settled)
+    made = decision("sinh", action="undecided", reason=reason, flips=(settled,), **none)
+    glance, evidence, *others = tables(decisions.build(replace(judged, decisions=(made,))))
+    assert not others  # what would settle it is in the reason, and is not told again
     assert glance.rows[0][1] == Cell("undecided", "warn")
-    assert [str(cell) for cell in evidence.rows[0][-4:]] == ["undecided", "–", "–", "too noisy"]
+    assert [str(cell) for cell in evidence.rows[0][-4:]] == ["undecided", "–", "–", why(made)]
 
 
 def test_long_details_are_folded(judged):
@@ -174,7 +179,7 @@ def test_confidence_is_the_launches_that_answers_stand_on(judged):
 def test_the_gain_of_every_decision_is_in_the_chart(judged):
     (chart,) = [block for block in decisions.build(judged) if isinstance(block, Chart)]
     drawn = sorted((row["op"], row["use"], row["answer"]) for row in chart.spec["datasets"]["rows"])
-    assert drawn == sorted((made.op, made.use, made.answer) for made in judged.decisions)
+    assert drawn == sorted((made.op, made.use, answer_text(made.answer)) for made in judged.decisions)
 
 
 def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):

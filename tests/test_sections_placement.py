@@ -16,10 +16,12 @@ import test_counted_copies
 from frames import Bench
 from pyopbench import copy_costs, counted_copies, readers
 from pyopbench.decide import Judgement, judge
+from pyopbench.findings import DataOnDevice
 from pyopbench.places import ROUTES
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
 from pyopbench.sections.placement import SECTION as PLACEMENT
+from pyopbench.wording.gpu_advice import advice_text
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -71,10 +73,14 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
     counts = [test_counted_copies.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_counted_copies.row()]
     rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
     counted = judge(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
-    assert [one.copies for one in plain.decisions] == [""]
+    assert [one.copies for one in plain.decisions] == [()]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
-    assert "all of which is saved too: native copies nothing" in counted.decisions[0].copies
-    assert "by copies counted on a simulated device" in render(counted)["report.html"]
+    (advice,) = counted.decisions[0].copies
+    assert isinstance(advice, DataOnDevice)
+    assert (advice.choice, advice.today.copies) == ("native", 2)
+    page = render(counted)["report.html"]
+    assert advice_text(advice) in page
+    assert "by copies counted on a simulated device" in page
     assert "where there is a GPU" not in render(plain)["report.html"]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pyopbench.decide import judge
+from pyopbench.findings import Bar, Unknown
 from pyopbench.report import render
 from pyopbench.sections import Bullets, Paragraph, Table, decisions, probes
 from pyopbench.sections._required import remarks
+from pyopbench.wording.requirements import bar_text, blocks_text, required_text, unknown_text
 from test_capabilities import document, row
 from test_requirements import TODAY, judged, run_with
 
@@ -36,11 +39,13 @@ def test_requirements_and_what_they_removed_are_told_first() -> None:
     head, removed, *_ = probes.build(made)
     assert "Required: xla" in head.text
     assert isinstance(removed, Bullets)
-    assert removed.items[0] == f"{TODAY} and native cannot do xla (probe xla: no)"
-    assert removed.items[1:] == ("whether they can do xla is not known of numpy_function, xla",)
-    blocks = f"As long as {TODAY} stays, it blocks xla, however fast it is."
+    assert removed.items == (
+        bar_text([TODAY, "native"], Bar("", "xla", "xla", "fails", "no")),
+        unknown_text(Unknown("xla", ("numpy_function", "xla"))),
+    )
+    blocks = blocks_text(TODAY, ["xla"])
     assert blocks in words(decisions.build(made))
-    assert remarks(made) == (blocks, *(f"required: {item}" for item in removed.items))
+    assert remarks(made) == (blocks, *map(required_text, removed.items))
 
 
 def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
@@ -63,4 +68,7 @@ def test_every_output_of_the_report_holds_it() -> None:
     made = render(judged(row("xla", TODAY, "fails", "own <words>"), requires=("xla",)))
     assert "own &lt;words&gt;" in made["report.html"]
     assert "Required: xla" in made["report.md"]
-    assert '"blocks": [\n    "xla"' in made["decisions.json"]
+    (decision,) = json.loads(made["decisions.json"])["decisions"]
+    assert decision["blocks"] == ["xla"]
+    bar = {"label": TODAY, "requirement": "xla", "probe": "xla", "status": "fails", "told": "own <words>"}
+    assert decision["barred"] == [bar]

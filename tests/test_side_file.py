@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 import stored
-import test_copies
+import test_copy_costs
 import test_sections_placement
-import test_transferred
-from pyopbench import capabilities, copies, placements
+from pyopbench import capabilities, copy_costs, counted_copies
 from pyopbench.errors import BadInput
 from pyopbench.side_file import SideFile
+from pyopbench.wording import copy_costs as wording
 
 
 class Things(Struct):
@@ -65,28 +65,28 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str, 
 
 PLACEMENT = test_sections_placement.document()
 COPIED = {
-    **test_copies.document(test_copies.row(1, 1e-4), test_copies.row(1_000, 2e-4)),
-    **test_transferred.document(test_transferred.GPU),
+    **test_copy_costs.document(test_copy_costs.row(1, 1e-4), test_copy_costs.row(1_000, 2e-4)),
+    **test_copy_costs.gpu_document(test_copy_costs.GPU),
 }
 
 
 @pytest.mark.parametrize(
     ("read", "document", "place", "new", "told"),
     [
-        (placements.read, PLACEMENT, ("rows", 0, "inputs"), "moon", "rows[0].inputs: invalid enum value 'moon'"),
-        (placements.read, PLACEMENT, ("rows", 0, "case"), "sinh", "the id of a case"),
-        (placements.read, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1], "rows[0].fresh.to_host: expected array of"),
-        (placements.read, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1, -1], "to_host[1]: expected int >= 0, got -1"),
-        (placements.read, PLACEMENT, ("ops", "sinh", "arrays"), None, "ops.sinh.arrays: expected object, got null"),
-        (placements.read, PLACEMENT, ("variants",), {}, "KeyError: 'native'"),
-        (placements.read, PLACEMENT, ("rows", 0), {"case": "a", "pinned": "host", "inputs": "host", "result": "host"},
+        (counted_copies.read, PLACEMENT, ("rows", 0, "inputs"), "moon", "rows[0].inputs: invalid enum value 'moon'"),
+        (counted_copies.read, PLACEMENT, ("rows", 0, "case"), "sinh", "the id of a case"),
+        (counted_copies.read, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1], "rows[0].fresh.to_host: expected array of"),
+        (counted_copies.read, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1, -1], "to_host[1]: expected int >= 0, got -1"),
+        (counted_copies.read, PLACEMENT, ("ops", "sinh", "arrays"), None, "ops.sinh.arrays: expected object, got null"),
+        (counted_copies.read, PLACEMENT, ("variants",), {}, "KeyError: 'native'"),
+        (counted_copies.read, PLACEMENT, ("rows", 0), {"case": "a", "pinned": "host", "inputs": "host", "result": "host"},
          "rows[0]: neither refused nor counted"),
-        (copies.read, COPIED, ("rows",), [], "rows: expected array of length >= 1, got []"),
-        (copies.read, COPIED, ("bandwidths",), [], "bandwidths: expected array of length >= 1"),
-        (copies.read, COPIED, ("hazards", 0, "mode"), "odd", "hazards[0].mode: invalid enum value 'odd'"),
-        (copies.read, COPIED, ("rows", 1, "seconds"), "1", "rows[1].seconds: expected float, got str: 1"),
-        (copies.read, COPIED, ("transfers", "rows", 0, "seconds"), 0, "transfers.rows[0].seconds: expected float > 0"),
-        (copies.read, COPIED, ("transfers", "gpu"), [], "transfers.gpu: expected array of length >= 1"),
+        (copy_costs.read, COPIED, ("rows",), [], "rows: expected array of length >= 1, got []"),
+        (copy_costs.read, COPIED, ("bandwidths",), [], "bandwidths: expected array of length >= 1"),
+        (copy_costs.read, COPIED, ("hazards", 0, "mode"), "odd", "hazards[0].mode: invalid enum value 'odd'"),
+        (copy_costs.read, COPIED, ("rows", 1, "seconds"), "1", "rows[1].seconds: expected float, got str: 1"),
+        (copy_costs.read, COPIED, ("transfers", "rows", 0, "seconds"), 0, "transfers.rows[0].seconds: expected float > 0"),
+        (copy_costs.read, COPIED, ("transfers", "gpu"), [], "transfers.gpu: expected array of length >= 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_told_with_its_place(
@@ -104,15 +104,15 @@ def test_what_is_wrong_in_a_file_is_told_with_its_place(
 def test_copies_with_anything_anywhere_are_reported_or_refused(tmp_path: Path, place: Any, new: Any) -> None:
     path = tmp_path / "copies.json"
     path.write_text(json.dumps(stored.put(COPIED, place, new)), encoding="utf-8")
-    received = stored.refusal(lambda: _report(copies.read(path)))
+    received = stored.refusal(lambda: _report(copy_costs.read(path)))
     assert received is None or received, "a refusal says what was received"
 
 
 def _report(document: dict[str, Any]) -> None:
-    assert copies.ways(document)
-    assert copies.copy_rate(document) > 0
-    copies.hazards(document)
-    copies.refusals(document)
+    assert copy_costs.costs(document)
+    assert copy_costs.copy_rate(document) > 0
+    wording.hazards(document)
+    wording.refusals(document)
 
 
 def test_rows_of_a_later_version_are_read() -> None:

@@ -12,6 +12,7 @@ import pytest
 from frames import Bench, run_of
 from pyopbench import slopes, stats
 from pyopbench.decide import judge
+from pyopbench.findings import Answer
 from pyopbench.model import Case
 from pyopbench.sections import Table, holes, nodes
 
@@ -111,7 +112,7 @@ def test_verdicts_and_decisions_are_made_of_slopes_and_the_report_tells_both_par
     (verdict,) = judgement.verdicts
     assert verdict.outcome == "faster", "a call with native is dearer, one more copy is not"
     assert verdict.ratio == pytest.approx(1 / 40, rel=0.1)
-    assert [(one.mode, one.answer) for one in judgement.decisions] == [("node", "port to native")]
+    assert [(one.mode, one.answer) for one in judgement.decisions] == [("node", Answer("port", "native"))]
     *_, table = nodes.build(judgement)
     assert isinstance(table, Table)
     native = next(row for row in table.rows if "native" in row)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from frames import Bench, run_of
-from pyopbench.answers import Verdict
 from pyopbench.decide import Judgement, judge
+from pyopbench.decision import Verdict
 from pyopbench.model import Case, Failure
 from pyopbench.stopping import look
 
@@ -39,15 +39,13 @@ def test_nothing_goes_on_when_everything_is_resolved() -> None:
     seen = look(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 4, 24)
     assert seen.open == frozenset()
     assert (seen.resolved, seen.verdicts, seen.reachable) == (4, 4, 0)
-    assert seen.sentence == "after 4 launches every verdict is resolved (4)"
 
 
 def test_nothing_goes_on_when_nothing_can_be_resolved() -> None:
     far = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), None, 9, None, 90)
     seen = look(far, 4, 8)
     assert seen.open == frozenset()
-    assert (seen.resolved, seen.reachable) == (0, 0)
-    assert seen.sentence == "after 4 launches 0 of 4 verdicts are resolved, 4 out of reach of 8 launches"
+    assert (seen.launches, seen.verdicts, seen.resolved, seen.reachable, seen.most) == (4, 4, 0, 0, 8)
 
 
 @pytest.mark.parametrize(("needed", "goes_on"), [(9, False), (8, True), (5, True), (3, True), (None, False)])
@@ -128,14 +126,14 @@ def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> No
     judgement = judge(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
     seen = look(judgement, 4, 24)
     assert seen.open == frozenset()
-    assert seen.sentence == "after 4 launches there is no verdict: nothing was measured beside the baseline"
+    assert (seen.launches, seen.verdicts) == (4, 0)
 
 
 def test_a_run_without_a_sample_goes_on_with_nothing() -> None:
     assert look(judge(run_of()), 3, 8).open == frozenset()
 
 
-def test_the_sentence_tells_what_is_open_and_what_is_out_of_reach() -> None:
+def test_what_is_open_is_counted_apart_from_what_is_out_of_reach() -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 900)
     seen = look(judgement, 4, 8)
-    assert seen.sentence == "after 4 launches 2 of 4 verdicts are resolved, 1 still open, 1 out of reach of 8 launches"
+    assert (seen.verdicts, seen.resolved, seen.reachable) == (4, 2, 1)

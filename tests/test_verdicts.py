@@ -11,7 +11,7 @@ import pytest
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench import stats
-from pyopbench.answers import Verdict
+from pyopbench.decision import Verdict
 from pyopbench.latencies import baseline_of, measured_cases
 from pyopbench.spending import Looks
 from pyopbench.verdicts import verdicts_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
 from pyopbench import judging, runs
-from pyopbench.answers import Verdict
+from pyopbench.decision import Verdict
 from pyopbench.files import PACKAGE, PATH_VARIABLE, find
 from pyopbench.measure import measure
 from pyopbench.model import MINIMUM_EFFECT, Axes, Case

@@ -14,8 +14,8 @@ from pyopbench.sections import Cell, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pyopbench.answers import Crossover, Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 FIELDS = ("mode", "dtype", "placement")
 
@@ -81,17 +81,6 @@ def ops_of(judgement: Judgement) -> list[str]:
 def unit_of(judgement: Judgement, op: str) -> str:
     """Return what a size of the op counts."""
     return str(judgement.run.catalogue["ops"].get(op, {}).get("size_unit", "elements"))
-
-
-def crossover_text(crossover: Crossover, unit: str) -> str:
-    """Say where the fastest changes, and how far that may be off, in a line without brackets."""
-    size = text.about_size(crossover.size)
-    said = f"{crossover.before} is fastest up to about {size} {unit}, {crossover.after} beyond"
-    if crossover.low is None and crossover.high is None:
-        return said
-    span = text.about_sizes(crossover.low, crossover.high)
-    before = "" if crossover.low is None or crossover.high is None else "between " if " to " in span else "at "
-    return f"{said}; by the 95% interval they change places {before}{span.replace(' to ', ' and ')}"
 
 
 def parsed(case: str) -> Case | None:

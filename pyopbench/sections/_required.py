@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyopbench import requirements, text
+from pyopbench import requirements
+from pyopbench.findings import Bar
+from pyopbench.wording.requirements import bar_text, blocks_text, required_text, unknown_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -16,8 +19,7 @@ def blocked(judgement: Judgement) -> str:
     found = {name for decision in judgement.decisions for name in decision.blocks}
     if not found:
         return ""
-    names = text.listing([name for name in requirements.NAMES if name in found])
-    return f"As long as {judgement.baseline} stays, it blocks {names}, however fast it is."
+    return blocks_text(judgement.baseline, [name for name in requirements.NAMES if name in found])
 
 
 def blocked_by(judgement: Judgement, labels: Iterable[str]) -> str:
@@ -31,17 +33,14 @@ def blocked_by(judgement: Judgement, labels: Iterable[str]) -> str:
 
 def barred(judgement: Judgement) -> tuple[str, ...]:
     """Return which variants were removed by which probe, those alike in one sentence, and what is not known of them."""
-    removed: dict[str, list[str]] = {}
-    unknown = []
-    for sentence in dict.fromkeys(sentence for decision in judgement.decisions for sentence in decision.barred):
-        who, cannot, what = sentence.partition(f" {requirements.CANNOT}")
-        if cannot:
-            removed.setdefault(cannot + what, []).append(who)
-        else:
-            unknown.append(sentence)
-    return (*(text.listing(who) + what for what, who in removed.items()), *unknown)
+    bars = dict.fromkeys(bar for decision in judgement.decisions for bar in decision.barred)
+    alike: dict[Bar, list[str]] = {}
+    for bar in bars:
+        alike.setdefault(replace(bar, label=""), []).append(bar.label)
+    unknown = dict.fromkeys(one for decision in judgement.decisions for one in decision.unknown)
+    return (*(bar_text(labels, bar) for bar, labels in alike.items()), *map(unknown_text, unknown))
 
 
 def remarks(judgement: Judgement) -> tuple[str, ...]:
     """Return what goes with the decisions: what the callback of today blocks, and what was removed."""
-    return (*filter(None, [blocked(judgement)]), *(f"required: {sentence}" for sentence in barred(judgement)))
+    return (*filter(None, [blocked(judgement)]), *map(required_text, barred(judgement)))

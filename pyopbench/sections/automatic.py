@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench import text
-from pyopbench.automatic import Attempt, attempts_of
 from pyopbench.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.tried_ports import Attempt, attempts_of
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement

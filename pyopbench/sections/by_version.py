@@ -14,8 +14,8 @@ from pyopbench.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
     from pyopbench.across import Across
-    from pyopbench.answers import Verdict
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Verdict
 
 
 def build(judgement: Judgement, across: Across) -> Sequence[Block]:

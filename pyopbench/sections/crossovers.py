@@ -9,10 +9,11 @@ from pyopbench import text
 from pyopbench.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
 from pyopbench.sections._places import places_of, unit_of
 from pyopbench.sections.decisions import place_of
+from pyopbench.wording.crossovers import change_text, course_text, is_closed
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Course, Crossover
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Course, Crossover
 
 TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
 
@@ -50,23 +51,12 @@ def _op(judgement: Judgement, op: str) -> Sequence[Block]:
 def _rows(course: Course, unit: str) -> list[tuple[Cell | str, ...]]:
     if not course.crossovers:
         none = Cell("none in range", "muted")
-        return [(course.label, Cell(_where(course), TONES[course.answer]), none, Cell(text.MISSING, "muted"))]
+        return [(course.label, Cell(course_text(course), TONES[course.answer]), none, Cell(text.MISSING, "muted"))]
     return [(course.label, _change(course, one), *_sizes(one, unit)) for one in course.crossovers]
 
 
-def _where(course: Course) -> str:
-    """Say where a candidate that never crosses differs clearly."""
-    if course.answer == "unclear":
-        return "no clear difference"
-    if course.clear == course.sizes:
-        return f"{course.answer} at every size"
-    return f"{course.answer} at {text.listing([text.size(size) for size in course.clear])}, elsewhere not clear"
-
-
 def _change(course: Course, crossover: Crossover) -> Cell:
-    first, then = ("faster", "slower") if crossover.before == course.label else ("slower", "faster")
-    perhaps = "" if crossover.low is not None and crossover.high is not None else ", if it crosses at all"
-    return Cell(f"{first} below, {then} above{perhaps}", "warn" if perhaps else "")
+    return Cell(change_text(course.label, crossover), "" if is_closed(crossover) else "warn")
 
 
 def _sizes(crossover: Crossover, unit: str) -> tuple[str, str]:

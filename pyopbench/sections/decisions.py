@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench import text
+from pyopbench.findings import Settling, StillOpen
 from pyopbench.gains import gain_chart
 from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
-from pyopbench.sections._places import FIELDS, Places, crossover_text, places_of, unit_of
+from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
 from pyopbench.sections._required import blocked, blocked_by
+from pyopbench.wording.crossovers import fastest_text
+from pyopbench.wording.decisions import answer_text, flip_text, why
+from pyopbench.wording.gpu_advice import advice_text
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 
@@ -111,15 +115,15 @@ def _over_places(decisions: Sequence[Decision]) -> Cell:
         return Cell(text.MISSING, "muted")
     answers = Counter(one.answer for one in decisions)
     if len(answers) > 1:
-        told = text.listing([f"{answer} in {n}" for answer, n in answers.most_common()])
+        told = text.listing([f"{answer_text(answer)} in {n}" for answer, n in answers.most_common()])
         return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
     least = min(decisions, key=lambda one: (one.gain_low or 0.0, one.gain or 0.0))
     if least.choice is None:
-        return Cell(least.answer, TONES[least.action])
+        return Cell(answer_text(least.answer), TONES[least.action])
     settings = f" or more in {len(decisions)} settings" if len(decisions) > 1 else ""
     by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
     gain = f"{text.gain_at_least(least.gain, least.gain_low)}{settings}{by_size}"
-    return Cell(least.answer, TONES[least.action], gain)
+    return Cell(answer_text(least.answer), TONES[least.action], gain)
 
 
 def _confidence(decisions: Sequence[Decision]) -> Cell:
@@ -141,7 +145,8 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     fields = {" · ".join(place_of(one, places)): {field: getattr(one, field) for field in FIELDS} for one in known}
     rows: list[dict[str, Any]] = [
         {
-            **{name: getattr(one, name) for name in ("op", "use", "answer", "action", "gain")},
+            **{name: getattr(one, name) for name in ("op", "use", "action", "gain")},
+            "answer": answer_text(one.answer),
             "panel": " · ".join(place_of(one, places)),
             "low": math.nan if one.gain_low is None else one.gain_low,
             "high": math.nan if one.gain_high is None else one.gain_high,
@@ -151,7 +156,7 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     best = max(known, key=lambda one: one.gain_low or 0.0)
     alt = (
         f"Gain of each op with its 95% interval; right of 1 is faster than today. {best.op} for {best.use} gains most "
-        f"for certain: {text.gain_at_least(best.gain, best.gain_low)} by {best.answer}."
+        f"for certain: {text.gain_at_least(best.gain, best.gain_low)} by {answer_text(best.answer)}."
     )
     return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
 
@@ -171,21 +176,30 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
 
 def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
     found = [(one, crossover) for one in decisions for crossover in one.crossovers]
-    rows = tuple((one.use, *place_of(one, places), crossover_text(crossover, unit)) for one, crossover in found)
+    rows = tuple((one.use, *place_of(one, places), fastest_text(crossover, unit)) for one, crossover in found)
     return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
 
 
 def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    found = [(one, flip) for one in decisions for flip in one.flips if flip not in one.reason]
-    rows = tuple((one.use, *place_of(one, places), one.answer, flip) for one, flip in found)
+    """Return what would change each answer; what would settle an undecided one is part of its reason."""
+    found = [(one, flip) for one in decisions for flip in one.flips if flip != _settled_by(one)]
+    rows = tuple((one.use, *place_of(one, places), answer_text(one.answer), flip_text(flip)) for one, flip in found)
     return _details(
         ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
     )
 
 
+def _settled_by(decision: Decision) -> Settling | None:
+    return decision.reason.settled_by if isinstance(decision.reason, StillOpen) else None
+
+
 def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what each answer means where data live on a device, where copies were counted."""
-    rows = tuple((one.use, *place_of(one, places), one.answer, one.copies) for one in decisions if one.copies)
+    rows = tuple(
+        (one.use, *place_of(one, places), answer_text(one.answer), " ".join(map(advice_text, one.copies)))
+        for one in decisions
+        if one.copies
+    )
     kind = "a simulated device" if (judgement.run.counted_copies or {}).get("device") == "simulated" else "a GPU"
     caption = f"{decisions[0].op}: what the answer means where there is a GPU, by copies counted on {kind}"
     return _details(("answer", "where there is a GPU"), rows, caption, places)
@@ -204,10 +218,10 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
         (
             decision.use,
             *place_of(decision, places),
-            Cell(decision.answer, TONES[decision.action]),
+            Cell(answer_text(decision.answer), TONES[decision.action]),
             text.gain_at_least(decision.gain, decision.gain_low),
             text.interval(decision.gain_low, decision.gain_high),
-            decision.reason,
+            why(decision),
         )
         for decision in decisions
     )
@@ -222,7 +236,7 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
             decision.use,
             *place_of(decision, places),
             text.sized(part.low, unit, part.high),
-            part.answer,
+            answer_text(part.answer),
             text.gain_at_least(part.gain, part.gain_low),
         )
         for decision in decisions

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench import slopes, text
+from pyopbench.candidates import USES
 from pyopbench.charts import Scene, latency_chart
-from pyopbench.comparison import USES
 from pyopbench.looks import looks
 from pyopbench.sections import Block, Chart, Heading, Paragraph, Section
-from pyopbench.sections._places import Places, by_size, crossover_text, ops_of, panels_of, places_of, records, unit_of
+from pyopbench.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
+from pyopbench.wording.crossovers import fastest_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -60,7 +61,7 @@ def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, 
         {
             "panel": places.panel({**vars(decision), "direction": DIRECTION_OF_USE[decision.use]}),
             "size": crossover.size,
-            "told": crossover_text(crossover, unit_of(judgement, op)),
+            "told": fastest_text(crossover, unit_of(judgement, op)),
         }
         for decision in judgement.decisions
         if decision.op == op

@@ -13,8 +13,8 @@ from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, 
 from pyopbench.sections._places import Places, by_size, panels_of, parsed, places_of, unit_of
 
 if TYPE_CHECKING:
-    from pyopbench.answers import Verdict
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Verdict
 
 TONES: dict[str, Tone] = {"faster": "good", "slower": "bad", "equivalent": "", "unresolved": "warn"}
 

@@ -11,11 +11,12 @@ from pyopbench.contrast_texts import reach, summary
 from pyopbench.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection
 from pyopbench.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.sections.decisions import TONES, place_of
+from pyopbench.wording.decisions import answer_text
 
 if TYPE_CHECKING:
     from pyopbench.across import Across
-    from pyopbench.answers import Decision
     from pyopbench.decide import Judgement
+    from pyopbench.decision import Decision
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
 FOUND = ("slower", "faster")
@@ -81,7 +82,7 @@ def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
     gain = "" if decision.choice is None else text.gain_at_least(decision.gain, decision.gain_low)
-    return Cell(decision.answer, TONES[decision.action], gain)
+    return Cell(answer_text(decision.answer), TONES[decision.action], gain)
 
 
 def _told(contrast: Contrast) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pyopbench import text
 from pyopbench.sections import Block, Bullets, Paragraph, Section, Table
 from pyopbench.sections._places import FIELDS, Places, places_of
-from pyopbench.worth import Port, Step, Worth, best
+from pyopbench.step_savings import Port, Worth
+from pyopbench.wording.step_savings import step_text, worth_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -26,8 +27,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     places = places_of(judgement)
     return (
-        Paragraph(_what_was_given(judgement.step)),
-        Bullets(tuple(sentence(worth, places) for worth in judgement.worths)),
+        Paragraph(step_text(judgement.step)),
+        Bullets(tuple(worth_text(worth, ", ".join(_head(worth, places))) for worth in judgement.worths)),
         table(judgement, places),
         Paragraph(
             "In brackets: the lower end of the interval (95%, corrected as in the decisions). Hours count one process "
@@ -42,28 +43,6 @@ def table(judgement: Judgement, places: Places) -> Table:
         (*_head(worth, places), port.label, *_cells(port)) for worth in judgement.worths for port in worth.ports
     )
     return Table(("op", "use", *places.varying, "port", *COLUMNS), rows, "What each port leaves", headings=2)
-
-
-def sentence(worth: Worth, places: Places) -> str:
-    """Say which share the op has, how far any port could get, and what the surest one saves."""
-    name = ", ".join(_head(worth, places))
-    takes = f"{name}: {text.seconds(worth.call_seconds)} a call today, {text.percent(worth.share)} of the step"
-    if worth.share >= 1:
-        return f"{takes}: more than there is, so calls overlap, or the step or the calls are not those of this machine."
-    ceiling = f"if it cost nothing at all, the step would be {text.ratio(worth.ceiling)} as fast, and no port does more"
-    surest = best(worth.ports)
-    if surest is None:
-        return f"{takes}; {ceiling}. No port saves time for sure."
-    saved = f"{surest.label} saves at least {text.number(surest.hours_low)} hours per million steps"
-    return f"{takes}; {ceiling}. {saved}."
-
-
-def _what_was_given(step: Step) -> str:
-    calls = f"{text.number(step.calls)} {'call' if step.calls == 1 else 'calls'}"
-    return (
-        f"For a step of {text.seconds(step.seconds)} with {calls} of the op, as they were given. What is not the op "
-        "stays as it is (Amdahl's law), so the op's share of the step is all that a port can save."
-    )
 
 
 def _head(worth: Worth, places: Places) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from frames import Bench
 from pyopbench import report, terminal
 from pyopbench.decide import Judgement, judge
 from pyopbench.sections import worth as section
-from pyopbench.worth import Step
+from pyopbench.step_savings import Step
 
 TODAY = "py_function_numpy"
 CURVES = {TODAY: 2e-3, "native": 5e-4, "numpy_function": 4e-3}

@@ -7,10 +7,10 @@ from typing import Any
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench import report, terminal
-from pyopbench.automatic import Attempt, attempts_of
 from pyopbench.decide import Judgement, judge
 from pyopbench.model import Case, Failure
 from pyopbench.sections import automatic as section
+from pyopbench.tried_ports import Attempt, attempts_of
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = {**VARIANTS["numpy_function"], "automatic": True}

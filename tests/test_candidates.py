@@ -8,7 +8,7 @@ import pytest
 
 from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench import stats
-from pyopbench.comparison import Comparison, Setting, compare, settings_of
+from pyopbench.candidates import Comparison, Setting, compare, settings_of
 from pyopbench.latencies import baseline_of, latency_table
 from pyopbench.model import Case, Failure
 
@@ -44,8 +44,8 @@ def test_a_comparison_holds_ratios_by_launch_and_size() -> None:
     assert native.log_ratios.shape == (6, 2)
     assert comparison.seconds == pytest.approx({1_000: 2.0, 10_000: 2.0, 100_000: 2.0})
     assert comparison.curves["native"].tolist()[:2] == pytest.approx([1.0, 4.0])
-    assert comparison.missing("native", [100_000]) == "native has no number at 100k (timeout)"
-    assert comparison.missing("xla", [10, 1_000]) == "xla has no number at 10 and 1k"
+    assert comparison.statuses("native", [100_000]) == ("timeout",)
+    assert comparison.statuses("xla", [10, 1_000]) == ()
 
 
 def test_the_usual_gradient_is_the_baseline_even_where_it_lacks_a_size() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from judgements import HOSTILE
 from pyopbench.pages import OpPage
 from pyopbench.sections import Section, Table
-from pyopbench.tickets import folded
+from pyopbench.ticket import folded
 
 
 def page(name: str) -> OpPage:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pyopbench.findings import Action, Answer, Bar, Caveat, CopiesAdvice, Flip, Reason, Unknown
+
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
-Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,19 @@ class Verdict:
 
 @dataclass(frozen=True)
 class SizeRange:
-    """The answer for sizes from `low` to `high` (both measured sizes, inclusive)."""
+    """The answer for sizes from `low` to `high` (both measured sizes, inclusive); the rest as in `Decision`."""
 
     low: int
     high: int
-    answer: str
+    action: Action
+    choice: str | None
     gain: float
     gain_low: float
+
+    @property
+    def answer(self) -> Answer:
+        """What to do at these sizes."""
+        return Answer(self.action, self.choice)
 
 
 @dataclass(frozen=True)
@@ -95,14 +102,16 @@ class Decision:
         gain: seconds today over seconds afterwards, over the mix of sizes; of the best candidate if undecided;
             None if there is no candidate at all.
         gain_low, gain_high: its interval at 95%, corrected for the number of candidates.
-        reason: in words.
+        reason: why.
+        caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
         ranges: answers by size, where they differ from one another; else one range.
         crossovers: where the fastest variant changes.
         courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
-        flips: what evidence would change the decision, in words.
+        flips: what evidence would change the decision.
         blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
-        barred: what was removed because it cannot do what is required, and what is not known of it, in sentences.
-        copies: what it means where data live on a GPU, in words, of counted copies; empty where none were counted.
+        barred: what was removed because it cannot do what is required.
+        unknown: what is required and not known of some variants.
+        copies: what it means where data live on a GPU, of counted copies; empty where none were counted.
         launches: launches that the gain is made of; None without one.
     """
 
@@ -117,17 +126,19 @@ class Decision:
     gain: float | None
     gain_low: float | None
     gain_high: float | None
-    reason: str
+    reason: Reason
     ranges: tuple[SizeRange, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
-    flips: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+    flips: tuple[Flip, ...] = ()
     courses: tuple[Course, ...] = ()
     blocks: tuple[str, ...] = ()
-    barred: tuple[str, ...] = ()
-    copies: str = ""
+    barred: tuple[Bar, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    copies: tuple[CopiesAdvice, ...] = ()
     launches: int | None = None
 
     @property
-    def answer(self) -> str:
-        """`keep`, `undecided`, `port to native` or `switch to numpy_function`."""
-        return self.action if self.choice is None else f"{self.action} to {self.choice}"
+    def answer(self) -> Answer:
+        """What to do."""
+        return Answer(self.action, self.choice)

@@ -16,8 +16,8 @@ import numpy as np
 from pyopbench.mix import Mix
 
 if TYPE_CHECKING:
+    from pyopbench.candidates import Comparison
     from pyopbench.choice import Choice, Gain
-    from pyopbench.comparison import Comparison
 
 MILLION = 1_000_000
 SECONDS_PER_HOUR = 3600.0
@@ -55,7 +55,7 @@ class Worth:
     """What an op takes of a step, for one use in one setting.
 
     Attributes:
-        op, use, mode, dtype, placement: as in `answers.Decision`.
+        op, use, mode, dtype, placement: as in `decision.Decision`.
         baseline: label of the callback of today.
         call_seconds: mean seconds per call today, over the mix.
         share: of the step that these calls take today; above 1 they cannot be one after another in such a step.

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from pyopbench import text
-from pyopbench.choice import Candidate
+from pyopbench.findings import Bar, BaselineFailed, BaselineNotMeasured, Unknown
 from pyopbench.label import Label
 from pyopbench.latencies import label_of, standing, usual_gradients
+from pyopbench.mix import Mix
 from pyopbench.model import Case, Failure
-from pyopbench.stats import UNIT
+from pyopbench.stats import UNIT, Bools, Floats
 
 if TYPE_CHECKING:
     from pyopbench.results import Run
@@ -56,6 +57,44 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
+class Candidate:
+    """Something that could stand in for the callback of today.
+
+    Attributes:
+        label: `variant` or `variant+gradient`.
+        kind: `callback` or `port`.
+        effort: rank of the work to get there; infinite where the catalogue has none.
+        log_ratios: one row per launch, one column per size, log of its seconds over the baseline's; nan is no number.
+    """
+
+    label: str
+    kind: str
+    effort: float
+    log_ratios: pd.DataFrame
+
+    def over(self, mix: Mix) -> Floats:
+        """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
+        return self._complete(mix)[0]
+
+    def log_gains(self, mix: Mix) -> pd.Series[float]:
+        """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
+        log_ratios, complete = self._complete(mix)
+        return pd.Series(-np.log(mix.cost(log_ratios)), index=self.log_ratios.index[complete])
+
+    def _complete(self, mix: Mix) -> tuple[Floats, Bools]:
+        """Return the log ratios at the sizes that are needed, of the launches that have all, and which those are."""
+        places = self.log_ratios.columns.get_indexer(pd.Index(mix.needed))  # -1 for what was not measured
+        log_ratios = np.where(places < 0, np.nan, self.log_ratios.to_numpy(dtype="float64")[:, places])
+        complete = np.asarray(~np.isnan(log_ratios).any(axis=1))
+        return log_ratios[complete], complete
+
+    def lacks(self, mix: Mix) -> tuple[int, ...]:
+        """Return the sizes that the mix draws on and no launch has."""
+        launches = self.log_ratios.reindex(columns=list(mix.needed)).notna().any()
+        return tuple(size for size, measured in zip(mix.needed, launches, strict=True) if not measured)
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """The baseline of one setting, its candidates, and what is missing.
 
@@ -67,7 +106,8 @@ class Comparison:
         curves: seconds per call, one row per size, one column per label; nan is no number.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
-        barred: sentences on what was removed because it cannot do what is required, and on what is not known of it.
+        barred: what was removed because it cannot do what is required.
+        unknown: what is required and not known of some labels.
         must_change: may the callback of today not stay, for it cannot do what is required?
     """
 
@@ -78,7 +118,8 @@ class Comparison:
     curves: pd.DataFrame
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
-    barred: tuple[str, ...] = ()
+    barred: tuple[Bar, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
     must_change: bool = False
 
     @property
@@ -86,19 +127,17 @@ class Comparison:
         """The log ratios of each label, by launch and size; of the baseline to itself they are 0 throughout."""
         return {self.baseline: 0.0, **{candidate.label: candidate.log_ratios for candidate in self.candidates}}
 
-    def missing(self, label: str, sizes: Iterable[int]) -> str:
-        """Say in a short phrase that a label has no number at some sizes, and how it failed there."""
-        sizes = list(sizes)
-        failed = [self.failures[label, size].status for size in sizes if (label, size) in self.failures]
-        how = f" ({text.listing(list(dict.fromkeys(failed)))})" if failed else ""
-        return f"{label} has no number at {text.listing([text.size(size) for size in sizes])}{how}"
+    def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
+        """Return how a label failed at some sizes, each status once; empty where no failure is known."""
+        failed = (self.failures[label, size].status for size in sizes if (label, size) in self.failures)
+        return tuple(dict.fromkeys(failed))
 
-    def baseline_failure(self) -> str:
-        """Say why the baseline has no number at all."""
+    def baseline_failure(self) -> BaselineFailed | BaselineNotMeasured:
+        """Return why the baseline has no number at all."""
         for (label, size), failure in sorted(self.failures.items()):
             if Label.parse(label).variant == self.baseline:
-                return f"{label} has no number: {failure.status} at {text.size(size)}: {failure.reason}"
-        return f"{self.baseline} was not measured here, so there is nothing to compare with"
+                return BaselineFailed(label, size, failure.status, failure.reason)
+        return BaselineNotMeasured(self.baseline)
 
 
 def settings_of(run: Run) -> list[Setting]:

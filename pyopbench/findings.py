@@ -1,0 +1,399 @@
+"""What a decision says, as kinds with their numbers: why it is so, what would change it, what bars a port, and copies.
+
+There is no sentence here: `wording` turns each kind into words, and programs read kind and numbers in `decisions.json`.
+A number that does not exist is None. `label` and `baseline` are `variant` or `variant+gradient` throughout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
+BarStatus: TypeAlias = Literal["fails", "silently wrong", "refused", "falls back"]
+"""How a requirement is not met: an error, other numbers without one, no device, or the host in place of the device."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to do, and the label to go to; None for keep and undecided."""
+
+    action: Action
+    choice: str | None
+
+
+@dataclass(frozen=True)
+class MeasuredGain:
+    """Seconds today over seconds afterwards with one label: the estimate, its interval, and launches behind it."""
+
+    label: str
+    gain: float
+    low: float | None
+    high: float | None
+    launches: int
+
+
+# What would settle an undecided choice
+
+
+@dataclass(frozen=True)
+class SecondLaunch:
+    """One launch gives no interval."""
+
+    kind: Literal["second_launch"] = "second_launch"
+
+
+@dataclass(frozen=True)
+class MoreLaunches:
+    """About how many launches in all would settle the choice.
+
+    Attributes:
+        label: the candidate that it hangs on.
+        launches: how many there are.
+        enough: how many would do; None if that is more than anybody waits for (`stats.MOST_LAUNCHES`).
+    """
+
+    label: str
+    launches: int
+    enough: int | None
+    kind: Literal["more_launches"] = "more_launches"
+
+
+Settling: TypeAlias = SecondLaunch | MoreLaunches
+
+# Why a decision is what it is
+
+
+@dataclass(frozen=True)
+class ClearGain:
+    """A candidate is clearly worth it.
+
+    Attributes:
+        baseline: the current callback.
+        chosen: the candidate that was chosen.
+        faster: the one with the largest gain, if that is another and its gain not clearly the larger one; else None.
+        faster_takes_more_work: True if that one takes more work as well.
+    """
+
+    baseline: str
+    chosen: MeasuredGain
+    faster: MeasuredGain | None = None
+    faster_takes_more_work: bool = False
+    kind: Literal["clear_gain"] = "clear_gain"
+
+
+@dataclass(frozen=True)
+class NoneWorthIt:
+    """Every candidate stays below `threshold`, the least gain that is worth a change; `best` is the best of them."""
+
+    baseline: str
+    threshold: float
+    best: MeasuredGain
+    kind: Literal["none_worth_it"] = "none_worth_it"
+
+
+@dataclass(frozen=True)
+class StillOpen:
+    """Some candidates may lie on either side of `threshold`; `candidates` are those, the largest gain first."""
+
+    baseline: str
+    threshold: float
+    candidates: tuple[MeasuredGain, ...]
+    settled_by: Settling
+    kind: Literal["still_open"] = "still_open"
+
+
+@dataclass(frozen=True)
+class NoCandidate:
+    """Nothing was measured beside the baseline at all sizes; `required`: nothing that can do what is required."""
+
+    baseline: str
+    required: bool
+    kind: Literal["no_candidate"] = "no_candidate"
+
+
+@dataclass(frozen=True)
+class BaselineFailed:
+    """The baseline has no number at all: its first failure, and the worker's own message about it."""
+
+    label: str
+    size: int
+    status: str
+    message: str
+    kind: Literal["baseline_failed"] = "baseline_failed"
+
+
+@dataclass(frozen=True)
+class BaselineNotMeasured:
+    """The baseline was not measured here, nor did it fail."""
+
+    baseline: str
+    kind: Literal["baseline_not_measured"] = "baseline_not_measured"
+
+
+@dataclass(frozen=True)
+class DtypeNotCalled:
+    """The mix that was given has no calls in this dtype."""
+
+    dtype: str
+    kind: Literal["dtype_not_called"] = "dtype_not_called"
+
+
+@dataclass(frozen=True)
+class BeyondMeasured:
+    """The mix asks for sizes at which the baseline has no number; `statuses` say how it failed there, if it did."""
+
+    baseline: str
+    sizes: tuple[int, ...]
+    statuses: tuple[str, ...]
+    kind: Literal["beyond_measured"] = "beyond_measured"
+
+
+Reason: TypeAlias = (
+    ClearGain
+    | NoneWorthIt
+    | StillOpen
+    | NoCandidate
+    | BaselineFailed
+    | BaselineNotMeasured
+    | DtypeNotCalled
+    | BeyondMeasured
+)
+
+# What the reason leaves out
+
+
+@dataclass(frozen=True)
+class BaselineBarred:
+    """The current callback cannot stay, because it does not meet a requirement."""
+
+    baseline: str
+    kind: Literal["baseline_barred"] = "baseline_barred"
+
+
+@dataclass(frozen=True)
+class BaselineLacksSizes:
+    """The baseline has no number at planned sizes, of which the decision says nothing."""
+
+    baseline: str
+    sizes: tuple[int, ...]
+    statuses: tuple[str, ...]
+    kind: Literal["baseline_lacks_sizes"] = "baseline_lacks_sizes"
+
+
+@dataclass(frozen=True)
+class CandidateLacksSizes:
+    """A candidate has no number at sizes of the mix and is none over it, only at the other sizes."""
+
+    label: str
+    sizes: tuple[int, ...]
+    statuses: tuple[str, ...]
+    kind: Literal["candidate_lacks_sizes"] = "candidate_lacks_sizes"
+
+
+@dataclass(frozen=True)
+class NoLaunchOverMix:
+    """A candidate has every size of the mix, but no launch with all of them; it is a candidate only at single sizes."""
+
+    label: str
+    kind: Literal["no_launch_over_mix"] = "no_launch_over_mix"
+
+
+Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix
+
+# What would change a decision
+
+
+@dataclass(frozen=True)
+class FasterBaseline:
+    """The baseline at `speed` times its measured speed, at every size, makes `label` not clearly worth it."""
+
+    baseline: str
+    speed: float
+    label: str
+    kind: Literal["faster_baseline"] = "faster_baseline"
+
+
+@dataclass(frozen=True)
+class SlowerBaseline:
+    """The baseline taking more than `times` its measured time, at every size, makes `label` worth it."""
+
+    baseline: str
+    times: float
+    label: str
+    kind: Literal["slower_baseline"] = "slower_baseline"
+
+
+@dataclass(frozen=True)
+class FasterVariant:
+    """Another variant, clearly more than `threshold` times as fast as the baseline over the mix."""
+
+    baseline: str
+    threshold: float
+    kind: Literal["faster_variant"] = "faster_variant"
+
+
+@dataclass(frozen=True)
+class MoreTimeAtSizes:
+    """More than a share of today's time spent at some sizes.
+
+    Attributes:
+        label: the candidate that this is about.
+        pays: True if it pays at these sizes and would then pay over the mix; False if it does not, and then would not.
+        share: the share of today's time from which that is so.
+        share_now: the share of today's time that the mix spends there.
+        sizes: which sizes.
+    """
+
+    label: str
+    pays: bool
+    share: float
+    share_now: float
+    sizes: tuple[int, ...]
+    kind: Literal["more_time_at_sizes"] = "more_time_at_sizes"
+
+
+@dataclass(frozen=True)
+class BaselineMeasured:
+    """A measurement of the baseline where it has no number."""
+
+    baseline: str
+    kind: Literal["baseline_measured"] = "baseline_measured"
+
+
+@dataclass(frozen=True)
+class VariantMeasured:
+    """A measurement of another variant, wherever the baseline has a number."""
+
+    baseline: str
+    kind: Literal["variant_measured"] = "variant_measured"
+
+
+Flip: TypeAlias = (
+    FasterBaseline
+    | SlowerBaseline
+    | FasterVariant
+    | MoreTimeAtSizes
+    | BaselineMeasured
+    | VariantMeasured
+    | SecondLaunch
+    | MoreLaunches
+)
+
+# What a decision says nothing of, or not in one word
+
+
+@dataclass(frozen=True)
+class NoAnswerAt:
+    """Planned sizes that have no answer, because the baseline has no number there."""
+
+    sizes: tuple[int, ...]
+    kind: Literal["no_answer_at"] = "no_answer_at"
+
+
+@dataclass(frozen=True)
+class DiffersBySize:
+    """The answer is not the same at every size."""
+
+    kind: Literal["differs_by_size"] = "differs_by_size"
+
+
+Note: TypeAlias = NoAnswerAt | DiffersBySize
+
+# Requirements
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a variant cannot do.
+
+    Attributes:
+        label: the variant.
+        requirement: one of `requirements.NAMES`.
+        probe: what saw it: a probe, or `placement`.
+        status: in which way.
+        told: the words of the error, or the numbers that were seen; empty where the status says all.
+    """
+
+    label: str
+    requirement: str
+    probe: str
+    status: BarStatus
+    told: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A requirement of which nothing is known for some labels."""
+
+    requirement: str
+    labels: tuple[str, ...]
+
+
+# Copies to and from a device
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What one call copies between host and device at least, and where the op is pinned for that.
+
+    Attributes:
+        copies: how many, both ways.
+        moved_bytes: of all of them.
+        size: of the call.
+        pinned: one of `routes.PINS`.
+    """
+
+    copies: int
+    moved_bytes: int
+    size: int
+    pinned: str
+
+
+@dataclass(frozen=True)
+class NotCounted:
+    """Why there are no counts of a label on the device.
+
+    Attributes:
+        why: the simulated device cannot run it, the device `refused` it, or it was `left_out`.
+        message: how it was refused; else empty.
+    """
+
+    label: str
+    why: Literal["simulated", "refused", "left_out"]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class DataOnDevice:
+    """What a decision means with inputs and results on the device.
+
+    Attributes:
+        baseline: the current callback.
+        today: what it copies.
+        choice: where the decision goes to; None for keep and undecided.
+        afterwards: what that copies, or why that is not known; None without a choice.
+        free: variants that copy nothing, where the choice is not one and the baseline copies something.
+    """
+
+    baseline: str
+    today: Copied
+    choice: str | None
+    afterwards: Copied | NotCounted | None
+    free: tuple[str, ...]
+    kind: Literal["data_on_device"] = "data_on_device"
+
+
+@dataclass(frozen=True)
+class PinToHost:
+    """With inputs and results on the host a variant goes by the device, unless it is pinned to the host.
+
+    `pinned` is what it copies then.
+    """
+
+    variant: str
+    pinned: Copied
+    kind: Literal["pin_to_host"] = "pin_to_host"
+
+
+CopiesAdvice: TypeAlias = DataOnDevice | PinToHost
