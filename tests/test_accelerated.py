@@ -14,8 +14,6 @@ from simulated import Process
 from test_device import needs_compiler
 from test_profiled import needs_gpu, needs_none
 
-pytestmark = pytest.mark.measures
-
 CASE = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 
 BEGIN = """
