@@ -20,7 +20,7 @@ from simulated import Process
 needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
 )
-pytestmark = [needs_compiler, pytest.mark.measures]
+pytestmark = needs_compiler
 
 
 def run(code: str) -> Any:

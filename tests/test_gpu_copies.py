@@ -15,8 +15,6 @@ from simulated import Process
 from test_device import needs_compiler
 from test_gpu import needs_gpu, needs_none
 
-pytestmark = pytest.mark.measures
-
 
 class Clock:
     """Time goes on only where it is spent."""
@@ -75,6 +73,7 @@ def test_without_a_gpu_nothing_is_measured_and_the_devices_are_named() -> None:
     assert "CPU:0" in str(error.value)
 
 
+@pytest.mark.measures
 @needs_gpu
 def test_on_a_gpu_every_way_has_a_time_and_its_memory_is_known() -> None:
     found = gpu_copies.measure({"sizes": [1, 100_000]}, lambda event: None)

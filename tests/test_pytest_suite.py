@@ -15,8 +15,6 @@ from pyopbench.files import find
 
 ROOT = Path(__file__).parent.parent
 
-pytestmark = pytest.mark.measures
-
 pytest.importorskip("pytest_benchmark")
 
 
@@ -27,7 +25,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], list[Path]]:
+def done(tmp_path_factory: pytest.TempPathFactory, alone: None) -> tuple[subprocess.CompletedProcess[str], list[Path]]:
     """Return what came of two cases that can be, backward and both ways, and one that cannot."""
     folder = tmp_path_factory.mktemp("stored")
     selected = "relu and (native or autograph) and backward"
