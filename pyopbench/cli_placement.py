@@ -60,7 +60,7 @@ def placement(
     timeout_seconds = parse_duration(case_timeout)
     with err.status("counting") as status:
         document = counting.count(
-            counting.Wanted(axes, device, timeout_seconds, tf),
+            counting.CountRequest(axes, device, timeout_seconds, tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_file is not None:

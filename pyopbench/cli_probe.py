@@ -48,10 +48,12 @@ def probe(
         _show_files(files, as_json=as_json)
         return
     seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
-    bench = probe_run.Bench(tf, seconds)
+    options = probe_run.ProbeOptions(tf, seconds)
     with err.status("probing") as status:
-        asked = probe_run.everything(_names("probe", probes), _names("variant", variant), bench)
-        document = probe_run.examine(asked, bench, lambda done, total: status.update(f"probing {done:,} of {total:,}"))
+        attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options)
+        document = probe_run.try_all(
+            attempts, options, lambda done, total: status.update(f"probing {done:,} of {total:,}")
+        )
     probe_run.keep(document)
     if out_file is not None:
         capabilities.write(out_file, document)

@@ -39,7 +39,7 @@ EVERYTHING = Axes(directions=("forward", "forward_backward"), modes=("eager", "c
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CountRequest:
     """What is to be counted: axes, a key of `DEVICES`, and how long a case may be silent, in seconds.
 
     `tf` is the version of TensorFlow to count on, as in `runs.Request`.
@@ -52,8 +52,8 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request to a worker: a case, pinned to one of `places.PINS`."""
+class PinnedCase:
+    """A case that a worker is asked to count, pinned to one of `places.PINS`."""
 
     case: Case
     pinned: str
@@ -63,24 +63,24 @@ Tell: TypeAlias = Callable[[int, int], None]
 """Is told how many requests are done, of how many."""
 
 
-def count(wanted: Wanted, tell: Tell) -> dict[str, Any]:
+def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     """Count and return the document that results/README.md describes.
 
     Raises:
         BadInput: a bad name or size, axes that leave no case, or no GPU where one is asked for.
         NothingMeasured: not a single case could be counted; with the reason.
     """
-    require_known("mode to count in", wanted.axes.modes, EVERYTHING.modes)
-    require_known("direction to count", wanted.axes.directions, EVERYTHING.directions)
-    require_known("device axis, which --device is for", wanted.axes.placements, EVERYTHING.placements)
-    axes = _with_remedies(wanted.axes)
-    plan = _one_size_each(ask_for_plan(axes, compiles=False, tf=wanted.tf))
+    require_known("mode to count in", request.axes.modes, EVERYTHING.modes)
+    require_known("direction to count", request.axes.directions, EVERYTHING.directions)
+    require_known("device axis, which --device is for", request.axes.placements, EVERYTHING.placements)
+    axes = _with_remedies(request.axes)
+    plan = _one_size_each(ask_for_plan(axes, compiles=False, tf=request.tf))
     require_cases(plan, axes)
-    placement = DEVICES[wanted.device]
+    placement = DEVICES[request.device]
     cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]
-    asked = [Asked(case, pinned) for case in cases for pinned in PINS]
-    document = {**_head(wanted, plan), "rows": [], "failures": []}
-    counting = _Counting(asked, wanted, document, tell)
+    pinned_cases = [PinnedCase(case, pinned) for case in cases for pinned in PINS]
+    document = {**_head(request, plan), "rows": [], "failures": []}
+    counting = _Counting(pinned_cases, request, document, tell)
     try:
         counting.run()
     except WorkerLost as lost:  # what was counted before is kept
@@ -120,12 +120,12 @@ def _one_size_each(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {**plan, "cases": [key for key in plan["cases"] if is_kept(key)], "skips": skips}
 
 
-def _head(wanted: Wanted, plan: Mapping[str, Any]) -> dict[str, Any]:
+def _head(request: CountRequest, plan: Mapping[str, Any]) -> dict[str, Any]:
     catalogue = plan["catalogue"]
     cases = [Case.from_id(key) for key in plan["cases"]]
     return {
         "schema": SCHEMA,
-        "device": wanted.device,
+        "device": request.device,
         "pyopbench": pyopbench.__version__,
         **{name: plan["environment"][name] for name in SOFTWARE},
         "ops": {case.op: {"size_unit": catalogue["ops"][case.op]["size_unit"], "arrays": {}} for case in cases},
@@ -137,17 +137,19 @@ def _head(wanted: Wanted, plan: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class _Counting(WorkerLoop[Asked]):
+class _Counting(WorkerLoop[PinnedCase]):
     """Puts the rows and failures of each case that a worker was asked to count into the document."""
 
-    def __init__(self, asked: Sequence[Asked], wanted: Wanted, document: dict[str, Any], tell: Tell) -> None:
-        super().__init__(asked)
-        self._wanted = wanted
+    def __init__(
+        self, pinned_cases: Sequence[PinnedCase], request: CountRequest, document: dict[str, Any], tell: Tell
+    ) -> None:
+        super().__init__(pinned_cases)
+        self._request = request
         self._document = document
         self._tell = tell
 
     def start(self) -> Worker:
-        return Worker(self._wanted.timeout_seconds, python_for(self._wanted.tf))
+        return Worker(self._request.timeout_seconds, python_for(self._request.tf))
 
     def prepare(self, worker: Worker) -> bool:
         """Open the device; where it is not there, nothing is counted.
@@ -155,12 +157,12 @@ class _Counting(WorkerLoop[Asked]):
         Raises:
             BadInput: a GPU was asked for, and TensorFlow sees none.
         """
-        reason = _why_no_device(worker, self._wanted)
+        reason = _why_no_device(worker, self._request)
         if reason:
             self.give_up("unsupported", reason)
         return not reason
 
-    def ask(self, worker: Worker, item: Asked) -> bool:
+    def ask(self, worker: Worker, item: PinnedCase) -> bool:
         self._tell(self.done, len(self.items))
         answer = worker.ask({"do": "count_copies", "case": item.case.id, "pinned": item.pinned})
         if "failure" in answer:
@@ -171,7 +173,7 @@ class _Counting(WorkerLoop[Asked]):
             self._document["rows"] += rows
         return True
 
-    def record_loss(self, item: Asked, lost: CaseLost) -> bool:
+    def record_loss(self, item: PinnedCase, lost: CaseLost) -> bool:
         self._fail(item, lost.status, lost.reason)
         return True
 
@@ -181,21 +183,21 @@ class _Counting(WorkerLoop[Asked]):
             self._fail(item, status, reason)
         self.end()
 
-    def _fail(self, item: Asked, status: str, reason: str) -> None:
+    def _fail(self, item: PinnedCase, status: str, reason: str) -> None:
         failure = {"case": item.case.id, "pinned": item.pinned, "status": status, "reason": reason}
         self._document["failures"].append(failure)
 
 
-def _why_no_device(worker: Worker, wanted: Wanted) -> str:
+def _why_no_device(worker: Worker, request: CountRequest) -> str:
     """Open the device in a worker; return why it is not there, or an empty text.
 
     Raises:
         BadInput: a GPU was asked for, and TensorFlow sees none.
     """
     try:
-        answer = worker.ask({"do": "device", "placement": DEVICES[wanted.device]})
+        answer = worker.ask({"do": "device", "placement": DEVICES[request.device]})
     except CaseLost as lost:
-        return f"the {wanted.device} device cannot be loaded: {lost.reason}"
-    if answer["reason"] and wanted.device == "gpu":
+        return f"the {request.device} device cannot be loaded: {lost.reason}"
+    if answer["reason"] and request.device == "gpu":
         raise no_gpu(answer["devices"])
     return str(answer["reason"])

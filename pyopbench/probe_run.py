@@ -35,7 +35,7 @@ Tell: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Attempt:
     """One probe to try with one label: a variant, or `variant+gradient`."""
 
     probe: str
@@ -43,14 +43,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Bench:
+class ProbeOptions:
     """Where to try: on which version of TensorFlow (None is the one beside this Python), with how much patience."""
 
     tf: str | None = None
     timeout_seconds: float = TIMEOUT_SECONDS
 
 
-def everything(probes: Sequence[str], variants: Sequence[str], bench: Bench) -> list[Asked]:
+def all_attempts(probes: Sequence[str], variants: Sequence[str], options: ProbeOptions) -> list[Attempt]:
     """Return all that can be asked of some probes and variants, or of every one where none is named.
 
     Raises:
@@ -58,33 +58,33 @@ def everything(probes: Sequence[str], variants: Sequence[str], bench: Bench) -> 
     """
     require_known("probe", probes, find("probes"))
     require_known("variant", [Label.parse(label).variant for label in variants], find("variants"))
-    labels = variants or [name for name, one in _describe(bench)["variants"].items() if one["is_usual"]]
-    return [Asked(probe, label) for label in labels for probe in probes or find("probes")]
+    labels = variants or [name for name, one in _describe(options)["variants"].items() if one["is_usual"]]
+    return [Attempt(probe, label) for label in labels for probe in probes or find("probes")]
 
 
-def examine(asked: Sequence[Asked], bench: Bench, tell: Tell) -> dict[str, Any]:
+def try_all(attempts: Sequence[Attempt], options: ProbeOptions, tell: Tell) -> dict[str, Any]:
     """Try each and return the document that results/README.md describes.
 
     Raises:
         BadInput: an unknown gradient of a variant, or a file of one cannot be loaded.
     """
-    described = _describe(bench)
-    gradients = {one.label: _gradient_of(one.label, described["variants"]) for one in asked}
-    probing = _Probing(asked, bench, gradients, tell)
+    described = _describe(options)
+    gradients = {attempt.label: _gradient_of(attempt.label, described["variants"]) for attempt in attempts}
+    probing = _Probing(attempts, options, gradients, tell)
     probing.run()
     return {
         "schema": SCHEMA,
         "pyopbench": pyopbench.__version__,
         **{name: described["environment"][name] for name in (*SOFTWARE, "cpu", "cores")},
-        "probes": {name: described["probes"][name] for name in sorted({one.probe for one in asked})},
+        "probes": {name: described["probes"][name] for name in sorted({attempt.probe for attempt in attempts})},
         "rows": [asdict(row) for row in probing.rows],
     }
 
 
 @cache
-def _describe(bench: Bench) -> dict[str, Any]:
+def _describe(options: ProbeOptions) -> dict[str, Any]:
     """Return what there is to probe, by a worker: asked once, because that takes an import of TensorFlow."""
-    found = ask_once({"do": "probes"}, python=python_for(bench.tf))
+    found = ask_once({"do": "probes"}, python=python_for(options.tf))
     require_loaded(found)
     return found
 
@@ -98,27 +98,29 @@ def _gradient_of(label: str, variants: Mapping[str, Any]) -> str:
     return gradient
 
 
-class _Probing(WorkerLoop[Asked]):
+class _Probing(WorkerLoop[Attempt]):
     """Keeps a row for each probe that a worker was asked to try."""
 
-    def __init__(self, asked: Sequence[Asked], bench: Bench, gradients: Mapping[str, str], tell: Tell) -> None:
-        super().__init__(asked)
+    def __init__(
+        self, attempts: Sequence[Attempt], options: ProbeOptions, gradients: Mapping[str, str], tell: Tell
+    ) -> None:
+        super().__init__(attempts)
         self.rows: list[Row] = []
-        self._bench = bench
+        self._options = options
         self._gradients = gradients
         self._tell = tell
 
     def start(self) -> Worker:
-        return Worker(self._bench.timeout_seconds, python_for(self._bench.tf))
+        return Worker(self._options.timeout_seconds, python_for(self._options.tf))
 
-    def ask(self, worker: Worker, item: Asked) -> bool:
+    def ask(self, worker: Worker, item: Attempt) -> bool:
         self._tell(self.done, len(self.items))
         variant, gradient = Label.parse(item.label).variant, self._gradients[item.label]
         answer = worker.ask({"do": "probe", "probe": item.probe, "variant": variant, "gradient": gradient})
         self.rows.append(Row(item.probe, item.label, **answer))
         return True
 
-    def record_loss(self, item: Asked, lost: CaseLost) -> bool:
+    def record_loss(self, item: Attempt, lost: CaseLost) -> bool:
         self.rows.append(Row(item.probe, item.label, "fails", lost.reason))
         return True
 
@@ -163,17 +165,17 @@ def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
     if not missing and before is not None:
         capabilities.write(path, before)
         return
-    found = examine(missing, Bench(run["settings"].get("tf")), tell)
+    found = try_all(missing, ProbeOptions(run["settings"].get("tf")), tell)
     keep(found)
     capabilities.write(path, capabilities.merged(before, found))
 
 
-def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Asked]:
+def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Attempt]:
     baseline = str(run["settings"]["baseline"])
-    today = [Asked(probe, baseline) for probe in PROBES.values()]
+    today = [Attempt(probe, baseline) for probe in PROBES.values()]
     probes = probes_for(requires)
     labels = sorted({_label(Case.from_id(key), run["catalogue"]) for key in run["cases"] if probes})
-    return list(dict.fromkeys([*today, *(Asked(probe, label) for label in labels for probe in probes)]))
+    return list(dict.fromkeys([*today, *(Attempt(probe, label) for label in labels for probe in probes)]))
 
 
 def _label(case: Case, catalogue: Mapping[str, Any]) -> str:

@@ -162,13 +162,16 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
 
 
 @dataclasses.dataclass
-class Line:
-    """The worker's end of the line to its parent."""
+class ParentPipe:
+    """The worker's end of the pipe to its parent.
+
+    `signed` is when the last event that says what is being timed was sent, on the monotonic clock.
+    """
 
     answers: IO[str]
     log: IO[str]
     marker: Marker
-    told: float = 0.0
+    signed: float = 0.0
     process: int = dataclasses.field(default_factory=os.getpid)
 
     def emit(self, event: Mapping[str, Any]) -> None:
@@ -179,14 +182,14 @@ class Line:
         if "case" in event:
             self.marker.set(event["case"])
             now = time.monotonic()
-            if event["event"] == "timing" and now - self.told < SIGN_OF_LIFE_SECONDS:
+            if event["event"] == "timing" and now - self.signed < SIGN_OF_LIFE_SECONDS:
                 return
-            self.told = now
+            self.signed = now
             self._log_case(event["case"])
         try:
             self.answers.write(json.dumps(event) + "\n")
             self.answers.flush()
-        except OSError:  # what broke the line is the case before, not the one that was just to be begun
+        except OSError:  # what broke the pipe is the case before, not the one that was just to be begun
             if before is not None:
                 self.marker.set(before)
             raise
@@ -202,9 +205,9 @@ class Line:
             self.log.flush()
 
 
-def serve(requests: IO[str], line: Line) -> None:
+def serve(requests: IO[str], parent: ParentPipe) -> None:
     """Answer every request until the parent closes its end."""
-    emit = line.emit
+    emit = parent.emit
 
     tf.get_logger().setLevel("ERROR")
     # TensorFlow itself is never garbage, and looking through it takes a tenth of a second each time.
@@ -232,7 +235,7 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     os.register_at_fork(after_in_child=partial(_leave_to_parent, (requests.fileno(), answers.fileno())))
-    serve(requests, Line(answers, sys.stderr, Marker.inherited(os.environ)))
+    serve(requests, ParentPipe(answers, sys.stderr, Marker.inherited(os.environ)))
 
 
 def _leave_to_parent(descriptors: Iterable[int]) -> None:

@@ -20,7 +20,7 @@ LIBRARY = re.compile(r"/lib/python\d|<frozen")
 LONGEST = 200
 
 
-def last_words(log: str, case: str | None) -> str:
+def cause_of_end(log: str, case: str | None) -> str:
     """Return the line of a log that tells most about how a worker ended; nothing if none tells anything.
 
     Args:

@@ -20,7 +20,7 @@ from pyopbench.errors import WorkerLost
 from pyopbench.files import PACKAGE
 from pyopbench.guard import Guard, end_group
 from pyopbench.marker import BYTES, VARIABLE, Marker
-from pyopbench.worker_log import last_words
+from pyopbench.worker_log import cause_of_end
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -211,15 +211,15 @@ class Worker:
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
         how = f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        words = ", from outside or for want of memory" if outside else self._last_words(case)
+        words = ", from outside or for want of memory" if outside else self._cause_in_log(case)
         return CaseLost(case, "crashed", f"the worker process {how}{words}", from_outside=outside)
 
-    def _last_words(self, case: str | None) -> str:
+    def _cause_in_log(self, case: str | None) -> str:
         if self._log.closed:
             return ""
         size = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, size - LOG_TAIL_BYTES))
-        words = last_words(self._log.read().decode(errors="replace"), case)
+        words = cause_of_end(self._log.read().decode(errors="replace"), case)
         return f": {words}" if words else ""
 
 

@@ -26,8 +26,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """Let the command try nothing and find `NEW`; return what it was asked for."""
     seen: list[Any] = []
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    monkeypatch.setattr(probe_run, "everything", lambda *wanted: seen.append(wanted) or [])
-    monkeypatch.setattr(probe_run, "examine", lambda asked, bench, tell: NEW)
+    monkeypatch.setattr(probe_run, "all_attempts", lambda *wanted: seen.append(wanted) or [])
+    monkeypatch.setattr(probe_run, "try_all", lambda attempts, options, tell: NEW)
     return seen
 
 
@@ -39,7 +39,7 @@ def test_it_prints_each_finding_with_its_words(asked: list[Any]) -> None:
     assert lines[place : place + 4] == ["xla", "works native", "fails py_func, numba", "no kernel"]
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
     assert lines[-1].startswith("1 works, 2 fails, 0 silently wrong")
-    assert asked == [(["xla"], [], probe_run.Bench("2.21.0", probe_run.TIMEOUT_SECONDS))]
+    assert asked == [(["xla"], [], probe_run.ProbeOptions("2.21.0", probe_run.TIMEOUT_SECONDS))]
 
 
 @pytest.mark.usefixtures("asked")

@@ -20,7 +20,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench import count_copies_run, counted_copies
-from pyopbench.count_copies_run import Wanted
+from pyopbench.count_copies_run import CountRequest
 from pyopbench.environments import available
 from pyopbench.model import SIMULATED, Case
 from pyopbench.worker_process import Worker
@@ -120,7 +120,7 @@ def test_the_table_of_an_op_is_what_tensorflow_is_known_for(other: str | None) -
     if other is not None and "PYOPBENCH_EVERY_VERSION" not in os.environ:
         pytest.skip("a minute for each version: make versions")
     axes = replace(count_copies_run.EVERYTHING, ops=("sinh",))
-    found = count_copies_run.count(Wanted(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
+    found = count_copies_run.count(CountRequest(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
     assert other in (None, found["tensorflow"])
     assert not found["failures"]
     known = known_for(found["tensorflow"])

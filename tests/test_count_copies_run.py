@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pyopbench import count_copies_run, counted_copies, worker_process
-from pyopbench.count_copies_run import EVERYTHING, Wanted
+from pyopbench.count_copies_run import EVERYTHING, CountRequest
 from pyopbench.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.model import Case
 
@@ -36,7 +36,7 @@ def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
         skips = [{"case": Case("sinh", "xla", "none", "forward", "eager", "float32", 10).id, "reason": "no"}]
         plan = {"cases": cases, "skips": skips, "catalogue": catalogue, "environment": environment}
         (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-        return count_copies_run.count(Wanted(EVERYTHING, device, 1.0), lambda done, total: None)
+        return count_copies_run.count(CountRequest(EVERYTHING, device, 1.0), lambda done, total: None)
 
     return run
 

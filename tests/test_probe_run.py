@@ -11,9 +11,9 @@ import pytest
 import stored
 from pyopbench import capabilities, probe_run, worker_process
 from pyopbench.errors import BadInput
-from pyopbench.probe_run import Asked, Bench
+from pyopbench.probe_run import Attempt, ProbeOptions
 
-BENCH = Bench(timeout_seconds=1.0)
+OPTIONS = ProbeOptions(timeout_seconds=1.0)
 TESTS = Path(__file__).parent
 REQUIRED = ("savedmodel", "xla", "second_order", "server_other_process", "tflite")
 
@@ -34,7 +34,7 @@ def tried(log: Path) -> list[tuple[str, str, str]]:
 
 def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
     labels = ("well", "crashing", "hanging", "native")
-    made = probe_run.examine([Asked("xla", label) for label in labels], BENCH, lambda done, total: None)
+    made = probe_run.try_all([Attempt("xla", label) for label in labels], OPTIONS, lambda done, total: None)
     rows = capabilities.rows_of(made)
     assert [(row.label, row.status) for row in rows] == [
         ("well", "works"),
@@ -47,18 +47,18 @@ def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
 
 
 def test_a_label_tells_the_gradient(log: Path) -> None:
-    probe_run.examine([Asked("xla", "well"), Asked("xla", "well+override_map")], BENCH, lambda done, total: None)
+    probe_run.try_all([Attempt("xla", "well"), Attempt("xla", "well+override_map")], OPTIONS, lambda done, total: None)
     assert tried(log) == [("xla", "well", "custom_gradient"), ("xla", "well", "override_map")]
     with pytest.raises(BadInput, match="unknown gradient of well"):
-        probe_run.examine([Asked("xla", "well+tape")], BENCH, lambda done, total: None)
+        probe_run.try_all([Attempt("xla", "well+tape")], OPTIONS, lambda done, total: None)
 
 
 def test_a_bad_name_is_refused() -> None:
     with pytest.raises(BadInput, match="unknown probe"):
-        probe_run.everything(["xlaa"], [], BENCH)
+        probe_run.all_attempts(["xlaa"], [], OPTIONS)
     with pytest.raises(BadInput, match="unknown variant"):
-        probe_run.everything(["xla"], ["natve+tape"], BENCH)
-    assert probe_run.everything(["xla"], ["native"], BENCH) == [Asked("xla", "native")]
+        probe_run.all_attempts(["xla"], ["natve+tape"], OPTIONS)
+    assert probe_run.all_attempts(["xla"], ["native"], OPTIONS) == [Attempt("xla", "native")]
 
 
 def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tmp_path: Path, log: Path) -> None:

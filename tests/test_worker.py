@@ -141,7 +141,7 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     request = {"do": "verify", "case": case("native"), "finite_differences": False}
     answers, log = io.StringIO(), io.StringIO()
     marker = Marker()
-    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), worker.Line(answers, log, marker))
+    worker.serve(io.StringIO(f"{json.dumps(request)}\n" * 2), worker.ParentPipe(answers, log, marker))
     assert marker.get() == case("native")
     events = [json.loads(line) for line in answers.getvalue().splitlines()]
     assert [event["event"] for event in events] == ["ready", "at", "done", "at", "done"]
@@ -156,18 +156,18 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
 def test_timing_is_told_now_and_then_and_marked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([10.0, 10.5, 11.2])
     monkeypatch.setattr(worker.time, "monotonic", lambda: next(now))
-    line = worker.Line(io.StringIO(), io.StringIO(), Marker())
+    pipe = worker.ParentPipe(io.StringIO(), io.StringIO(), Marker())
     marked = []
     for name in ("one", "two", "three"):
-        line.emit({"event": "timing", "case": name})
-        marked.append(line.marker.get())
+        pipe.emit({"event": "timing", "case": name})
+        marked.append(pipe.marker.get())
     assert marked == ["one", "two", "three"]
-    assert [json.loads(told)["case"] for told in line.answers.getvalue().splitlines()] == ["one", "three"]
-    assert line.log.getvalue() == "one\nthree\n"
+    assert [json.loads(told)["case"] for told in pipe.answers.getvalue().splitlines()] == ["one", "three"]
+    assert pipe.log.getvalue() == "one\nthree\n"
 
 
 def test_limits_are_answered_as_they_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker.limits, "measure", lambda clock: {**LIMITS, "clock": clock})
+    monkeypatch.setattr(worker.machine_limits, "measure", lambda clock: {**LIMITS, "clock": clock})
     assert worker.HANDLERS["limits"]({"do": "limits"}, ignore) == {**LIMITS, "clock": time.perf_counter}
 
 
@@ -178,7 +178,7 @@ def test_limits_that_this_system_does_not_allow_for_are_a_reason(
     def refuse(clock: object) -> None:
         raise error
 
-    monkeypatch.setattr(worker.limits, "measure", refuse)
+    monkeypatch.setattr(worker.machine_limits, "measure", refuse)
     (told,) = worker.HANDLERS["limits"]({"do": "limits"}, ignore).items()
     assert told == ("reason", f"{type(error).__name__}: {error}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyopbench.worker_log import LONGEST, last_words
+from pyopbench.worker_log import LONGEST, cause_of_end
 
 INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
 STACKS = """\
@@ -21,35 +21,35 @@ Extension modules: numpy, tensorflow (total: 2)
 
 
 def test_only_what_was_said_since_the_case_counts() -> None:
-    assert last_words(f"earlier\na/case\nlater\n{INFORMATION}\n", "a/case") == "later"
-    assert last_words("earlier\na/case\n", "a/case") == ""
-    assert last_words("earlier\n", None) == "earlier"
+    assert cause_of_end(f"earlier\na/case\nlater\n{INFORMATION}\n", "a/case") == "later"
+    assert cause_of_end("earlier\na/case\n", "a/case") == ""
+    assert cause_of_end("earlier\n", None) == "earlier"
 
 
 def test_a_line_of_tensorflow_is_told_without_time_and_thread() -> None:
-    assert last_words("F0000 00:00:1.2   29463 some.cc:1] Check failed\n", None) == "some.cc:1] Check failed"
+    assert cause_of_end("F0000 00:00:1.2   29463 some.cc:1] Check failed\n", None) == "some.cc:1] Check failed"
 
 
 def test_a_long_line_is_cut() -> None:
-    assert last_words("x" * 999, None) == "x" * LONGEST
+    assert cause_of_end("x" * 999, None) == "x" * LONGEST
 
 
 def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
-    assert last_words(f"a/case\n{STACKS}", "a/case") == "Segmentation fault in body (/ops/my_op.py:12)"
+    assert cause_of_end(f"a/case\n{STACKS}", "a/case") == "Segmentation fault in body (/ops/my_op.py:12)"
 
 
 def test_what_was_said_before_a_crash_is_told_with_it() -> None:
     said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
     aborted = STACKS.replace("Segmentation fault", "Aborted")
-    assert last_words(said + aborted, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
+    assert cause_of_end(said + aborted, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
 
 
 def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
     dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
     frames = '  File "/lib/python3.11/a.py", line 1 in inner\n  File "/lib/python3.11/b.py", line 2 in outer\n'
-    assert last_words(dump + frames, None) == "Aborted in inner (/lib/python3.11/a.py:1)"
+    assert cause_of_end(dump + frames, None) == "Aborted in inner (/lib/python3.11/a.py:1)"
 
 
 def test_a_crash_outside_of_python_is_told_without_a_place() -> None:
     dump = "Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n  <no Python frame>\n"
-    assert last_words(dump, None) == "Bus error"
+    assert cause_of_end(dump, None) == "Bus error"
