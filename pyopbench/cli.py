@@ -227,10 +227,12 @@ def report(
 def _report(
     folders: list[Path], folder: Path, options: judging.Judging, *, as_json: bool = False, ended: Ended | None = None
 ) -> int:
+    from pyopbench.wording.warnings import warning_text
+
     with err.status("judging"):
         judgement = judging.report(folders, folder, options)
     for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning)}", err)
+        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:

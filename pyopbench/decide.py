@@ -32,8 +32,8 @@ from pyopbench.verdicts import verdicts_of
 from pyopbench.worth import Step, Worth, worth_of
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.results import Run
+    from pyopbench.versions_compared import VersionComparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Judgement:
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
     step: Step | None = None
-    across: Across | None = None
+    across: VersionComparison | None = None
     requires: tuple[str, ...] = ()
 
     @cached_property

@@ -9,7 +9,8 @@ Its keys:
     mix             size, or dtype/size -> how often it is called; null if none was given
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
     decisions       fields of `answers.Decision`, and `answer`: `keep`, `undecided`, `port to X` or `switch to X`
-    verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
+    verdicts        fields of `answers.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
+                    `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
     bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
@@ -17,10 +18,11 @@ Its keys:
     worths          fields of `worth.Worth`: the op's share of that step and what each candidate saves
     failures        fields of `model.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
-    cannot          what results of another tool cannot support, in sentences; empty for a run of pyopbench
-    warnings        what a reader should know about the files
+    cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
+                    empty for a run of pyopbench
+    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `warnings_of_run`
     noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
-                    differ by too much for the minimum effect; `warning`: that in words, and what to do, or ""
+                    differ by too much for the minimum effect
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 """
@@ -60,8 +62,8 @@ def decisions_json(judgement: Judgement) -> str:
         "worths": [asdict(worth) for worth in judgement.worths],
         "failures": [asdict(failure) for failure in run.failures],
         "tool": run.tool,
-        "cannot": run.cannot,
-        "warnings": run.warnings,
+        "cannot": [asdict(limitation) for limitation in run.cannot],
+        "warnings": [asdict(warning) for warning in run.warnings],
         "noise": _noise(judgement.disturbance),
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
@@ -72,8 +74,7 @@ def _mix_key(key: int | tuple[str, int]) -> str:
 
 
 def _noise(disturbance: Disturbance) -> dict[str, Any]:
-    told = {"too_noisy": disturbance.too_noisy, "warning": disturbance.warning}
-    return {**asdict(disturbance), **told}
+    return {**asdict(disturbance), "too_noisy": disturbance.too_noisy}
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from pyopbench import text
 from pyopbench.choice import Choice, Gain
 from pyopbench.mix import Bools, Floats, Mix
+from pyopbench.stats import MOST_LAUNCHES
 
 
 def flips(choice: Choice, mix: Mix, baseline: str) -> tuple[str, ...]:
@@ -44,7 +45,10 @@ def settling(choice: Choice) -> str:
     needed = [(gain.log.launches_to_clear(border, gain.level) or math.inf, gain.label) for gain in above or choice.open]
     _, label = min(needed) if above else max(needed)
     gain = next(gain for gain in choice.open if gain.label == label)
-    return f"{gain.log.more_launches(border, gain.level)} ({label} is the one to watch)"
+    enough, made = gain.log.launches_to_clear(border, gain.level), gain.log.n
+    if enough is None:
+        return f"more than {MOST_LAUNCHES:,} launches would be needed instead of {made} ({label} is the one to watch)"
+    return f"about {enough} launches instead of {made} would settle it ({label} is the one to watch)"
 
 
 def _faster_today(choice: Choice, gain: Gain, baseline: str) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.decide import Judgement
     from pyopbench.mix import Calls
     from pyopbench.stopping import Look
     from pyopbench.versions import Version
+    from pyopbench.versions_compared import VersionComparison
     from pyopbench.worth import Step
 
 
@@ -54,7 +54,7 @@ def report(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement
 
 def report_versions(
     folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
-) -> tuple[list[Judgement], Across]:
+) -> tuple[list[Judgement], VersionComparison]:
     """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
 
     Args:
@@ -70,15 +70,15 @@ def report_versions(
     Raises:
         BadInput: as `report`.
     """
-    from pyopbench.across import OnVersion, across
     from pyopbench.report import write
+    from pyopbench.versions_compared import VersionResult, compare_versions
 
     found = {version: judge([version.folder], judging) for version in versions}
     each = [
-        OnVersion(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
+        VersionResult(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
         for version, one in found.items()
     ]
-    together = replace(across(folder, each, judging.minimum_effect), unmeasured=unmeasured)
+    together = replace(compare_versions(folder, each, judging.minimum_effect), unmeasured=unmeasured)
     if len(each) + len(unmeasured) > 1:
         found = {version: replace(one, across=replace(together, shown=version.label)) for version, one in found.items()}
     for version, judgement in found.items():

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pyopbench import remains, store
+from pyopbench import store
 from pyopbench.clock import LEAST_LAUNCHES, Clock, Place, Tell
 from pyopbench.errors import BadInput
 from pyopbench.launch import CaseLost, Worker
@@ -19,6 +19,7 @@ from pyopbench.losses import failures_elsewhere, failures_of
 from pyopbench.model import Case
 from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
+from pyopbench.warnings_of_run import is_spoilt
 
 LATER_ROUNDS = 4
 """How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
@@ -275,7 +276,7 @@ def _measure_group(work: _Work, worker: Worker, launch: int, group: str) -> Afte
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
     store.append(work.folder, {"kind": kind, "launch": launch, "group": group, **content})
     work.failed.update(failure["case"] for failure in content["failures"])
-    return "lost" if kind == "lost" else "spoilt" if remains.is_spoilt(content) else "healthy"
+    return "lost" if kind == "lost" else "spoilt" if is_spoilt(content) else "healthy"
 
 
 def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:

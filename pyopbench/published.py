@@ -15,12 +15,14 @@ from pyopbench.answers import Decision, Verdict
 from pyopbench.bounds import Bound, Limits
 from pyopbench.disturbance import Disturbance
 from pyopbench.errors import PyopbenchError
+from pyopbench.limitations import Limitation
 from pyopbench.model import Failure
 from pyopbench.split import Split
+from pyopbench.warnings_of_run import RunWarning
 from pyopbench.worth import Step, Worth
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-VERSION = 1
+VERSION = 2
 """Number of the format; it grows when a key changes its meaning or goes."""
 PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", types.NoneType: "null"}
 TEXTS = {"type": "array", "items": {"type": "string"}}
@@ -29,7 +31,7 @@ TEXTS = {"type": "array", "items": {"type": "string"}}
 def schema() -> dict[str, Any]:
     """Return the schema of `decisions.json`."""
     answer = {"answer": {"type": "string", "pattern": "^(keep$|undecided$|(port|switch) to )"}}
-    told = {"too_noisy": {"type": "boolean"}, "warning": {"type": "string"}}
+    told = {"too_noisy": {"type": "boolean"}}
     share = {"share": {"type": ["number", "null"]}}
     keys = {
         "schema": {"const": VERSION},
@@ -48,8 +50,8 @@ def schema() -> dict[str, Any]:
         "worths": _list_of(Worth),
         "failures": _list_of(Failure),
         "tool": {"enum": ["pyopbench", "asv", "pytest-benchmark"]},
-        "cannot": TEXTS,
-        "warnings": TEXTS,
+        "cannot": _list_of_any(Limitation),
+        "warnings": _list_of_any(RunWarning),
         "noise": _fields(Disturbance, told),
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
@@ -66,6 +68,11 @@ def _object(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list_of(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     return {"type": "array", "items": _fields(noun, more)}
+
+
+def _list_of_any(kinds: Any) -> dict[str, Any]:
+    """Return the schema of a list whose items are each of one of several dataclasses."""
+    return {"type": "array", "items": _type(kinds)}
 
 
 def _fields(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from pyopbench.errors import BadInput, CannotStore
 from pyopbench.schema import check_line, check_run, corrupt
+from pyopbench.warnings_of_run import UnfinishedLine
 
 LOCK_ATTEMPTS = 10
 LOCK_SECONDS = 0.05
@@ -189,7 +190,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     return dict(run)
 
 
-def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]]:
     """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
 
     Raises:
@@ -202,7 +203,7 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     content = path.read_bytes()
     lines = content.split(b"\n")
     torn = lines.pop()
-    warnings = [f"{path}:{len(lines) + 1}: an unfinished last line was dropped"] if torn else []
+    warnings = [UnfinishedLine(str(path), len(lines) + 1)] if torn else []
     parsed = [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
     _require_once([line for line in parsed if line["kind"] == "group"], path)
     return parsed, warnings

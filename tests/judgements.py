@@ -8,11 +8,12 @@ from typing import Any
 
 import stored
 from frames import Bench, run_of
-from pyopbench.across import Across, OnVersion
 from pyopbench.answers import Crossover, Decision, SizeRange
 from pyopbench.decide import Judgement, judge
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import Case, Failure
+from pyopbench.versions_compared import VersionComparison, VersionResult
+from pyopbench.warnings_of_run import UnreadableFile
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"
@@ -79,12 +80,13 @@ def hostile() -> Judgement:
             *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
-        "warnings": HOSTILE,
+        "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
         "limits": (*run.limits, stored.limits_line(2, LINES)),
         "launches": ({"launch": 0, "seed": CLOSING, "environment": {}}, *run.launches),
     }
-    verdicts = tuple(replace(verdict, reason=CLOSING) for verdict in judged.verdicts)
-    versions = tuple(OnVersion(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
+    verdicts = tuple(replace(verdict, baseline=CLOSING) for verdict in judged.verdicts)
+    versions = tuple(VersionResult(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
+    unmatched = {CLOSING: NothingMeasured(LINES, received=MARKUP)}
     return replace(
         judged,
         run=SimpleNamespace(**{**vars(run), **bad}),
@@ -92,7 +94,7 @@ def hostile() -> Judgement:
         latencies=table,
         verdicts=verdicts,
         decisions=(*(decision(text) for text in HOSTILE), *judged.decisions),
-        across=Across(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES}),
+        across=VersionComparison(SCRIPT, versions, {}, unmatched, {CLOSING: LINES}),
     )
 
 

@@ -19,6 +19,7 @@ from pyopbench.decide import Judgement, judge
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
 from pyopbench.sections.placement import SECTION as PLACEMENT
+from pyopbench.warnings_of_run import UnreadableFile
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -92,4 +93,6 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     run = readers.read_runs([folder])
     assert run.placement == document()
     assert run.copies is None
-    assert any("copies.json is not what `pyopbench copies` writes" in warning for warning in run.warnings)
+    (warning,) = run.warnings
+    assert isinstance(warning, UnreadableFile)
+    assert warning.problem == "copies.json is not what `pyopbench copies` writes"

@@ -97,7 +97,7 @@ def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> 
 def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Judgement) -> None:
     error = NothingMeasured("nothing to compare", received="1 case", legal="more", next_step="measure")
     assert judged.across is not None
-    apart = replace(judged, across=replace(judged.across, contrasts={}, unmatched={"2.21.0": error}))
+    apart = replace(judged, across=replace(judged.across, comparisons={}, unmatched={"2.21.0": error}))
     assert section.build(apart)[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
     assert section.brief(apart)[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
 

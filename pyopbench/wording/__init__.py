@@ -1,0 +1,1 @@
+"""Every sentence of a report is made here, from values; nothing reads one back."""
