@@ -12,16 +12,18 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from pyopbench import asv_files, foreign, text
+from pyopbench import asv_files, foreign
 from pyopbench.asv_files import Entry
 from pyopbench.declared import declared
 from pyopbench.foreign import Timed
+from pyopbench.limitations import Limitation, NotInterleaved, OnlyOneLaunch, VersionsUnknown, samples_not_kept
 from pyopbench.model import NO_GRADIENT, Case, Failure
 from pyopbench.results import Run
+from pyopbench.warnings_of_run import Counted, NoTimes, RunWarning, UnknownGradients
 
-TOOL = "asv"
+TOOL: Final = "asv"
 DIRECTIONS = {
     "latency.ForwardLatency.time_call": "forward",
     "latency.BackwardLatency.time_call": "backward",
@@ -30,20 +32,6 @@ DIRECTIONS = {
 """The benchmarks of pyopbench's own suite that time cases, with parameters op, variant and size."""
 PACKAGES = {"tensorflow": ("tensorflow-cpu", "tensorflow"), "numpy": ("numpy",)}
 """Names in asv's matrix for what an environment is told by; with `pip+` before them where they are pip's alone."""
-
-ONE_LAUNCH = (
-    "asv does not tell which process a sample is from, so all samples of a benchmark count as one launch. One launch "
-    "has no interval: no verdict can be given and nothing decided, and ratios are estimates without one."
-)
-NOT_INTERLEAVED = (
-    "asv times one combination after another, each in processes of its own. Nothing is interleaved, so what the "
-    "machine did in between is part of every ratio."
-)
-UNKNOWN_VERSIONS = "Which versions were installed is known only as far as asv's matrix names them."
-NO_SAMPLES = (
-    "have no samples but asv's median alone, so how calls scattered is not known either: `asv run --record-samples` "
-    "keeps them."
-)
 
 
 def read(path: Path, document: Mapping[str, Any]) -> Run:
@@ -151,20 +139,17 @@ def _version(requirements: Mapping[str, Any], package: str) -> str | None:
     return next((_known(requirements[name]) for name in names if requirements.get(name)), None)
 
 
-def _warnings(path: Path, left_out: Sequence[str], strange: Sequence[str]) -> tuple[str, ...]:
-    found = []
-    if left_out:
-        found.append(f"{path}: left out, because they measure no time: {text.listing(left_out)}")
-    if strange:
-        told = [f"{name} ({count:,})" for name, count in sorted(Counter(strange).items())]
-        found.append(
-            f"{path}: left out, because the gradient of a variant that is not known here is not either: "
-            f"{text.listing(told)}"
-        )
-    return tuple(found)
+def _warnings(path: Path, left_out: Sequence[str], strange: Sequence[str]) -> tuple[RunWarning, ...]:
+    return (
+        *((NoTimes(str(path), tuple(left_out)),) if left_out else ()),
+        *((UnknownGradients(str(path), _counted(strange)),) if strange else ()),
+    )
 
 
-def _cannot(timed: Sequence[Timed]) -> tuple[str, ...]:
-    bare = sum(len(one.seconds) == 1 for one in timed)
-    share = f"{bare:,} of {text.count(len(timed), 'result')}"
-    return (ONE_LAUNCH, NOT_INTERLEAVED, UNKNOWN_VERSIONS, *((f"{share} {NO_SAMPLES}",) if bare else ()))
+def _counted(names: Sequence[str]) -> tuple[Counted, ...]:
+    return tuple(Counted(name, count) for name, count in sorted(Counter(names).items()))
+
+
+def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
+    samples = [len(one.seconds) for one in timed]
+    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), VersionsUnknown(TOOL), *samples_not_kept(TOOL, samples))

@@ -15,7 +15,7 @@ from pyopbench.cli_output import err, out, print_table, say
 from pyopbench.errors import BadInput
 
 if TYPE_CHECKING:
-    from pyopbench.contrast import Contrast
+    from pyopbench.diff import Comparison
 
 EXIT_SLOWER = 1
 EXIT_NOTHING = 3
@@ -61,25 +61,26 @@ def compare(
     effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
-    from pyopbench import contrast_texts
-    from pyopbench.axes import read_sides
-    from pyopbench.contrast import contrast
+    from pyopbench import comparison_output
+    from pyopbench.diff import compare_sides
+    from pyopbench.select import read_sides
+    from pyopbench.wording.warnings import warning_text
 
     sides = read_sides(words, axis)
     for run in (*sides.first.runs, *sides.second.runs):
         for warning in run.warnings:
-            say(f"[yellow]warning:[/] {escape(warning)}", err)
-    found = contrast(sides, effect, spread)
+            say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+    found = compare_sides(sides, effect, spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     if markdown not in (None, STANDARD_OUTPUT):
-        Path(str(markdown)).write_text(contrast_texts.markdown(found, said), encoding="utf-8")
+        Path(str(markdown)).write_text(comparison_output.markdown(found, said), encoding="utf-8")
     if as_json:
-        out.print_json(contrast_texts.as_json(found, slowdown, failed=bool(slower)))
+        out.print_json(comparison_output.as_json(found, slowdown, failed=bool(slower)))
     elif markdown == STANDARD_OUTPUT:
-        typer.echo(contrast_texts.markdown(found, said), nl=False)
+        typer.echo(comparison_output.markdown(found, said), nl=False)
     else:
-        print_contrast(found, said)
+        print_comparison(found, said)
     if found.smallest is None:
         raise typer.Exit(EXIT_NOTHING)
     raise typer.Exit(EXIT_SLOWER if slower else 0)
@@ -110,25 +111,28 @@ def _said(slowdown: float | None, many: int) -> str:
     return f"{text.count(many, 'case')} slower {share}: failed." if many else f"No case is shown to be slower {share}."
 
 
-def print_contrast(found: Contrast, said: str) -> None:
+def print_comparison(found: Comparison, said: str) -> None:
     """Print a comparison for a terminal, and a last sentence."""
-    from pyopbench import contrast_texts
+    from pyopbench import comparison_output
+    from pyopbench.comparison_notes import notes_of
+    from pyopbench.wording.comparison import note_text, summary, title
 
-    out.print(f"[bold]{escape(contrast_texts.title(found))}[/]\n")
-    for note in contrast_texts.notes(found):
-        loud, colon, rest = note.partition(":")
-        shown = f"[bold yellow]{escape(loud)}:[/]{escape(rest)}" if colon and loud.isupper() else escape(note)
-        out.print(shown)
+    out.print(f"[bold]{escape(title(found))}[/]\n")
+    for note in map(note_text, notes_of(found)):
+        heading = f"[bold yellow]{escape(note.heading)}:[/] " if note.heading else ""
+        out.print(f"{heading}{escape(note.text)}")
     out.print()
     if found.differences:
-        print_table("What else differs", ("environment", "A", "B"), contrast_texts.differences(found))
+        print_table("What else differs", ("environment", "A", "B"), comparison_output.differences(found))
     slower = found.counts()["slower"]
-    rows = contrast_texts.rows(found)[: max(MOST_ROWS, slower)]
-    shared = contrast_texts.shared_parts([line.case for line in found.lines])
-    print_table(f"Worst first{shared and f'; all are {shared}'}", contrast_texts.COLUMNS, rows, folds=True)
-    if len(rows) < len(found.lines):
-        out.print(f"and {len(found.lines) - len(rows):,} more, in --markdown and --json\n")
-    if found.alone:
-        print_table("Without a number on the other side", ("cases", "only in", "why"), contrast_texts.alone(found))
-    out.print(contrast_texts.summary(found))
+    rows = comparison_output.rows(found)[: max(MOST_ROWS, slower)]
+    shared = comparison_output.shared_parts([case.key for case in found.cases])
+    print_table(f"Worst first{shared and f'; all are {shared}'}", comparison_output.COLUMNS, rows, folds=True)
+    if len(rows) < len(found.cases):
+        out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
+    if found.unmatched:
+        print_table(
+            "Without a number on the other side", ("cases", "only in", "why"), comparison_output.unmatched(found)
+        )
+    out.print(summary(found))
     say(escape(said))

@@ -80,10 +80,11 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     from pyopbench.sections._required import remarks
     from pyopbench.sections.decisions import of_noise
     from pyopbench.sections.holes import UNSUPPORTED
+    from pyopbench.wording.limitations import limitation_text
     from pyopbench.wording.stopping import progress_text
 
-    for sentence in judgement.run.cannot:
-        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(sentence)}")
+    for limitation in judgement.run.cannot:
+        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation_text(limitation))}")
     answers, *others = terminal.tables(judgement)
     print_table(answers.title, answers.columns, answers.rows)
     for note in terminal.notes(judgement):

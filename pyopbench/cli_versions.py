@@ -10,27 +10,28 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from pyopbench import judging, runs, text, versions
-from pyopbench.cli_compare import print_contrast
+from pyopbench.cli_compare import print_comparison
 from pyopbench.cli_output import err, out, print_failures, print_table, say
 from pyopbench.store import write_atomically
 from pyopbench.versions import Version
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.decide import Judgement
+    from pyopbench.versions_compared import VersionComparison
 
 
 def report_versions(folder: Path, options: judging.Judging) -> int:
     """Write a report for each version and a comparison with the first for each other one; return the exit code."""
     from pyopbench import report
     from pyopbench.sections._required import remarks
+    from pyopbench.wording.warnings import warning_text
 
     every = versions.read(folder)
     found, unmeasured = _measured(every)
     with err.status(f"judging {text.listing([version.label for version in found])}"):
         judgements, across = report.report_versions(folder, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
-        say(f"[yellow]warning:[/] {escape(warning)}", err)
+        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
     _print_answers(found, judgements)
     for version in found[1:]:
         _compare(folder, across, version.label)
@@ -77,15 +78,15 @@ def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) ->
     print_table("What to do, by version of TensorFlow", (*names, *(one.label for one in found)), rows)
 
 
-def _compare(folder: Path, across: Across, label: str) -> None:
-    from pyopbench import contrast_texts
+def _compare(folder: Path, across: VersionComparison, label: str) -> None:
+    from pyopbench import comparison_output
 
     first = across.labels[0]
-    told = across.contrasts.get(label)
+    told = across.comparisons.get(label)
     if told is None:
         say(f"[yellow]warning:[/] {escape(str(across.unmatched[label]))}", err)
         return
     again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
     path = folder / f"compare-{first}-{label}.md"
-    write_atomically(path, contrast_texts.markdown(told, f"Again: {again}").encode())
-    print_contrast(told, f"The whole table: {path}\n")
+    write_atomically(path, comparison_output.markdown(told, f"Again: {again}").encode())
+    print_comparison(told, f"The whole table: {path}\n")

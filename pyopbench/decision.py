@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.findings import Action, Answer, Bar, Caveat, CopiesAdvice, Flip, Reason, Unknown
+from pyopbench.unresolved import Unresolved
 
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
 
@@ -16,7 +17,7 @@ class Verdict:
 
     `ratio` is seconds of the case over seconds of the baseline (below 1 is faster); `low` and `high` are its 95%
     interval from launches. `p` is adjusted for all verdicts of the report and for the looks at its data; `outcome`
-    follows from it and the minimum effect; `reason` says why an `unresolved` one is. `needed` is about how many
+    follows from it and the minimum effect; `reason` is why an `unresolved` one is left open. `needed` is about how many
     launches in all would resolve it (None: unknown, or more than anybody waits for), and the number there are for one
     that is resolved; `fewest` is how few could, if luck has been bad so far. Of the launches, `trimmed` at each end
     count in the ratio only as being there.
@@ -30,7 +31,7 @@ class Verdict:
     launches: int
     p: float
     outcome: Outcome
-    reason: str = ""
+    reason: Unresolved | None = None
     needed: int | None = None
     fewest: int | None = None
     trimmed: int = 0

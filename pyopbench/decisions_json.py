@@ -10,7 +10,8 @@ Its keys:
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
     decisions       fields of `decision.Decision`; `reason`, `caveats`, `flips` and `copies` are findings, as in
                     `findings`: each a `kind` with its numbers; `text`: the same in words, for people
-    verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline
+    verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
+                    `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
     splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
     limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
     bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
@@ -18,10 +19,11 @@ Its keys:
     worths          fields of `step_savings.Worth`: the op's share of that step and what each candidate saves
     failures        fields of `model.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
-    cannot          what results of another tool cannot support, in sentences; empty for a run of pyopbench
-    warnings        what a reader should know about the files
+    cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
+                    empty for a run of pyopbench
+    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `warnings_of_run`
     noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
-                    differ by too much for the minimum effect; `warning`: that in words, and what to do, or ""
+                    differ by too much for the minimum effect
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 
@@ -43,9 +45,11 @@ from pyopbench.bounds import Bound, Limits
 from pyopbench.decision import Decision, Verdict
 from pyopbench.disturbance import Disturbance
 from pyopbench.errors import PyopbenchError
+from pyopbench.limitations import Limitation
 from pyopbench.model import Failure
 from pyopbench.split import Split
 from pyopbench.step_savings import Step, Worth
+from pyopbench.warnings_of_run import RunWarning
 from pyopbench.wording.decisions import answer_text, flip_text, why
 from pyopbench.wording.gpu_advice import advice_text
 
@@ -82,8 +86,8 @@ def decisions_json(judgement: Judgement) -> str:
         "worths": [asdict(worth) for worth in judgement.worths],
         "failures": [asdict(failure) for failure in run.failures],
         "tool": run.tool,
-        "cannot": run.cannot,
-        "warnings": run.warnings,
+        "cannot": [asdict(limitation) for limitation in run.cannot],
+        "warnings": [asdict(warning) for warning in run.warnings],
         "noise": _noise(judgement.disturbance),
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
@@ -104,8 +108,7 @@ def _mix_key(key: int | tuple[str, int]) -> str:
 
 
 def _noise(disturbance: Disturbance) -> dict[str, Any]:
-    told = {"too_noisy": disturbance.too_noisy, "warning": disturbance.warning}
-    return {**asdict(disturbance), **told}
+    return {**asdict(disturbance), "too_noisy": disturbance.too_noisy}
 
 
 def _plain(value: Any) -> Any:
@@ -122,7 +125,7 @@ def schema() -> dict[str, Any]:
     word = {"type": "string"}
     words = _object({"answer": word, "reason": word, "flips": TEXTS, "copies": TEXTS})
     text = {"text": {**words, "description": "The decision in words, for people; any version may put it differently."}}
-    told = {"too_noisy": {"type": "boolean"}, "warning": {"type": "string"}}
+    told = {"too_noisy": {"type": "boolean"}}
     share = {"share": {"type": ["number", "null"]}}
     keys = {
         "schema": {"const": VERSION},
@@ -141,8 +144,8 @@ def schema() -> dict[str, Any]:
         "worths": _list_of(Worth),
         "failures": _list_of(Failure),
         "tool": {"enum": ["pyopbench", "asv", "pytest-benchmark"]},
-        "cannot": TEXTS,
-        "warnings": TEXTS,
+        "cannot": _list_of_any(Limitation),
+        "warnings": _list_of_any(RunWarning),
         "noise": _fields(Disturbance, told),
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
@@ -155,6 +158,11 @@ def as_text() -> str:
 
 def _object(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(keys), "required": sorted(keys), "additionalProperties": False}
+
+
+def _list_of_any(kinds: Any) -> dict[str, Any]:
+    """Return the schema of a list whose items are each of one of several dataclasses."""
+    return {"type": "array", "items": _type(kinds)}
 
 
 def _list_of(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from pyopbench import stats, text
+from pyopbench import stats
 from pyopbench.spread import UNKNOWN, Spread
 from pyopbench.stats import Estimate, Floats
 
@@ -91,36 +91,6 @@ class Disturbance:
     def too_noisy(self) -> bool:
         """Whether verdicts are left open because launches differ by too much for the minimum effect."""
         return self.unresolved > 0 and (self.smallest_effect or 0.0) > self.minimum_effect
-
-    @property
-    def reach(self) -> str:
-        """What the launches that were made can tell, in words; there has to be a smallest effect."""
-        effect, made = self.smallest_effect or 0.0, text.count(self.launches_made, "launch", "launches")
-        if effect > text.LARGEST_SHARE:
-            return f"{made} are too few to rule any difference out"
-        return f"{made} can tell no difference below {text.percent(effect)}"
-
-    @property
-    def warning(self) -> str:
-        """What noise leaves open, and what would help; empty where it leaves nothing open."""
-        if not self.too_noisy or self.smallest_effect is None:
-            return ""
-        enough, minimum = self.enough_launches, text.percent(self.minimum_effect)
-        launches = (
-            f"Differences of {minimum} take about {enough:,} launches (--launches {enough}, with a --budget that "
-            "allows for them); what each comparison takes by itself is told beside it."
-            if enough is not None
-            else f"Differences of {minimum} take more launches than anybody waits for (over {stats.MOST_LAUNCHES:,})."
-        )
-        # Rounded up, so that the advice is enough; a minimum effect of 1 or more is none.
-        effect = math.ceil(self.smallest_effect * 100) / 100
-        larger = f" Or accept a larger minimum effect (--min-effect {effect:.2f})." if effect < 1 else ""
-        left = f"{self.unresolved:,} of {text.count(self.verdicts, 'comparison')}"
-        return (
-            f"Launches usually differ by {text.percent(self.usual_spread)}, so that {self.reach}: "
-            f"{left} {'is' if self.unresolved == 1 else 'are'} unresolved. {launches} It helps to stop other work, and "
-            f"to pin to cores of one's own (taskset -c 0,1 pyopbench run ...).{larger}"
-        )
 
 
 def disturbance_of(

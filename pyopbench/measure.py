@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pyopbench import remains, store
+from pyopbench import store
 from pyopbench.budget import LEAST_LAUNCHES, Budget, Tell
 from pyopbench.errors import BadInput
 from pyopbench.lost_cases import failures_elsewhere, failures_of
 from pyopbench.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.settings import Settings
 from pyopbench.spending import look_schedule
+from pyopbench.warnings_of_run import is_spoilt
 from pyopbench.worker_loop import WorkerLoop
 from pyopbench.worker_process import CaseLost, Worker
 
@@ -198,7 +199,7 @@ class _LaunchLoop(WorkerLoop[str]):
         answer = worker.ask(_request(self._work.settings, self._launch, self._cases))
         content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
         self._store("group", item, content)
-        return not remains.is_spoilt(content)
+        return not is_spoilt(content)
 
     def record_loss(self, item: str, lost: CaseLost) -> bool:
         """Store the failures of what goes with the lost case; what else is in the group is asked for again."""

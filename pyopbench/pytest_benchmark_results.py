@@ -9,34 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from pyopbench import foreign, text
 from pyopbench.errors import BadInput
 from pyopbench.foreign import Timed, damaged
+from pyopbench.limitations import Limitation, NotInterleaved, OnlyOneLaunch, samples_not_kept
 from pyopbench.model import Case
 from pyopbench.results import Run
 from pyopbench.validation import problem
 
-TOOL = "pytest-benchmark"
+TOOL: Final = "pytest-benchmark"
 
 SAME = ("cpu", "cores", "tensorflow", "numpy", "python")
 """What has to be equal for all benchmarks of a session: it is one process."""
-
-ONE_LAUNCH = (
-    "pytest-benchmark times everything in one process, which is one launch. One launch has no interval: no verdict can "
-    "be given and nothing decided, and ratios are estimates without one."
-)
-NOT_INTERLEAVED = (
-    "It times one benchmark after another. Nothing is interleaved, so what the machine did in between is part of every "
-    "ratio."
-)
-NO_SAMPLES = (
-    "have no samples but the median alone, so how calls scattered is not known either: `--benchmark-json` and "
-    "`--benchmark-save-data` keep them."
-)
 
 
 class Document(Struct):
@@ -193,7 +181,6 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def _cannot(timed: Sequence[Timed]) -> tuple[str, ...]:
-    bare = sum(len(one.seconds) == 1 for one in timed)
-    share = f"{bare:,} of {text.count(len(timed), 'benchmark')}"
-    return (ONE_LAUNCH, NOT_INTERLEAVED, *((f"{share} {NO_SAMPLES}",) if bare else ()))
+def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
+    samples = [len(one.seconds) for one in timed]
+    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), *samples_not_kept(TOOL, samples))

@@ -10,10 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench import capabilities, copy_costs, counted_copies, remains, store, throttling
+from pyopbench import capabilities, copy_costs, counted_copies, store
 from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 from pyopbench.results import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.warnings_of_run import UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -56,7 +57,7 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=(*warnings, *remains.warnings_of(groups), *throttling.warnings(groups)),
+        warnings=(*warnings, *left_running(groups), *gpu_warnings(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
@@ -79,7 +80,7 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
     try:
         found: dict[str, Any] = {name: read(path)}
     except BadInput as error:
-        return replace(run, warnings=(*run.warnings, f"{error.what}: {error.received}; it is left out"))
+        return replace(run, warnings=(*run.warnings, UnreadableFile(error.what, str(error.received))))
     return replace(run, **found)
 
 

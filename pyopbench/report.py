@@ -20,7 +20,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench import text
-from pyopbench.across import Across, OnVersion, compare_with_first
 from pyopbench.charts import DATA
 from pyopbench.decisions_json import decisions_json
 from pyopbench.hypertext import breakable, fit, of_variant, unbroken
@@ -30,6 +29,7 @@ from pyopbench.pages import Part, arrange, choices_of
 from pyopbench.sections import discover
 from pyopbench.store import write_atomically
 from pyopbench.ticket import folded
+from pyopbench.versions_compared import VersionComparison, VersionResult, compare_versions
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -61,7 +61,7 @@ def report_results(folders: Sequence[Path], folder: Path, judging: Judging) -> J
 
 def report_versions(
     folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
-) -> tuple[list[Judgement], Across]:
+) -> tuple[list[Judgement], VersionComparison]:
     """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
 
     Args:
@@ -78,17 +78,17 @@ def report_versions(
     """
     found = {version: judge([version.folder], judging) for version in versions}
     each = [
-        OnVersion(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
+        VersionResult(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
         for version, one in found.items()
     ]
-    together = replace(compare_with_first(folder, each, judging.minimum_effect), unmeasured=unmeasured)
+    together = replace(compare_versions(folder, each, judging.minimum_effect), unmeasured=unmeasured)
     several = len(each) + len(unmeasured) > 1
     for version, judgement in found.items():
         write(judgement, version.folder, replace(together, shown=version.label) if several else None)
     return list(found.values()), together
 
 
-def render(judgement: Judgement, across: Across | None = None) -> dict[str, str]:
+def render(judgement: Judgement, across: VersionComparison | None = None) -> dict[str, str]:
     """Return the report as texts by file name: `report.html`, `report.md`, `decisions.json`.
 
     Args:
@@ -104,7 +104,7 @@ def render(judgement: Judgement, across: Across | None = None) -> dict[str, str]
     }
 
 
-def write(judgement: Judgement, directory: Path, across: Across | None = None) -> tuple[Path, ...]:
+def write(judgement: Judgement, directory: Path, across: VersionComparison | None = None) -> tuple[Path, ...]:
     """Write the files of `render` into a directory, each of them whole or not at all; return their paths."""
     directory.mkdir(parents=True, exist_ok=True)
     contents = render(judgement, across)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from pyopbench.limitations import Limitation
 from pyopbench.model import Failure
+from pyopbench.warnings_of_run import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
 COLUMNS = (
@@ -60,14 +62,14 @@ class Run:
         looks: the look lines, in order; none where several runs are pooled.
         frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block, copies is how many of the
             op a call runs (1 in every mode but `node`).
-        warnings: what a reader should know about the files.
+        warnings: what a reader should know about the files; `wording.warnings` has the sentences.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
         certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
         limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
-        cannot: what results of this tool cannot support, in sentences; nothing for runs of pyopbench.
+        cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
         counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
@@ -84,7 +86,7 @@ class Run:
     failures: tuple[Failure, ...]
     launches: tuple[Mapping[str, Any], ...]
     frame: pd.DataFrame
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
     looks: tuple[Mapping[str, Any], ...] = ()
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: _no_rows(NOISE_COLUMNS))
@@ -92,7 +94,7 @@ class Run:
     limits: tuple[Mapping[str, Any], ...] = ()
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
-    cannot: tuple[str, ...] = ()
+    cannot: tuple[Limitation, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted_copies: Mapping[str, Any] | None = None
     copy_costs: Mapping[str, Any] | None = None

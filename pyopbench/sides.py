@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pandas as pd
 
 from pyopbench import text
+from pyopbench.case_key import CaseKey, environment_name
 from pyopbench.errors import BadInput
 from pyopbench.latencies import checked_frame
-from pyopbench.model import Failure
+from pyopbench.model import Case, Failure
 from pyopbench.results import Run
 
 UNKNOWN = "unknown"
@@ -25,9 +26,10 @@ class Side:
     Attributes:
         label: what it is called.
         runs: where it comes from.
-        frame: its samples as `results.Run.frame`; in place of the id of a case stands what it is matched by.
-        failures: what it has no number for, by what it is matched by.
+        frame: its samples as `results.Run.frame`; in place of the id of a case stands its key, as text.
+        failures: what it has no number for, by the text of its key.
         environment: what it ran on, with a set of texts for each name: several runs may differ.
+        keys: text of a key -> the key, of every case in `frame` and `failures`.
     """
 
     label: str
@@ -35,6 +37,7 @@ class Side:
     frame: pd.DataFrame
     failures: Mapping[str, Failure]
     environment: Mapping[str, Any]
+    keys: Mapping[str, CaseKey]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,7 @@ class Sides:
     axis: str
     first: Side
     second: Side
-    paired: str
+    paired: Literal["round", "block", ""]
 
     @property
     def tool(self) -> str:
@@ -52,13 +55,13 @@ class Sides:
         return self.first.runs[0].tool
 
 
-def side_of(label: str, runs: Sequence[Run], name: Callable[[str], str], apart: Sequence[str]) -> Side:
+def side_of(label: str, runs: Sequence[Run], match: Callable[[Case], CaseKey], apart: Sequence[str]) -> Side:
     """Return a side of a comparison.
 
     Args:
         label: what it is called.
         runs: where it comes from.
-        name: id of a case -> what it is matched by.
+        match: case -> what it is matched by. A benchmark of another suite is matched by its name.
         apart: parts of the environment that tell several runs from each other; they become part of what a case is
             matched by. None for a single run.
 
@@ -67,30 +70,40 @@ def side_of(label: str, runs: Sequence[Run], name: Callable[[str], str], apart: 
     """
     frames: list[pd.DataFrame] = []
     failures: dict[str, Failure] = {}
-    seen: set[str] = set()
-    for run in runs:
-        suffix = " ".join(_apart_by(key, run.environment.get(key)) for key in apart)
-        if suffix in seen and apart:
-            raise BadInput(
-                "several results on one side that nothing tells apart",
-                received=f"{label}: {suffix}",
-                legal=f"one for each {text.listing(list(apart))}",
-                next_step="name single files of results",
-            )
-        seen.add(suffix)
+    keys: dict[str, CaseKey] = {}
+    for run, environment in zip(runs, _environments(label, runs, apart), strict=True):
+        cases = dict.fromkeys([*run.frame["case"].unique(), *(failure.case for failure in run.failures)])
+        found = {str(case): match(Case.from_id(str(case))) for case in cases}
+        found |= {str(name): CaseKey(str(name)) for name in run.others["case"].unique()}
+        found = {case: replace(key, environment=environment) for case, key in found.items()}
+        keys |= {str(key): key for key in found.values()}
         # Compared by their names: benchmarks of other suites have nothing else.
         checked = [part for part in (checked_frame(run), run.others) if len(part)]
         frame = pd.concat(checked, ignore_index=True) if checked else run.frame
-        names = {key: name(str(key)) + (f" in {suffix}" if apart else "") for key in frame["case"].unique()}
-        frames.append(frame.assign(case=frame["case"].map(names)))
+        frames.append(frame.assign(case=frame["case"].map({case: str(key) for case, key in found.items()})))
         for failure in run.failures:
-            failures.setdefault(name(failure.case) + (f" in {suffix}" if apart else ""), failure)
-    return Side(label, tuple(runs), pd.concat(frames, ignore_index=True), failures, _environment(runs))
+            failures.setdefault(str(found[failure.case]), failure)
+    return Side(label, tuple(runs), pd.concat(frames, ignore_index=True), failures, _environment(runs), keys)
 
 
-def _apart_by(name: str, value: Any) -> str:
-    """Return what tells a run from others: names of asv's environments say what they are, a bare version does not."""
-    return f"TensorFlow {value}" if name == "tensorflow" else str(value)
+def _environments(label: str, runs: Sequence[Run], apart: Sequence[str]) -> list[tuple[tuple[str, str], ...]]:
+    """Return for each run what tells it from the others of its side; nothing for each if `apart` is empty.
+
+    Raises:
+        BadInput: two of them have the same.
+    """
+    found: list[tuple[tuple[str, str], ...]] = []
+    for run in runs:
+        environment = tuple((name, str(run.environment.get(name))) for name in apart)
+        if environment in found and apart:
+            raise BadInput(
+                "several results on one side that nothing tells apart",
+                received=f"{label}: {environment_name(environment)}",
+                legal=f"one for each {text.listing(list(apart))}",
+                next_step="name single files of results",
+            )
+        found.append(environment)
+    return found
 
 
 def _environment(runs: Sequence[Run]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ for each number of copies; its slope is the number that the launch gives for the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -56,12 +57,16 @@ def slope_logs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     return found[["case", *unit]].assign(value=np.log(found["slope"].astype(np.float64)))
 
 
-def without_slope(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, str]:
-    """Return for each case that has launches without a slope above zero a reason that counts them."""
+@dataclass(frozen=True)
+class Flat:
+    """In how many launches, of those that a case has, the slope is not above zero."""
+
+    flat: int
+    launches: int
+
+
+def without_slope(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Flat]:
+    """Return for each case that has launches without a slope above zero how many these are."""
     found = lines(frame, unit)
     flat = (~(found["slope"] > 0)).groupby(found["case"]).agg(["sum", "size"])
-    return {
-        str(case): f"slope not above zero in {lost} of {launches} launches"
-        for case, lost, launches in flat.itertuples()
-        if lost
-    }
+    return {str(case): Flat(int(lost), int(launches)) for case, lost, launches in flat.itertuples() if lost}

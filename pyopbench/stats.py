@@ -20,6 +20,7 @@ from scipy import special
 
 from pyopbench import slopes
 from pyopbench.spread import UNKNOWN, Spread, usual_spread
+from pyopbench.unresolved import FewOtherCases, MoreLaunches, OneLaunch, Remedy
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -120,9 +121,9 @@ class Estimate:
         return self.n > 1
 
     @property
-    def why_unknown(self) -> str:
-        """Why there is no interval, in words."""
-        return "one launch gives no interval"
+    def why_unknown(self) -> OneLaunch | FewOtherCases:
+        """Why there is no interval."""
+        return OneLaunch()
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the ends of the t interval; nan if there is no spread to judge by."""
@@ -188,12 +189,9 @@ class Estimate:
         place = bisect_left(launches, 1, key=clears)
         return launches[place] if place < len(launches) else None
 
-    def more_launches(self, border: float, level: float) -> str:
-        """Return `launches_to_clear` in words."""
-        enough = self.launches_to_clear(border, level)
-        if enough is None:
-            return f"more than {MOST_LAUNCHES:,} launches would be needed instead of {self.n}"
-        return f"about {enough} launches instead of {self.n} would settle it"
+    def remedy(self, border: float, level: float) -> Remedy:
+        """Return what would take the interval clear of `border`: how many launches, as `launches_to_clear`."""
+        return MoreLaunches(self.n, self.launches_to_clear(border, level), MOST_LAUNCHES)
 
 
 def trimmed(n: int) -> int:

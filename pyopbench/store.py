@@ -15,6 +15,7 @@ from typing import IO, Any
 from pyopbench.errors import BadInput, CannotStore
 from pyopbench.schema import check_line, check_run
 from pyopbench.validation import corrupt, parse
+from pyopbench.warnings_of_run import UnfinishedLine
 
 LOCK_ATTEMPTS = 10
 LOCK_SECONDS = 0.05
@@ -190,7 +191,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     return dict(run)
 
 
-def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]]:
     """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
 
     Raises:
@@ -203,7 +204,7 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     content = path.read_bytes()
     lines = content.split(b"\n")
     torn = lines.pop()
-    warnings = [f"{path}:{len(lines) + 1}: an unfinished last line was dropped"] if torn else []
+    warnings = [UnfinishedLine(str(path), len(lines) + 1)] if torn else []
     parsed = [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
     _require_once([line for line in parsed if line["kind"] == "group"], path)
     return parsed, warnings

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from pyopbench import text
 from pyopbench.evidence import notes_of
-from pyopbench.sections import Bullets, automatic, holes, worth
+from pyopbench.holes import cases_by_reason, holes_of
+from pyopbench.sections import automatic, worth
 from pyopbench.sections._places import places_of
 from pyopbench.sections.decisions import place_of
-from pyopbench.sections.holes import UNSUPPORTED, grouped
+from pyopbench.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
 from pyopbench.tried_ports import Attempt, attempts_of
 from pyopbench.wording.decisions import answer_text, flip_text, note_text, why
+from pyopbench.wording.holes import hole_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -70,10 +72,10 @@ def _worth_table(judgement: Judgement) -> TerminalTable:
 
 
 def _table_without_number(judgement: Judgement) -> TerminalTable:
-    measured = {str(case) for case in judgement.latencies["case"]}
+    measured = measured_in(judgement)
     cases: dict[str, set[str]] = {}
-    for (status, _), found in grouped(judgement, measured).items():
-        cases.setdefault(status, set()).update(set(found) - measured)
+    for reason, found in cases_by_reason(judgement.run, measured).items():
+        cases.setdefault(reason.status, set()).update(set(found) - measured)
     rows = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
     return TerminalTable("Without a number", ("status", "cases"), rows)
 
@@ -91,8 +93,9 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
 
 def reasons(judgement: Judgement) -> tuple[str, ...]:
     """Return why cases were not measured at all, the reasons that most cases have; what failed is told by itself."""
-    items = [item for block in holes.brief(judgement) if isinstance(block, Bullets) for item in block.items]
-    return tuple(item for item in items if f" {UNSUPPORTED}, of " in item)
+    found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
+    unsupported = [hole for hole in found if hole.reason.status == UNSUPPORTED]
+    return tuple(map(hole_text, unsupported[:MOST_BRIEF]))
 
 
 def _why_undecided(decision: Decision) -> tuple[str, ...]:

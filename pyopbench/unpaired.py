@@ -20,9 +20,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pyopbench import stats, text
+from pyopbench import stats
 from pyopbench.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, usual_spread
 from pyopbench.stats import Estimate, Floats
+from pyopbench.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 
 RUN_SPREAD = 0.03
 """The least by which two runs of the same code are taken to differ, as one standard deviation. Nothing in two runs can
@@ -63,10 +64,9 @@ class Unpaired(Estimate):
         return self.n > 1 or (self.n == 1 and self.others >= LEAST_COMPARISONS)
 
     @property
-    def why_unknown(self) -> str:
-        """Why there is no interval, in words."""
-        others = f"only {text.count(self.others, 'other case')}" if self.others else "no other case"
-        return f"one launch, and {others} to tell how much launches differ"
+    def why_unknown(self) -> FewOtherCases:
+        """Why there is no interval."""
+        return FewOtherCases(self.others)
 
     @property
     def within(self) -> float:
@@ -99,12 +99,11 @@ class Unpaired(Estimate):
         """Return None, as `launches_to_clear`."""
         return None
 
-    def more_launches(self, border: float, level: float) -> str:
-        """Return what would settle it, in words."""
-        runs = text.percent(math.expm1(math.sqrt(self.between.variance)))
+    def remedy(self, border: float, level: float) -> MoreLaunchesOfBothRuns | InterleavedRun:
+        """Return what would narrow the interval most, wherever the border is."""
         if self.within > self.between.variance:
-            return "more launches in both runs would narrow it"
-        return f"two runs are taken to differ by {runs} in themselves, which only an interleaved run takes out"
+            return MoreLaunchesOfBothRuns()
+        return InterleavedRun(math.expm1(math.sqrt(self.between.variance)))
 
 
 def unpaired(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pyopbench import stats, text
+from pyopbench import stats
 from pyopbench.decision import Outcome, Verdict
 from pyopbench.spending import ONE_LOOK, Looks
 from pyopbench.stats import Estimate
+from pyopbench.unresolved import AcrossBorder, NeverPaired, Unresolved
 
 
 def verdicts_of(
@@ -65,12 +66,6 @@ class Yardstick:
         """The level of an interval that is corrected for all of them and all looks in a single step."""
         return 1 - self.looks.share(stats.FAMILY_ERROR, self.many)
 
-    @property
-    def correction(self) -> str:
-        """What the level is corrected for, in words."""
-        verdicts = text.count(self.many, "verdict")
-        return f"{verdicts} at {self.looks.planned} looks" if self.looks.planned > 1 else verdicts
-
     def border(self, estimate: Estimate) -> float:
         """Return the end of [-delta, delta] that the estimate lies nearer to."""
         return math.copysign(self.delta, estimate.mean)
@@ -88,7 +83,7 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
         launches=estimate.n,
         p=p,
         outcome=outcome,
-        reason=_why_unresolved(estimate, yardstick) if outcome == "unresolved" else "",
+        reason=_why_unresolved(estimate, yardstick) if outcome == "unresolved" else None,
         needed=_needed(estimate, yardstick) if outcome == "unresolved" else estimate.n,
         fewest=_fewest(estimate, yardstick) if outcome == "unresolved" else estimate.n,
         trimmed=estimate.trimmed,
@@ -112,20 +107,23 @@ def _fewest(estimate: Estimate, yardstick: Yardstick) -> int | None:
     return estimate.fewest_launches(yardstick.border(estimate), yardstick.level)
 
 
-def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> str:
-    """Say how far the interval reaches and about how many launches would resolve it.
+def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> Unresolved:
+    """Return how far the interval reaches and what would settle it.
 
     The interval is the single-step one, at 1 - 0.05 / (verdicts * looks): it straddles whenever Holm's step-down leaves
     a verdict open, because no adjusted p is above its p times both.
     """
     if estimate.n == 0:
-        return "never measured in one launch and round together with the baseline"
+        return NeverPaired()
     if not estimate.known:
         return estimate.why_unknown
     low, high = (stats.exp(end) for end in estimate.interval(yardstick.level))
     border = yardstick.border(estimate)
-    return (
-        f"the interval corrected for {yardstick.correction} reaches from {text.ratio(low)} to "
-        f"{text.ratio(high)}, across the border of {text.ratio(stats.exp(border))}; "
-        f"{estimate.more_launches(border, yardstick.level)}"
+    return AcrossBorder(
+        low,
+        high,
+        border=stats.exp(border),
+        verdicts=yardstick.many,
+        looks=yardstick.looks.planned,
+        remedy=estimate.remedy(border, yardstick.level),
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 import stored
 from frames import Bench, run_of
-from pyopbench.across import Across, OnVersion
 from pyopbench.decide import Judgement, judge
 from pyopbench.decision import Crossover, Decision, SizeRange
 from pyopbench.errors import NothingMeasured
 from pyopbench.findings import ClearGain, FasterBaseline, MeasuredGain
 from pyopbench.model import Case, Failure
+from pyopbench.versions_compared import VersionComparison, VersionResult
+from pyopbench.warnings_of_run import UnreadableFile
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"
@@ -80,11 +81,11 @@ def hostile() -> Judgement:
             *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
-        "warnings": HOSTILE,
+        "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
         "limits": (*run.limits, stored.limits_line(2, LINES)),
         "launches": ({"launch": 0, "seed": CLOSING, "environment": {}}, *run.launches),
     }
-    verdicts = tuple(replace(verdict, reason=CLOSING) for verdict in judged.verdicts)
+    verdicts = tuple(replace(verdict, baseline=CLOSING) for verdict in judged.verdicts)
     return replace(
         judged,
         run=SimpleNamespace(**{**vars(run), **bad}),
@@ -95,11 +96,11 @@ def hostile() -> Judgement:
     )
 
 
-def hostile_versions() -> Across:
+def hostile_versions() -> VersionComparison:
     """Return versions of TensorFlow with hostile names, for the report of `hostile()`."""
     table = hostile().latencies
-    versions = tuple(OnVersion(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
-    return Across(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES})
+    versions = tuple(VersionResult(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
+    return VersionComparison(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES})
 
 
 def decision(name: str, **fields: Any) -> Decision:

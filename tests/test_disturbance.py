@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -32,19 +31,17 @@ def of_few(values: list[float], minimum_effect: float = 0.03, level: float = 0.9
 def test_a_quiet_machine_is_not_too_noisy() -> None:
     found = disturbance(between=0.002, within=0.002)
     assert not found.too_noisy
-    assert found.warning == ""
     assert found.smallest_effect is not None
     assert found.smallest_effect < 0.03
 
 
-def test_a_noisy_machine_is_told_with_what_to_do() -> None:
+def test_a_noisy_machine_is_too_noisy_and_how_many_launches_would_be_enough_is_known() -> None:
     found = disturbance(between=0.1, launches=4)
     assert found.too_noisy
     assert found.enough_launches is not None
     assert found.enough_launches > 4
-    assert found.warning.startswith("Launches usually differ by")
-    for advice in ("taskset", "stop other work", f"--launches {found.enough_launches}", "--budget", "--min-effect 0."):
-        assert advice in found.warning
+    assert found.smallest_effect is not None
+    assert found.smallest_effect > 0.03
 
 
 def test_the_usual_spread_is_what_ratios_vary_by() -> None:
@@ -68,26 +65,8 @@ def test_enough_launches_are_the_fewest_whose_interval_is_within_the_minimum_eff
     assert halves[1] <= math.log(1.03) < halves[0]
 
 
-@pytest.mark.parametrize(
-    ("effect", "told"),
-    [
-        (0.25, "4 launches can tell no difference below 25%"),
-        (10.0, "4 launches can tell no difference below 1,000%"),
-        (10.1, "4 launches are too few to rule any difference out"),
-    ],
-)
-def test_what_so_few_launches_can_tell_is_said_in_words(effect: float, told: str) -> None:
-    found = replace(of_few([-1.0, 1.0, 0.0, 0.5]), verdicts=2, unresolved=1, smallest_effect=effect)
-    assert found.reach == told
-    assert f"so that {told}: 1 of 2 comparisons is unresolved." in found.warning
-    assert "> 1,000%" not in found.warning
-
-
 def test_a_minimum_effect_beyond_reach_has_no_number_of_launches() -> None:
-    found = replace(of_few([-1.0, 1.0, 0.0]), verdicts=1, unresolved=1)
-    assert found.enough_launches is None
-    assert "more launches than anybody waits for" in found.warning
-    assert "--min-effect" not in found.warning  # it would be above 1
+    assert of_few([-1.0, 1.0, 0.0]).enough_launches is None
 
 
 @pytest.mark.parametrize("launches", [0, 1])
@@ -103,7 +82,7 @@ def test_noise_that_leaves_no_verdict_open_is_no_reason_to_warn() -> None:
     found = judge(Bench(curves, between=0.05).run()).disturbance
     assert found.smallest_effect is not None
     assert found.smallest_effect > 0.03
-    assert (found.unresolved, found.warning) == (0, "")
+    assert (found.unresolved, found.too_noisy) == (0, False)
 
 
 def test_verdicts_that_no_quiet_machine_could_resolve_are_no_reason_to_warn() -> None:
@@ -111,7 +90,7 @@ def test_verdicts_that_no_quiet_machine_could_resolve_are_no_reason_to_warn() ->
     one = judge(Bench({TODAY: 3e-5, "native": 3e-5}, launches=1).run())
     values = [Estimate.of([0.0, 0.2, -0.2])]
     found = disturbance_of(one.run, one.verdicts, values, 0.03, 0.95)
-    assert (found.verdicts, found.unresolved, found.warning) == (3, 0, "")
+    assert (found.verdicts, found.unresolved, found.too_noisy) == (3, 0, False)
     assert found.smallest_effect is not None
     assert found.smallest_effect > 0.03
 

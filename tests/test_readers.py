@@ -17,6 +17,7 @@ from pyopbench.errors import BadInput
 from pyopbench.model import Case, Failure
 from pyopbench.readers import POOLED_ENVIRONMENT, read_runs
 from pyopbench.results import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
+from pyopbench.warnings_of_run import UnfinishedLine
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
 SKIP = stored.failure(stored.case("impossible"), "unsupported", None)
@@ -99,9 +100,7 @@ def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
         stream.write(b'{"kind": "gro')
     run = read_runs([folder])
     assert len(run.frame) == 6
-    assert [warning.endswith("samples.jsonl:6: an unfinished last line was dropped") for warning in run.warnings] == [
-        True
-    ]
+    assert run.warnings == (UnfinishedLine(str(folder.resolve() / store.SAMPLES_FILE), 6),)
 
 
 def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ MEASURING = (
     "injected",
 )
 JUDGING = (
+    "unresolved",
     "answers",
     "validation",
     "certificate",
@@ -122,6 +123,7 @@ JUDGING = (
     "contrast",
     "across",
     "figures",
+    "wording",
     "looks",
     "scales",
     "encodings",
@@ -130,7 +132,7 @@ JUDGING = (
     "stacks",
     "gains",
     "markdown",
-    "contrast_texts",
+    "comparison_output",
     "sections",
     "pages",
     "ticket",

@@ -21,6 +21,7 @@ from pyopbench.places import ROUTES
 from pyopbench.report import render
 from pyopbench.sections.copies import SECTION as COPIES
 from pyopbench.sections.placement import SECTION as PLACEMENT
+from pyopbench.warnings_of_run import UnreadableFile
 from pyopbench.wording.gpu_advice import advice_text
 
 
@@ -101,4 +102,6 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     run = readers.read_runs([folder])
     assert run.counted_copies == document()
     assert run.copy_costs is None
-    assert any("copies.json is not what `pyopbench copies` writes" in warning for warning in run.warnings)
+    (warning,) = run.warnings
+    assert isinstance(warning, UnreadableFile)
+    assert warning.problem == "copies.json is not what `pyopbench copies` writes"

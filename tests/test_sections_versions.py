@@ -11,13 +11,13 @@ import pytest
 from judgements import plain
 from pairs import VARIANTS, cases, write_versions
 from pyopbench import judging, report, versions
-from pyopbench.across import Across
 from pyopbench.decide import Judgement
 from pyopbench.errors import NothingMeasured
 from pyopbench.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.sections import versions as section
+from pyopbench.versions_compared import VersionComparison
 
-Shown: TypeAlias = tuple[Judgement, Across]
+Shown: TypeAlias = tuple[Judgement, VersionComparison]
 """What the report of one version is made of."""
 
 SLOW, FAST = cases()[-1], cases()[2]
@@ -102,7 +102,7 @@ def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> 
 def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Shown) -> None:
     error = NothingMeasured("nothing to compare", received="1 case", legal="more", next_step="measure")
     judgement, across = judged
-    apart = (judgement, replace(across, contrasts={}, unmatched={"2.21.0": error}))
+    apart = (judgement, replace(across, comparisons={}, unmatched={"2.21.0": error}))
     assert section.build(*apart)[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
     assert section.brief(*apart)[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from frames import Bench, run_of
-from pyopbench import slopes, stats
+from pyopbench import holes, slopes, stats
 from pyopbench.decide import judge
 from pyopbench.findings import Answer
 from pyopbench.model import Case
-from pyopbench.sections import Table, holes, nodes
+from pyopbench.sections import Table, nodes
 
 COPIES = (1, 2, 4, 8, 16, 32)
 BASE = Case("sinh", "py_function_numpy", "none", "forward", "node", "float32", 1)
@@ -130,5 +130,5 @@ def test_a_case_without_any_slope_is_a_hole_with_its_reason() -> None:
     run.frame = frame.assign(seconds=frame["seconds"] * falling.where(frame["variant"] == "native", 1.0))
     judgement = judge(run)  # type: ignore[arg-type]
     assert list(judgement.latencies["variant"]) == ["py_function_numpy"]
-    found = holes.grouped(judgement, set(judgement.latencies["case"]))
-    assert found == {("no slope", "slope not above zero in 3 of 3 launches"): [NATIVE.id]}
+    found = holes.cases_by_reason(judgement.run, set(judgement.latencies["case"]))
+    assert found == {holes.Reason("no slope", flat=3, launches=3): [NATIVE.id]}

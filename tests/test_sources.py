@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,6 @@ def test_a_report_of_another_tool_says_what_it_cannot_tell_and_gives_no_verdict(
     assert "What this source cannot tell" in markdown
     assert "What this source cannot tell" in page
     assert found["tool"] == judgement.run.tool
-    assert found["cannot"] == list(judgement.run.cannot)
+    assert found["cannot"] == [asdict(limitation) for limitation in judgement.run.cannot]
     for promise in ("each a fresh process", "paired within launches", "never certified", "TensorFlow None"):
         assert promise not in markdown

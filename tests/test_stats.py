@@ -16,6 +16,7 @@ from frames import Bench, Noise, heavy, normal, spikes
 from pyopbench import stats
 from pyopbench.model import Case
 from pyopbench.stats import Estimate
+from pyopbench.unresolved import MoreLaunches
 
 pytestmark = pytest.mark.long
 
@@ -263,8 +264,8 @@ def test_the_launches_that_would_clear_a_border_do_and_one_less_does_not() -> No
     assert enough is not None
     assert Estimate(0.05, 0.04, enough).interval(0.99)[0] > 0.03
     assert Estimate(0.05, 0.04, enough - 1).interval(0.99)[0] <= 0.03
-    assert estimate.more_launches(0.03, 0.99) == f"about {enough} launches instead of 4 would settle it"
-    assert Estimate(0.03, 0.04, 4).more_launches(0.03, 0.99).startswith("more than 1,000 launches")
+    assert estimate.remedy(0.03, 0.99) == MoreLaunches(4, enough, stats.MOST_LAUNCHES)
+    assert Estimate(0.03, 0.04, 4).remedy(0.03, 0.99) == MoreLaunches(4, None, stats.MOST_LAUNCHES)
 
 
 def test_holm_by_hand() -> None:

@@ -12,6 +12,7 @@ from scipy import stats as reference
 from pyopbench.spread import LEAST_COMPARISONS, UNKNOWN, Spread
 from pyopbench.stats import Estimate
 from pyopbench.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs, unpaired
+from pyopbench.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 from pyopbench.verdicts import verdicts_from
 from simulate import Floats, heavy, normal, unpaired_pairs
 
@@ -37,10 +38,10 @@ def test_a_pair_alone_is_widened_by_what_is_assumed() -> None:
     assert found.standard_error == pytest.approx(math.hypot(FLOOR, launches[0].standard_error * math.sqrt(2)))
 
 
-@pytest.mark.parametrize(("many", "others"), [(1, "no other case"), (4, "only 3 other cases")])
-def test_one_launch_without_enough_other_cases_says_how_many_there_are(many: int, others: str) -> None:
+@pytest.mark.parametrize(("many", "others"), [(1, 0), (4, 3)])
+def test_one_launch_without_enough_other_cases_says_how_many_there_are(many: int, others: int) -> None:
     launch = [Estimate.of([0.0])] * many
-    assert unpaired(launch, launch)[0].why_unknown == f"one launch, and {others} to tell how much launches differ"
+    assert unpaired(launch, launch)[0].why_unknown == FewOtherCases(others)
 
 
 def between(differences: list[float]) -> Spread:
@@ -88,7 +89,9 @@ def test_one_launch_takes_other_cases_to_tell_how_launches_differ() -> None:
     few = unpaired([one] * LEAST_COMPARISONS, [one] * LEAST_COMPARISONS)
     assert not few[0].known
     assert math.isnan(few[0].interval()[0])
-    assert verdicts_from(few, {str(place): "a" for place in range(len(few))}, 0.03)[0].reason.startswith("one launch, ")
+    assert verdicts_from(few, {str(place): "a" for place in range(len(few))}, 0.03)[0].reason == FewOtherCases(
+        LEAST_COMPARISONS - 1
+    )
     rng = np.random.default_rng(4)
     many = LEAST_COMPARISONS + 1
     second = [Estimate.of([value]) for value in rng.normal(0.0, 0.02, many)]
@@ -105,9 +108,9 @@ def test_what_was_never_measured_is_not_known() -> None:
 
 def test_the_reason_says_what_would_settle_it() -> None:
     (machine,) = unpaired([Estimate.of([0.0, 1e-4, 0.0])], [Estimate.of([0.05, 0.05, 0.0501])])
-    assert "interleaved" in machine.more_launches(0.03, 0.95)
+    assert machine.remedy(0.03, 0.95) == InterleavedRun(pytest.approx(RUN_SPREAD, rel=0.02))  # type: ignore[arg-type]
     (launches,) = unpaired([Estimate.of([0.0, 1.0, -1.0])], [Estimate.of([0.0, 1.0, -1.0])])
-    assert "more launches" in launches.more_launches(0.03, 0.95)
+    assert launches.remedy(0.03, 0.95) == MoreLaunchesOfBothRuns()
 
 
 FEW = ((1, 3), (4, 4))

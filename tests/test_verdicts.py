@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from pyopbench import stats
 from pyopbench.decision import Verdict
 from pyopbench.latencies import baseline_of, measured_cases
 from pyopbench.spending import Looks
+from pyopbench.unresolved import AcrossBorder, MoreLaunches, NeverPaired, OneLaunch
 from pyopbench.verdicts import verdicts_of
 
 GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
@@ -74,17 +74,20 @@ def test_the_reason_holds_the_corrected_interval_and_the_launches_needed() -> No
     verdict = verdicts_of(logs_of({"a": values, "b": [0.0, 0.1, -0.1]}), {"a": "z", "b": "z"}, 0.03)[0]
     half = 4.17653 * 0.0525198 / 2  # t(0.9875, 3) and the deviation of `values`
     low, high = math.exp(0.0525 - half), math.exp(0.0525 + half)
-    assert (
-        f"corrected for 2 verdicts reaches from {low:.3f}× to {high:.2f}×, across the border of 1.03×" in verdict.reason
-    )
-    needed = re.search(r"about (\d+) launches instead of 4 would settle it", verdict.reason)
-    assert needed is not None
-    assert 4 < int(needed.group(1)) < 100
+    reason = verdict.reason
+    assert isinstance(reason, AcrossBorder)
+    assert (reason.low, reason.high) == pytest.approx((low, high), rel=1e-5)
+    assert reason.border == pytest.approx(1.03)
+    assert (reason.verdicts, reason.looks) == (2, 1)
+    assert isinstance(reason.remedy, MoreLaunches)
+    assert reason.remedy.launches == 4
+    assert reason.remedy.enough is not None
+    assert 4 < reason.remedy.enough < 100
 
 
 def test_one_launch_is_unresolved() -> None:
     verdict = judged(Bench({"py_function_numpy": 1.0, "native": 9.0}, sizes=(10,), launches=1))["native@10"]
-    assert (verdict.outcome, verdict.reason, verdict.p) == ("unresolved", "one launch gives no interval", 1.0)
+    assert (verdict.outcome, verdict.reason, verdict.p) == ("unresolved", OneLaunch(), 1.0)
     assert verdict.ratio == pytest.approx(9, rel=0.1)
     assert math.isnan(verdict.low)
 
@@ -92,7 +95,7 @@ def test_one_launch_is_unresolved() -> None:
 def test_a_case_that_never_met_the_baseline_is_unresolved() -> None:
     verdict = verdicts_of(logs_of({}), {"a": "z"}, 0.03)[0]
     assert verdict.outcome == "unresolved"
-    assert "never measured in one launch" in verdict.reason
+    assert verdict.reason == NeverPaired()
     assert math.isnan(verdict.ratio)
     assert verdict.launches == 0
 
@@ -126,7 +129,9 @@ def test_every_planned_look_makes_a_verdict_stricter() -> None:
     once, often = (verdicts_of(logs, baselines, 0.03, Looks(planned)) for planned in (1, 5))
     assert (once[0].outcome, often[0].outcome) == ("slower", "unresolved")
     assert often[0].p == pytest.approx(5 * once[0].p)
-    assert "corrected for 2 verdicts at 5 looks reaches" in often[0].reason
+    assert isinstance(often[0].reason, AcrossBorder)
+    assert (often[0].reason.verdicts, often[0].reason.looks) == (2, 5)
+    assert once[0].reason is None
 
 
 def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
@@ -139,7 +144,8 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
         estimate = stats.Estimate.of(logs[verdict.case])
         assert verdict.outcome == "unresolved"
         assert verdict.needed == estimate.launches_to_clear(math.log(1.03), level)
-        assert f"about {verdict.needed} launches instead of 4" in verdict.reason
+        assert isinstance(verdict.reason, AcrossBorder)
+        assert verdict.reason.remedy == MoreLaunches(4, verdict.needed, stats.MOST_LAUNCHES)
     assert clear.needed is not None
     assert near.needed is not None
     assert 4 < clear.needed < near.needed

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pyopbench.files import python_files
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.decide import Judgement
+    from pyopbench.versions_compared import VersionComparison
 
 Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
 
@@ -146,10 +146,10 @@ class VersionsSection:
     name: str
     title: str
     order: int
-    build: Callable[[Judgement, Across], Sequence[Block]]
-    brief: Callable[[Judgement, Across], Sequence[Block]] | None = None
+    build: Callable[[Judgement, VersionComparison], Sequence[Block]]
+    brief: Callable[[Judgement, VersionComparison], Sequence[Block]] | None = None
 
-    def of(self, across: Across) -> Section:
+    def of(self, across: VersionComparison) -> Section:
         """Return the section of a report that knows of these versions."""
         build, brief = self.build, self.brief
         return Section(
@@ -161,7 +161,7 @@ class VersionsSection:
         )
 
 
-def discover(across: Across | None = None) -> tuple[Section, ...]:
+def discover(across: VersionComparison | None = None) -> tuple[Section, ...]:
     """Return the sections in this folder, in the order in which they are shown.
 
     Args:

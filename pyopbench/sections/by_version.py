@@ -13,12 +13,13 @@ from pyopbench.sections._places import FIELDS, Places, panels_of, records_in, un
 from pyopbench.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.decide import Judgement
     from pyopbench.decision import Verdict
+    from pyopbench.diff import ComparedCase
+    from pyopbench.versions_compared import VersionComparison
 
 
-def build(judgement: Judgement, across: Across) -> Sequence[Block]:
+def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
     """Return for each op a chart of latency by version, and the same as a table with ratios to the first version."""
     if len(across.versions) == 1:
         return ()
@@ -32,7 +33,7 @@ def build(judgement: Judgement, across: Across) -> Sequence[Block]:
     return (intro, *(block for op in ops for block in _op(judgement, across, op, places)))
 
 
-def _op(judgement: Judgement, across: Across, op: str, places: Places) -> Sequence[Block]:
+def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places) -> Sequence[Block]:
     rows = [
         {**row, "version": one.label}
         for one in across.versions
@@ -60,9 +61,9 @@ def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any
     ]
 
 
-def _alt(across: Across, op: str, drawn: Sequence[Mapping[str, Any]]) -> str:
+def _alt(across: VersionComparison, op: str, drawn: Sequence[Mapping[str, Any]]) -> str:
     labels = {row["label"] for row in drawn}
-    changed = [label for label, one in across.contrasts.items() if _changed(one.lines, op)]
+    changed = [label for label, one in across.comparisons.items() if _changed(one.cases, op)]
     told = f"Changes are shown for {text.listing(changed)}." if changed else "No version is shown to differ."
     return (
         f"Time per call of {op} for {text.count(len(labels), 'variant')} on TensorFlow {text.listing(across.labels)}. "
@@ -70,14 +71,16 @@ def _alt(across: Across, op: str, drawn: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _changed(lines: Sequence[Any], op: str) -> bool:
-    return any(line.case.startswith(f"{op}/") and line.verdict.outcome in ("slower", "faster") for line in lines)
+def _changed(cases: Sequence[ComparedCase], op: str) -> bool:
+    return any(case.key.parts[:1] == (op,) and case.verdict.outcome in ("slower", "faster") for case in cases)
 
 
-def _table(across: Across, op: str, rows: Sequence[Mapping[str, Any]], places: Places, unit: str) -> Table:
+def _table(across: VersionComparison, op: str, rows: Sequence[Mapping[str, Any]], places: Places, unit: str) -> Table:
     """Return a row for each case and a column for each version, folded."""
     verdicts = {
-        (label, line.case): line.verdict for label, contrast in across.contrasts.items() for line in contrast.lines
+        (label, str(case.key)): case.verdict
+        for label, comparison in across.comparisons.items()
+        for case in comparison.cases
     }
     cases: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in rows:

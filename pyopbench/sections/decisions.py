@@ -16,6 +16,8 @@ from pyopbench.sections._required import blocked, blocked_by
 from pyopbench.wording.crossovers import fastest_text
 from pyopbench.wording.decisions import answer_text, flip_text, why
 from pyopbench.wording.gpu_advice import advice_text
+from pyopbench.wording.noise import noise_warning
+from pyopbench.wording.warnings import warning_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -55,7 +57,7 @@ def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
 
 
 def _head(judgement: Judgement) -> tuple[Block, ...]:
-    warnings = tuple(Paragraph(f"Warning: {warning}", "warn") for warning in judgement.run.warnings)
+    warnings = tuple(Paragraph(f"Warning: {warning_text(warning)}", "warn") for warning in judgement.run.warnings)
     if not judgement.decisions:
         return (Paragraph("There is no decision: nothing that was measured bears on one.", "warn"), *warnings)
     what = blocked(judgement)
@@ -81,9 +83,9 @@ def _noise(judgement: Judgement) -> Sequence[Block]:
 
 def of_noise(judgement: Judgement) -> Paragraph | None:
     """Return what noise leaves open, beside what it does not; None where it leaves nothing open."""
-    warning = judgement.disturbance.warning
-    if not warning:
+    if not judgement.disturbance.too_noisy:
         return None
+    warning = noise_warning(judgement.disturbance)
     total, left = len(judgement.decisions), sum(decision.action == OPEN for decision in judgement.decisions)
     made = text.count(total, "decision")
     if left:

@@ -10,6 +10,7 @@ import pandas as pd
 from pyopbench import slopes, stats, text
 from pyopbench.sections import Block, Cell, Heading, Paragraph, Section, Table
 from pyopbench.sections._places import Places, ops_of, places_of, records, unit_of
+from pyopbench.wording.holes import flat_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -30,7 +31,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     found = {str(case): lines for case, lines in slopes.lines(judgement.run.frame, stats.UNIT).groupby("case")}
     places = Places(tuple(field for field in places_of(judgement).varying if field != "mode"))
     columns = ("direction", *places.varying, "variant", "size", "per copy", "call overhead", "copies", "note")
-    notes = slopes.without_slope(judgement.run.frame, stats.UNIT)
+    flat = slopes.without_slope(judgement.run.frame, stats.UNIT)
+    notes = {case: flat_text(counts) for case, counts in flat.items()}
     blocks: list[Block] = []
     for op in dict.fromkeys(row["op"] for row in rows):
         lines = tuple(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench import text
 from pyopbench.disturbance import FAR_DEVIATIONS
 from pyopbench.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.wording.noise import noise_warning, reach_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -34,13 +35,13 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def _spread(disturbance: Disturbance) -> str:
-    if disturbance.warning:
-        return disturbance.warning
+    if disturbance.too_noisy:
+        return noise_warning(disturbance)
     if disturbance.smallest_effect is None:
         return "How much launches differ cannot be told: no comparison has two of them."
     told = (
         f"Ratios usually differ by {text.percent(disturbance.usual_spread)} from launch to launch, so that "
-        f"{disturbance.reach}, by half of the usual interval after the correction for "
+        f"{reach_text(disturbance)}, by half of the usual interval after the correction for "
         f"{text.count(disturbance.verdicts, 'verdict')}; the minimum effect is "
         f"{text.percent(disturbance.minimum_effect)}."
     )

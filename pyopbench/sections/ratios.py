@@ -11,6 +11,7 @@ from pyopbench.charts import Scene, ratio_chart
 from pyopbench.looks import OUTCOMES
 from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, Tone
 from pyopbench.sections._places import Places, by_size, panels_of, parsed, places_of, unit_of
+from pyopbench.wording.verdicts import unresolved_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -91,7 +92,9 @@ def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequ
 
 
 def _settling(row: Mapping[str, Any]) -> str:
-    return row["reason"] if row["needed"] is None else f"about {row['needed']:,}, not {row['launches']:,}"
+    if row["needed"] is None:
+        return unresolved_text(row["reason"])
+    return f"about {row['needed']:,}, not {row['launches']:,}"
 
 
 SECTION = Section("ratios", "Ratio to the callback of today", 30, build)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.sections import Block, Bullets, Paragraph, Section
+from pyopbench.wording.limitations import limitation_text
 
 if TYPE_CHECKING:
     from pyopbench.decide import Judgement
@@ -16,7 +17,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     run = judgement.run
     if not run.cannot:
         return ()
-    return (Paragraph(f"These are results of {run.tool}. What they cannot tell:", "warn"), Bullets(run.cannot))
+    sentences = tuple(map(limitation_text, run.cannot))
+    return (Paragraph(f"These are results of {run.tool}. What they cannot tell:", "warn"), Bullets(sentences))
 
 
 SECTION = Section("source", "What this source cannot tell", 5, build, build)

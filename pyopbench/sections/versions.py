@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench import text
-from pyopbench.contrast import Contrast, Line
-from pyopbench.contrast_texts import reach, summary
+from pyopbench.diff import ComparedCase, Comparison
 from pyopbench.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection
 from pyopbench.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.sections.decisions import TONES, place_of
+from pyopbench.wording.comparison import reach, summary
 from pyopbench.wording.decisions import answer_text
 
 if TYPE_CHECKING:
-    from pyopbench.across import Across
     from pyopbench.decide import Judgement
     from pyopbench.decision import Decision
+    from pyopbench.versions_compared import VersionComparison
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
 FOUND = ("slower", "faster")
@@ -24,28 +24,28 @@ MOST_CHANGES = 20
 """So many changes of a version are listed, the worst first; all are on the pages of the ops."""
 
 
-def build(judgement: Judgement, across: Across) -> Sequence[Block]:
+def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
     """Return the answer on each version, and the cases that are shown to have changed."""
-    changes = (block for label, contrast in across.contrasts.items() for block in _changes(across, label, contrast))
+    changes = (block for label, found in across.comparisons.items() for block in _changes(across, label, found))
     missing = tuple(Paragraph(sentence, "warn") for sentence in _missing(across))
     return (Paragraph(_intro(across)), _answers(across), *changes, *missing)
 
 
-def brief(judgement: Judgement, across: Across) -> Sequence[Block]:
+def brief(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
     """Return the answers, and in a line for each version what changed."""
-    told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.contrasts.items())
+    told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.comparisons.items())
     told = (*told, *_missing(across))
     return (_answers(across), *((Bullets(told),) if told else ()))
 
 
-def _missing(across: Across) -> tuple[str, ...]:
+def _missing(across: VersionComparison) -> tuple[str, ...]:
     """Say which versions cannot be compared, and why."""
     unmatched = (f"{label}: {error.in_a_line}" for label, error in across.unmatched.items())
     unmeasured = (f"{label}: nothing was measured: {why}" for label, why in across.unmeasured.items())
     return (*unmatched, *unmeasured)
 
 
-def _intro(across: Across) -> str:
+def _intro(across: VersionComparison) -> str:
     if len(across.versions) == 1:
         return f"Of several versions of TensorFlow only {across.shown} was measured, so that nothing is compared."
     brought = text.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
@@ -56,7 +56,7 @@ def _intro(across: Across) -> str:
     )
 
 
-def _answers(across: Across) -> Table:
+def _answers(across: VersionComparison) -> Table:
     made = [{_setting(one): one for one in version.decisions} for version in across.versions]
     settings = dict.fromkeys(setting for decisions in made for setting in decisions)
     places = places_across(across)
@@ -69,7 +69,7 @@ def _answers(across: Across) -> Table:
     return Table(columns, tuple(rows), "What to do, by version of TensorFlow", headings=2 + len(places.varying))
 
 
-def places_across(across: Across) -> Places:
+def places_across(across: VersionComparison) -> Places:
     """Return which of mode, dtype and placement vary over all versions."""
     return varying_in((one.latencies, one.decisions) for one in across.versions)
 
@@ -85,39 +85,40 @@ def _answer(decision: Decision | None) -> Cell:
     return Cell(answer_text(decision.answer), TONES[decision.action], gain)
 
 
-def _told(contrast: Contrast) -> str:
-    return f"{summary(contrast)} {reach(contrast)}"
+def _told(comparison: Comparison) -> str:
+    return f"{summary(comparison)} {reach(comparison)}"
 
 
-def _changes(across: Across, label: str, contrast: Contrast) -> Sequence[Block]:
+def _changes(across: VersionComparison, label: str, comparison: Comparison) -> Sequence[Block]:
     first = across.labels[0]
-    said = Paragraph(f"{label} against {first}: {_told(contrast)}")
-    found = [line for line in contrast.lines if line.verdict.outcome in FOUND]
+    said = Paragraph(f"{label} against {first}: {_told(comparison)}")
+    found = [case for case in comparison.cases if case.verdict.outcome in FOUND]
     if not found:
         return (said,)
     more = f", the first {MOST_CHANGES} of {len(found):,}" if len(found) > MOST_CHANGES else ""
     columns = ("op", "direction", "mode", "dtype", "size", "device", "variant", first, label, f"{label} / {first}")
     caption = f"What changed from {first} to {label}{more}"
     labels = _labels(across)
-    return (said, Table(columns, tuple(_change(line, labels) for line in found[:MOST_CHANGES]), caption, headings=7))
+    return (said, Table(columns, tuple(_change(case, labels) for case in found[:MOST_CHANGES]), caption, headings=7))
 
 
-def _labels(across: Across) -> dict[str, str]:
+def _labels(across: VersionComparison) -> dict[str, str]:
     """Return the label of every case: variants that were measured with several gradients are told apart by it."""
     tables = [one.latencies for one in across.versions]
     return {case: label for table in tables for case, label in zip(table["case"], table["label"], strict=True)}
 
 
-def _change(line: Line, labels: Mapping[str, str]) -> tuple[Cell | str, ...]:
-    verdict, case = line.verdict, parsed(line.case)
-    where: tuple[Cell | str, ...] = (line.case, *[""] * 6)
+def _change(compared: ComparedCase, labels: Mapping[str, str]) -> tuple[Cell | str, ...]:
+    verdict, name = compared.verdict, str(compared.key)
+    case = parsed(name)
+    where: tuple[Cell | str, ...] = (name, *[""] * 6)
     if case is not None:
         where = (
             Cell(case.op, op=case.op), text.direction(case.direction), case.mode, case.dtype, text.size(case.size),
-            case.placement, labels.get(line.case, case.variant),
+            case.placement, labels.get(name, case.variant),
         )  # fmt: skip
     ratio = text.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    seconds = (text.seconds(line.first_seconds), text.seconds(line.second_seconds))
+    seconds = (text.seconds(compared.first_seconds), text.seconds(compared.second_seconds))
     return (*where, *seconds, Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome]))
 
 

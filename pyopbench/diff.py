@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 
 from pyopbench import stats
+from pyopbench.case_key import CaseKey
 from pyopbench.decision import Verdict
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import MINIMUM_EFFECT
@@ -29,17 +31,17 @@ SHOWN_FACTS = (
 
 
 @dataclass(frozen=True)
-class Line:
-    """One case on both sides.
+class ComparedCase:
+    """A case that both sides have.
 
     Attributes:
-        case: what it is matched by.
+        key: what it is matched by.
         verdict: the ratio is the second side's seconds over the first's.
         first_seconds, second_seconds: of a call, geometric means over launches.
         first_launches, second_launches: how many launches each has.
     """
 
-    case: str
+    key: CaseKey
     verdict: Verdict
     first_seconds: float
     second_seconds: float
@@ -48,7 +50,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Difference:
+class EnvironmentDifference:
     """A fact of the environment that is not the same on both sides; `loud` if times cannot be compared across it."""
 
     name: str
@@ -58,24 +60,33 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Alone:
-    """A case that only one side, `A` or `B`, has a number for, and why."""
+class UnmatchedCase:
+    """A case that only one side has a number for.
 
-    case: str
-    side: str
-    reason: str
+    Attributes:
+        key: of the case.
+        side: the one that has a number.
+        kind: why the other one has none: it `failed` there, was planned and `not_reached`, or was `not_measured`.
+        status, reason: of the failure; "" where there is none.
+    """
+
+    key: CaseKey
+    side: Literal["A", "B"]
+    kind: Literal["failed", "not_reached", "not_measured"]
+    status: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
+class Comparison:
     """All that a comparison has to say.
 
     Attributes:
         sides: what was compared.
         minimum_effect: the smallest difference that counts, as a share.
         run_spread: the least by which two runs are taken to differ, as a share; used where they are not paired.
-        lines: the cases that both have, worst first.
-        alone: those that one of them has.
+        cases: those that both have, worst first.
+        unmatched: those that one of them has.
         differences: of the environments.
         smallest: the smallest slowdown that the pair could show in a usual case, as a share; None if none has an
             interval.
@@ -85,29 +96,29 @@ class Contrast:
     sides: Sides
     minimum_effect: float
     run_spread: float
-    lines: tuple[Line, ...]
-    alone: tuple[Alone, ...]
-    differences: tuple[Difference, ...]
+    cases: tuple[ComparedCase, ...]
+    unmatched: tuple[UnmatchedCase, ...]
+    differences: tuple[EnvironmentDifference, ...]
     smallest: float | None
     common: float
 
     def counts(self) -> dict[str, int]:
         """Return how many cases have each outcome, from the worst on."""
-        found = Counter(line.verdict.outcome for line in self.lines)
+        found = Counter(case.verdict.outcome for case in self.cases)
         return {outcome: found[outcome] for outcome in OUTCOMES}  # type: ignore[index]
 
-    def slower_by(self, share: float) -> tuple[Line, ...]:
+    def slower_by(self, share: float) -> tuple[ComparedCase, ...]:
         """Return the cases that are shown to be slower, and by at least this share as far as can be told."""
         return tuple(
-            line for line in self.lines if line.verdict.outcome == "slower" and line.verdict.ratio >= 1 + share
+            case for case in self.cases if case.verdict.outcome == "slower" and case.verdict.ratio >= 1 + share
         )
 
 
-def contrast(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: float = RUN_SPREAD) -> Contrast:
+def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: float = RUN_SPREAD) -> Comparison:
     """Compare two sides.
 
     Args:
-        sides: as from `axes.read_sides`.
+        sides: as from `select.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
 
@@ -116,41 +127,42 @@ def contrast(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: f
     """
     first, second = (stats.estimates(stats.launch_logs(side.frame)) for side in (sides.first, sides.second))
     common = [case for case in first if case in second]
-    alone = (
-        *_alone("A", ("B", sides.second), [case for case in first if case not in second]),
-        *_alone("B", ("A", sides.first), [case for case in second if case not in first]),
+    unmatched = (
+        *_unmatched("A", sides.first, sides.second, [case for case in first if case not in second]),
+        *_unmatched("B", sides.second, sides.first, [case for case in second if case not in first]),
     )
     if not common:
         raise NothingMeasured(
             "nothing to compare: no case has a number on both sides",
             received=f"{len(first):,} cases in {sides.first.label}, {len(second):,} in {sides.second.label}"
-            + (f"; {alone[0].case}: {alone[0].reason}" if alone else ""),
+            + _an_example(unmatched),
             legal="results that have cases in common",
             next_step="measure the same ops, variants, sizes and dtypes on both sides",
         )
     estimates = _estimates(sides, common, first, second, run_spread)
     looks = Looks.of(sides.first.runs[0].settings) if sides.paired else ONE_LOOK
     verdicts = verdicts_from(estimates, dict(zip(common, common, strict=True)), minimum_effect, looks)
-    lines = [_line(verdict, first[verdict.case], second[verdict.case]) for verdict in verdicts]
-    return Contrast(
+    keys = sides.first.keys
+    cases = [_compared(keys[one.case], one, first[one.case], second[one.case]) for one in verdicts]
+    return Comparison(
         sides,
         minimum_effect,
         run_spread,
-        tuple(sorted(lines, key=_badness)),
-        alone,
+        tuple(sorted(cases, key=_badness)),
+        unmatched,
         _differences(sides),
         _smallest(estimates, Yardstick(math.log1p(minimum_effect), len(common), looks)),
         stats.exp(float(pd.Series([one.mean for one in estimates]).median())),
     )
 
 
-def _line(verdict: Verdict, first: Estimate, second: Estimate) -> Line:
-    return Line(verdict.case, verdict, stats.exp(first.mean), stats.exp(second.mean), first.n, second.n)
+def _compared(key: CaseKey, verdict: Verdict, first: Estimate, second: Estimate) -> ComparedCase:
+    return ComparedCase(key, verdict, stats.exp(first.mean), stats.exp(second.mean), first.n, second.n)
 
 
-def _badness(line: Line) -> tuple[int, float, str]:
-    ratio = line.verdict.ratio
-    return OUTCOMES.index(line.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, line.case
+def _badness(case: ComparedCase) -> tuple[int, float, str]:
+    ratio = case.verdict.ratio
+    return OUTCOMES.index(case.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, str(case.key)
 
 
 def _estimates(
@@ -171,9 +183,10 @@ def paired_by_round(sides: Sides) -> pd.DataFrame:
     """Return one log ratio for each case and launch, paired by round: both sides are of the same processes."""
     before = sides.first.frame.assign(case="first " + sides.first.frame["case"])
     after = sides.second.frame.assign(case="second " + sides.second.frame["case"])
-    partners = {f"second {case}": f"first {case}" for case in sides.second.frame["case"].unique()}
+    cases = {f"second {case}": case for case in sides.second.frame["case"].unique()}
+    partners = {second: f"first {case}" for second, case in cases.items()}
     pairs = stats.paired_logs(pd.concat([before, after], ignore_index=True), partners)
-    return pairs.assign(case=pairs["case"].str.removeprefix("second "))
+    return pairs.assign(case=pairs["case"].map(cases))
 
 
 def paired_by_block(sides: Sides) -> pd.DataFrame:
@@ -197,24 +210,29 @@ def _block_logs(frame: pd.DataFrame) -> pd.DataFrame:
     return logs.groupby(["case", "run", "block"], observed=True)["value"].mean().reset_index()
 
 
-def _alone(side: str, lacking: tuple[str, Side], cases: Sequence[str]) -> list[Alone]:
-    """Say for each case of one side why the other one, by name, has no number for it."""
-    name, other = lacking
-    planned = {case for run in other.runs for case in run.cases}
+def _unmatched(side: Literal["A", "B"], having: Side, lacking: Side, cases: Sequence[str]) -> list[UnmatchedCase]:
+    """Return the cases of one side for which the other has no number, each with why that is."""
+    planned = {case for run in lacking.runs for case in run.cases}
 
-    def reason(case: str) -> str:
-        failure = other.failures.get(case)
+    def unmatched(case: str) -> UnmatchedCase:
+        key, failure = having.keys[case], lacking.failures.get(case)
         if failure is not None:
-            return f"{failure.status} in {name}: {failure.reason}"
-        return f"planned in {name} but not reached" if case in planned else f"not measured in {name}"
+            return UnmatchedCase(key, side, "failed", failure.status, failure.reason)
+        return UnmatchedCase(key, side, "not_reached" if case in planned else "not_measured")
 
-    return [Alone(case, side, reason(case)) for case in sorted(cases)]
+    return [unmatched(case) for case in sorted(cases)]
 
 
-def _differences(sides: Sides) -> tuple[Difference, ...]:
+def _an_example(unmatched: Sequence[UnmatchedCase]) -> str:
+    """Return the first case that failed on one side, with what it failed by; "" if none did."""
+    failed = next((one for one in unmatched if one.kind == "failed"), None)
+    return "" if failed is None else f"; {failed.key} is {failed.status} on one side: {failed.reason}"
+
+
+def _differences(sides: Sides) -> tuple[EnvironmentDifference, ...]:
     first, second = sides.first.environment, sides.second.environment
     return tuple(
-        Difference(name, a, b, loud=name == "cpu" and UNKNOWN not in (a, b))
+        EnvironmentDifference(name, a, b, loud=name == "cpu" and UNKNOWN not in (a, b))
         for name in SHOWN_FACTS
         if (a := _told(first.get(name))) != (b := _told(second.get(name)))
     )

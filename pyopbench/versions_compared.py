@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from pyopbench.axes import read_sides
-from pyopbench.contrast import Contrast, contrast
 from pyopbench.decision import Decision
+from pyopbench.diff import Comparison, compare_sides
 from pyopbench.errors import NothingMeasured
+from pyopbench.select import read_sides
 
 
 @dataclass(frozen=True, eq=False)
-class OnVersion:
+class VersionResult:
     """What was judged of one version.
 
     Attributes:
@@ -35,21 +35,21 @@ class OnVersion:
 
 
 @dataclass(frozen=True, eq=False)
-class Across:
+class VersionComparison:
     """All versions of a run.
 
     Attributes:
         shown: label of the version that the report is of.
         versions: in the order in which they were asked for; the others are compared with the first.
-        contrasts: label -> what changed to that version from the first one; a version without a case in common with
+        comparisons: label -> what changed to that version from the first one; a version without a case in common with
             the first has none.
-        unmatched: label -> why there is no contrast.
+        unmatched: label -> why there is no comparison.
         unmeasured: label -> why a version that was asked for has no sample; it is in none of the others.
     """
 
     shown: str
-    versions: tuple[OnVersion, ...]
-    contrasts: Mapping[str, Contrast]
+    versions: tuple[VersionResult, ...]
+    comparisons: Mapping[str, Comparison]
     unmatched: Mapping[str, NothingMeasured]
     unmeasured: Mapping[str, str] = field(default_factory=dict)
 
@@ -59,7 +59,7 @@ class Across:
         return tuple(one.label for one in self.versions)
 
 
-def compare_with_first(folder: Path, versions: Sequence[OnVersion], minimum_effect: float) -> Across:
+def compare_versions(folder: Path, versions: Sequence[VersionResult], minimum_effect: float) -> VersionComparison:
     """Compare the versions of a run with the first of them, which is the one that is shown.
 
     Args:
@@ -68,14 +68,14 @@ def compare_with_first(folder: Path, versions: Sequence[OnVersion], minimum_effe
         minimum_effect: a relative difference that is worth acting on.
     """
     first, *others = (one.label for one in versions)
-    found = {label: _contrast(folder, first, label, minimum_effect) for label in others}
-    contrasts = {label: one for label, one in found.items() if isinstance(one, Contrast)}
+    found = {label: _compare(folder, first, label, minimum_effect) for label in others}
+    comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
     unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
-    return Across(first, tuple(versions), contrasts, unmatched)
+    return VersionComparison(first, tuple(versions), comparisons, unmatched)
 
 
-def _contrast(folder: Path, first: str, other: str, minimum_effect: float) -> Contrast | NothingMeasured:
+def _compare(folder: Path, first: str, other: str, minimum_effect: float) -> Comparison | NothingMeasured:
     try:
-        return contrast(read_sides([str(folder), first, other], "tf"), minimum_effect)
+        return compare_sides(read_sides([str(folder), first, other], "tf"), minimum_effect)
     except NothingMeasured as error:
         return error

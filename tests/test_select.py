@@ -10,9 +10,9 @@ import pytest
 import stored
 from foreign_files import asv_folder, document, write
 from pairs import cases, write_run, write_versions
-from pyopbench.axes import read_sides
-from pyopbench.contrast import contrast
+from pyopbench.diff import compare_sides
 from pyopbench.errors import BadInput
+from pyopbench.select import read_sides
 
 FIRST, SECOND = "f80235869282", "e56cd84e0615"
 
@@ -119,8 +119,8 @@ def test_versions_of_one_run_are_paired_by_block(tmp_path: Path) -> None:
     sides = read_sides([folder], "tf")
     assert (sides.first.label, sides.second.label, sides.paired) == ("2.16.2", "2.21.0", "block")
     assert (sides.first.environment["numpy"], sides.second.environment["numpy"]) == (["1.0"], ["1.1"])
-    found = contrast(sides)
-    assert {line.verdict.launches for line in found.lines} == {4}
+    found = compare_sides(sides)
+    assert {one.verdict.launches for one in found.cases} == {4}
     assert {one.name for one in found.differences} == {"tensorflow", "numpy"}
     assert read_sides([folder, "2.21.0", "2.16.2"], "tf").first.label == "2.21.0"
 
@@ -130,22 +130,22 @@ def test_two_runs_of_several_versions_are_compared_version_by_version(tmp_path: 
     slow = dict.fromkeys(cases(), 2.0)
     first = write_versions(tmp_path / "a", "2.16.2", "2.21.0", **{"2.21.0": {"factors": slow}})
     second = write_versions(tmp_path / "b", "2.21.0", "2.16.2", **{"2.21.0": {"factors": slow}})
-    found = contrast(read_sides([str(first), str(second)], "run"))
-    assert {line.case for line in found.lines} == {
+    found = compare_sides(read_sides([str(first), str(second)], "run"))
+    assert {str(one.key) for one in found.cases} == {
         f"{case} in TensorFlow {tf}" for case in cases() for tf in ("2.16.2", "2.21.0")
     }
-    assert all(0.9 < line.verdict.ratio < 1.1 for line in found.lines)
-    assert {line.first_launches for line in found.lines} == {4}
-    single = contrast(read_sides([str(first), str(second / "tf-2.21.0")], "run"))
-    assert {line.case for line in single.lines} == {f"{case} in TensorFlow 2.21.0" for case in cases()}
-    assert all(0.9 < line.verdict.ratio < 1.1 for line in single.lines)
+    assert all(0.9 < one.verdict.ratio < 1.1 for one in found.cases)
+    assert {one.first_launches for one in found.cases} == {4}
+    single = compare_sides(read_sides([str(first), str(second / "tf-2.21.0")], "run"))
+    assert {str(one.key) for one in single.cases} == {f"{case} in TensorFlow 2.21.0" for case in cases()}
+    assert all(0.9 < one.verdict.ratio < 1.1 for one in single.cases)
 
 
 def test_variants_of_a_run_of_several_versions_are_compared_on_each(tmp_path: Path) -> None:
     factors = {case: 2.0 for case in cases() if "/xla/" in case}
     folder = write_versions(tmp_path / "a", "2.16.2", "2.21.0", **{"2.21.0": {"factors": factors}})
     sides = read_sides([str(folder), "native", "xla"], "variant")
-    ratios = {line.case: round(line.verdict.ratio) for line in contrast(sides).lines}
+    ratios = {str(one.key): round(one.verdict.ratio) for one in compare_sides(sides).cases}
     assert sides.paired == "round"
     assert ratios == {
         f"double/forward/call/float32/{size}/cpu in TensorFlow {tf}": ratio

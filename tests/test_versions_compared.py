@@ -7,15 +7,15 @@ from pathlib import Path
 import stored
 from pairs import VARIANTS, cases, write_run, write_versions
 from pyopbench import judging, report, versions
-from pyopbench.across import Across
 from pyopbench.decide import Judgement
+from pyopbench.versions_compared import VersionComparison
 
 SLOWER = cases()[-1]
 """xla at its largest size."""
 NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 
-def of(folder: Path) -> tuple[list[Judgement], Across]:
+def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
     return report.report_versions(folder, versions.read(folder), judging.Judging(VARIANTS[0], 0.03), {})
 
@@ -23,9 +23,9 @@ def of(folder: Path) -> tuple[list[Judgement], Across]:
 def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:
     _, found = of(write_versions(tmp_path / "run", "2.16.2", "2.21.0", "2.16.2", **NEW))
     assert found.labels == ("2.16.2", "2.21.0", "2.16.2-2")
-    assert list(found.contrasts) == ["2.21.0", "2.16.2-2"]
-    assert {one.sides.paired for one in found.contrasts.values()} == {"block"}
-    slower = {label: [line.case for line in one.slower_by(0.5)] for label, one in found.contrasts.items()}
+    assert list(found.comparisons) == ["2.21.0", "2.16.2-2"]
+    assert {one.sides.paired for one in found.comparisons.values()} == {"block"}
+    slower = {label: [str(case.key) for case in one.slower_by(0.5)] for label, one in found.comparisons.items()}
     assert slower == {"2.21.0": [SLOWER], "2.16.2-2": []}
     assert not found.unmatched
 
@@ -47,7 +47,7 @@ def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
         path.rename(tmp_path / "kept" / path.name)
     write_run(other, cases(ops=("cube",)), environment={**stored.ENVIRONMENT, "tensorflow": "2.21.0"})
     _, found = of(folder)
-    assert not found.contrasts
+    assert not found.comparisons
     assert "no case has a number on both sides" in found.unmatched["2.21.0"].what
 
 

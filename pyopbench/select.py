@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyopbench import text, versions
+from pyopbench.case_key import CaseKey
 from pyopbench.errors import BadInput
 from pyopbench.latencies import label_of
 from pyopbench.model import Case
@@ -92,7 +93,7 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
                 next_step=f"pyopbench compare {path} {commits[0]} {commits[1]} --axis commit, or name single files",
             )
     apart = _apart("run", found)
-    first, second = (side_of(str(path), runs, _plain, apart) for path, runs in zip(paths, found, strict=True))
+    first, second = (side_of(str(path), runs, CaseKey.whole, apart) for path, runs in zip(paths, found, strict=True))
     return Sides(axis, first, second, "")
 
 
@@ -115,7 +116,7 @@ def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> 
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
     apart = _apart(axis, [parts[label] for label in chosen])
-    first, second = (side_of(_short(label), parts[label], _plain, apart) for label in chosen)
+    first, second = (side_of(_short(label), parts[label], CaseKey.whole, apart) for label in chosen)
     return Sides(axis, first, second, "block" if axis == "tf" and _are_in_blocks(runs) else "")
 
 
@@ -194,7 +195,7 @@ def _variants(runs: Sequence[Run], labels: Sequence[str], path: str) -> Sides:
     chosen = _choose("variant", labels, known, path)
     apart = _apart("variant", [runs])
     first, second = (
-        side_of(label, [_of_variant(run, label) for run in runs], _without_variant, apart) for label in chosen
+        side_of(label, [_of_variant(run, label) for run in runs], CaseKey.without_variant, apart) for label in chosen
     )
     return Sides("variant", first, second, "round" if runs[0].tool == "pyopbench" else "")
 
@@ -211,12 +212,3 @@ def _of_variant(run: Run, label: str) -> Run:
     frame = run.frame[run.frame["case"].map(labels) == label]
     failures = tuple(failure for failure in run.failures if labels[failure.case] == label)
     return replace(run, frame=frame, failures=failures, others=run.others.iloc[:0])
-
-
-def _plain(case: str) -> str:
-    return case
-
-
-def _without_variant(case: str) -> str:
-    parts = Case.from_id(case)
-    return "/".join(map(str, (parts.op, parts.direction, parts.mode, parts.dtype, parts.size, parts.placement)))

@@ -15,21 +15,22 @@ from foreign_files import asv_folder, document, scaled, write
 from frames import Bench
 from pairs import cases, write_run
 from pyopbench import stats
-from pyopbench.axes import read_sides
-from pyopbench.contrast import Contrast, contrast, paired_by_block
+from pyopbench.case_key import CaseKey
+from pyopbench.diff import Comparison, UnmatchedCase, compare_sides, paired_by_block
 from pyopbench.errors import NothingMeasured
 from pyopbench.model import Case
+from pyopbench.select import read_sides
 from pyopbench.sides import Side, Sides
 
 MANY = cases(ops=("double", "square", "cube", "sinh"))
 
 
-def compared(*words: Path | str, axis: str = "run") -> Contrast:
-    return contrast(read_sides([str(word) for word in words], axis))
+def compared(*words: Path | str, axis: str = "run") -> Comparison:
+    return compare_sides(read_sides([str(word) for word in words], axis))
 
 
-def outcomes(found: Contrast) -> dict[str, str]:
-    return {line.case: line.verdict.outcome for line in found.lines}
+def outcomes(found: Comparison) -> dict[str, str]:
+    return {str(one.key): one.verdict.outcome for one in found.cases}
 
 
 def test_a_case_that_is_slower_comes_first_and_the_others_are_left_alone(tmp_path: Path) -> None:
@@ -37,12 +38,12 @@ def test_a_case_that_is_slower_comes_first_and_the_others_are_left_alone(tmp_pat
     first = write_run(tmp_path / "a", MANY, seed=1)
     second = write_run(tmp_path / "b", MANY, seed=2, factors={slow: 1.6, fast: 0.5})
     found = compared(first, second)
-    assert found.lines[0].case == slow
-    assert found.lines[0].verdict.ratio == pytest.approx(1.6, rel=0.01)
-    assert found.lines[0].second_seconds == pytest.approx(1.6e-3, rel=0.01)
-    assert found.lines[-1].case == fast
+    assert str(found.cases[0].key) == slow
+    assert found.cases[0].verdict.ratio == pytest.approx(1.6, rel=0.01)
+    assert found.cases[0].second_seconds == pytest.approx(1.6e-3, rel=0.01)
+    assert str(found.cases[-1].key) == fast
     assert found.counts() == {"slower": 1, "unresolved": 22, "equivalent": 0, "faster": 1}
-    assert [line.case for line in found.slower_by(0.5)] == [slow]
+    assert [str(one.key) for one in found.slower_by(0.5)] == [slow]
     assert found.slower_by(0.7) == ()
 
 
@@ -50,8 +51,8 @@ def test_the_other_way_round_the_ratios_are_turned(tmp_path: Path) -> None:
     first = write_run(tmp_path / "a", MANY, seed=1)
     second = write_run(tmp_path / "b", MANY, seed=2, factors={MANY[5]: 1.6})
     there, back = compared(first, second), compared(second, first)
-    assert {line.case: line.verdict.ratio for line in there.lines} == pytest.approx(
-        {line.case: 1 / line.verdict.ratio for line in back.lines}
+    assert {one.key: one.verdict.ratio for one in there.cases} == pytest.approx(
+        {one.key: 1 / one.verdict.ratio for one in back.cases}
     )
 
 
@@ -90,18 +91,19 @@ def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
     if shuffled:
         frame = frame.sample(frac=1.0, random_state=1)
     run = Bench({"native": 1.0}, launches=1).run()
-    parts = [Side(name, (run,), frame[frame["tf"] == name], {}, {}) for name in ("2.16.2", "2.21.0")]
+    names = {key: CaseKey.whole(Case.from_id(key)) for key in keys}
+    parts = [Side(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
     return Sides("tf", parts[0], parts[1], "block")
 
 
 def test_versions_are_paired_by_block_so_that_a_machine_that_slows_down_does_not_matter() -> None:
-    found = contrast(blocks_of_two_versions(1.10))
-    by_case = {line.case: line.verdict for line in found.lines}
+    found = compare_sides(blocks_of_two_versions(1.10))
+    by_case = {str(one.key): one.verdict for one in found.cases}
     assert {key: verdict.outcome for key, verdict in by_case.items()} == {
         key: "slower" if "/native/" in key else "equivalent" for key in cases()
     }
     assert all(verdict.launches == 6 for verdict in by_case.values()), "one ratio for each block"
-    assert contrast(replace(blocks_of_two_versions(1.10), paired="")).counts()["slower"] == 0, "unpaired it is lost"
+    assert compare_sides(replace(blocks_of_two_versions(1.10), paired="")).counts()["slower"] == 0, "unpaired: lost"
 
 
 def test_the_ratio_of_a_block_is_that_of_its_launches() -> None:
@@ -116,14 +118,15 @@ def test_the_ratio_of_a_block_is_that_of_its_launches() -> None:
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
-    assert contrast(blocks_of_two_versions(1.1)).lines == contrast(blocks_of_two_versions(1.1, shuffled=True)).lines
+    found, shuffled = (compare_sides(blocks_of_two_versions(1.1, shuffled=one)) for one in (False, True))
+    assert found.cases == shuffled.cases
 
 
 def test_a_block_that_lost_a_launch_is_left_out() -> None:
     sides = blocks_of_two_versions(1.1)
     frame = sides.second.frame
     short = replace(sides, second=replace(sides.second, frame=frame[frame["block"] != 2]))
-    assert {line.verdict.launches for line in contrast(short).lines} == {5}
+    assert {one.verdict.launches for one in compare_sides(short).cases} == {5}
 
 
 def test_cases_of_one_side_are_listed_with_the_reason(tmp_path: Path) -> None:
@@ -132,11 +135,12 @@ def test_cases_of_one_side_are_listed_with_the_reason(tmp_path: Path) -> None:
     kept = [key for key in MANY if key not in (gone, lost)]
     skips = [stored.failure(gone, "unsupported", None)]
     second = write_run(tmp_path / "b", kept, skips=skips, cases=[*kept, lost])
-    found = {one.case: one for one in compared(first, second).alone}
-    assert set(found) == {gone, lost, new}
-    assert found[gone].reason == "unsupported in B: it did not work"
-    assert found[lost].reason == "planned in B but not reached"
-    assert (found[new].side, found[new].reason) == ("B", "not measured in A")
+    keys = {case: CaseKey.whole(Case.from_id(case)) for case in (gone, lost, new)}
+    assert set(compared(first, second).unmatched) == {
+        UnmatchedCase(keys[gone], "A", "failed", "unsupported", "it did not work"),
+        UnmatchedCase(keys[lost], "A", "not_reached"),
+        UnmatchedCase(keys[new], "B", "not_measured"),
+    }
 
 
 def test_wrong_cases_are_never_compared(tmp_path: Path) -> None:
@@ -144,7 +148,7 @@ def test_wrong_cases_are_never_compared(tmp_path: Path) -> None:
     second = write_run(tmp_path / "b", MANY, skips=[stored.failure(MANY[0], "wrong", 0)])
     found = compared(first, second)
     assert MANY[0] not in outcomes(found)
-    assert found.alone[0].reason.startswith("wrong in ")
+    assert (found.unmatched[0].kind, found.unmatched[0].status) == ("failed", "wrong")
 
 
 def test_nothing_in_common_is_nothing_measured(tmp_path: Path) -> None:
@@ -169,7 +173,7 @@ def test_commits_of_asv_are_compared_with_the_benchmarks_of_other_suites(tmp_pat
     found = compared(
         asv_folder(tmp_path / "asv", first=document("asv-first"), slow=slow), "f802", "0000", axis="commit"
     )
-    assert {line.case for line in found.lines if line.verdict.outcome == "slower"} == {
+    assert {str(one.key) for one in found.cases if one.verdict.outcome == "slower"} == {
         "strange.Other.time_it('a|b', 1)",
         "strange.Other.time_it('<script>', 1)",
     }
@@ -179,14 +183,14 @@ def test_two_files_of_pytest_benchmark_have_ratios_and_no_interval(tmp_path: Pat
     """Ten benchmarks are nine others for each: too few to tell how launches differ."""
     paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
     found = compared(*paths)
-    assert len(found.lines) == 10
+    assert len(found.cases) == 10
     assert found.smallest is None
     assert set(outcomes(found).values()) == {"unresolved"}
     first, second = (stats.launch_logs(side.frame) for side in (found.sides.first, found.sides.second))
     logs = first.merge(second, on="case", suffixes=("_a", "_b")).set_index("case")
-    for line in found.lines:
-        expected = math.exp(logs.loc[line.case, "value_b"] - logs.loc[line.case, "value_a"])
-        assert line.verdict.ratio == pytest.approx(expected)
+    for one in found.cases:
+        expected = math.exp(logs.loc[str(one.key), "value_b"] - logs.loc[str(one.key), "value_a"])
+        assert one.verdict.ratio == pytest.approx(expected)
 
 
 def test_the_smallest_slowdown_that_could_be_found_is_found_when_it_is_there(tmp_path: Path) -> None:

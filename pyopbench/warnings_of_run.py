@@ -1,0 +1,157 @@
+"""What a reader should know about the files of a run, as values: a kind and its numbers; `wording.warnings` words them.
+
+That is what could not be read, what bodies left running in their workers, and what held GPUs back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+BUSY_CORES = 0.5
+MANY_LEFT = 64
+"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
+after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
+SLOWING = (
+    "power cap",
+    "hardware slowdown",
+    "thermal slowdown by software",
+    "thermal slowdown by hardware",
+    "power brake",
+)
+"""Of what a reading may say, what makes the same work slower than it was; the rest is set by somebody, or idleness."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A name, and how often it was seen."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class UnfinishedLine:
+    """The last line of a file was cut off by a crash; it was dropped."""
+
+    path: str
+    line: int
+    kind: Literal["unfinished_line"] = "unfinished_line"
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file beside the samples is not what belongs there (`problem`, and what was `received`); it is left out."""
+
+    problem: str
+    received: str
+    kind: Literal["unreadable_file"] = "unreadable_file"
+
+
+@dataclass(frozen=True)
+class NoTimes:
+    """Benchmarks of asv that measure no time; they are left out."""
+
+    path: str
+    benchmarks: tuple[str, ...]
+    kind: Literal["no_times"] = "no_times"
+
+
+@dataclass(frozen=True)
+class UnknownGradients:
+    """Backward benchmarks of variants that are not known here, nor is their gradient; they are left out."""
+
+    path: str
+    variants: tuple[Counted, ...]
+    kind: Literal["unknown_gradients"] = "unknown_gradients"
+
+
+@dataclass(frozen=True)
+class LeftRunning:
+    """Bodies of an op left something running after `groups` groups; what was measured meanwhile ran beside it.
+
+    `threads`, `processes` and `cores` (busy ones) are each the most that was seen after a group.
+    """
+
+    op: str
+    groups: int
+    threads: int
+    processes: int
+    cores: float
+    kind: Literal["left_running"] = "left_running"
+
+
+@dataclass(frozen=True)
+class SlowedGpu:
+    """A GPU was held back in `groups` of the `of` groups that have readings; for each reason, in how many."""
+
+    groups: int
+    of: int
+    reasons: tuple[Counted, ...]
+    kind: Literal["slowed_gpu"] = "slowed_gpu"
+
+
+@dataclass(frozen=True)
+class UnknownClocks:
+    """The GPU did not report its clocks in `groups` of `of` groups."""
+
+    groups: int
+    of: int
+    kind: Literal["unknown_clocks"] = "unknown_clocks"
+
+
+RunWarning: TypeAlias = (
+    UnfinishedLine | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
+)
+
+
+def is_spoilt(group: Mapping[str, Any]) -> bool:
+    """Whether what a group has left behind, as stored, makes its worker unfit for another."""
+    left = group.get("left_behind", {"threads": 0, "processes": 0, "cores": 0.0})
+    return bool(left["cores"] >= BUSY_CORES or left["threads"] + left["processes"] >= MANY_LEFT)
+
+
+def left_running(groups: Iterable[Mapping[str, Any]]) -> tuple[LeftRunning, ...]:
+    """Return a warning for each op whose groups left something behind, with the most that was seen of each.
+
+    Args:
+        groups: lines of groups, as stored.
+    """
+    left: dict[str, list[Mapping[str, Any]]] = {}
+    for line in groups:
+        if "left_behind" in line:
+            left.setdefault(line["group"].partition("/")[0], []).append(line["left_behind"])
+    return tuple(_left_running(op, found) for op, found in left.items())
+
+
+def _left_running(op: str, left: Sequence[Mapping[str, Any]]) -> LeftRunning:
+    threads, processes, cores = (max(one[key] for one in left) for key in ("threads", "processes", "cores"))
+    return LeftRunning(op, len(left), threads, processes, cores)
+
+
+def gpu_warnings(groups: Iterable[Mapping[str, Any]]) -> tuple[SlowedGpu | UnknownClocks, ...]:
+    """Return a warning if a GPU was held back in some group, and one if its clocks were not reported.
+
+    Args:
+        groups: lines of groups, as stored, those without readings of a GPU too.
+    """
+    readings = [gpus for line in groups if (gpus := line.get("noise", {}).get("gpus")) is not None]
+    slowed = [reasons for gpus in readings if (reasons := _slowing(gpus))]
+    silent = sum(not gpus for gpus in readings)
+    counts = Counter(reason for reasons in slowed for reason in reasons)
+    return (
+        *((SlowedGpu(len(slowed), len(readings), _counted(counts)),) if slowed else ()),
+        *((UnknownClocks(silent, len(readings)),) if silent else ()),
+    )
+
+
+def _counted(counts: Counter[str]) -> tuple[Counted, ...]:
+    return tuple(Counted(name, count) for name, count in counts.most_common())
+
+
+def _slowing(gpus: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return each reason that holds a GPU back, once."""
+    reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu["held_back_by"] or ())
+    return [reason for reason in reasons if reason in SLOWING]
