@@ -89,9 +89,15 @@ def crossover_text(crossover: Crossover, unit: str) -> str:
     said = f"{crossover.before} is fastest up to about {size} {unit}, {crossover.after} beyond"
     if crossover.low is None and crossover.high is None:
         return said
-    span = text.about_sizes(crossover.low, crossover.high)
-    before = "" if crossover.low is None or crossover.high is None else "between " if " to " in span else "at "
-    return f"{said}; by the 95% interval they change places {before}{span.replace(' to ', ' and ')}"
+    return f"{said}; by the 95% interval they change places {_where(crossover.low, crossover.high)}"
+
+
+def _where(low: float | None, high: float | None) -> str:
+    """Say between which sizes something is; an end that is None is open."""
+    if low is None or high is None:
+        return text.about_sizes(low, high)
+    ends = text.about_size(low), text.about_size(high)
+    return f"at {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
 
 
 def parsed(case: str) -> Case | None:
