@@ -122,12 +122,14 @@ def progress() -> Iterator[Any]:
 
         def show(step: Step) -> None:
             share = (step.launch + step.done / step.total) / step.launches
-            left = "" if step.seconds_left is None else f"at most {text.duration(step.seconds_left)} left"
-            bar.update(task, description=escape(describe(step)), completed=share, left=left.replace("at most", "≤"))
+            left = "" if step.seconds_left is None else f"{text.duration(step.seconds_left)} left"
+            bar.update(task, description=escape(describe(step)), completed=share, left=left and f"≤ {left}")
             if not err.is_terminal and step.launch not in told:
                 told.add(step.launch)
                 groups = f"{step.total:,} of {step.planned:,} groups"
-                err.print(f"launch {step.launch + 1} of at most {step.launches}, {groups}{left and f', {left}'}")
+                err.print(
+                    f"launch {step.launch + 1} of at most {step.launches}, {groups}{left and f', at most {left}'}"
+                )
 
         yield show
 

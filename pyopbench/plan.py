@@ -149,11 +149,11 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if getattr(op, variant.body) is None:
-        return f"{op.name} has no {variant.body} body, which {variant.name} needs"
+        return f"the op has no {variant.body} body, which {variant.name} needs"
     if op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE:
-        return f"{op.name} has a py_function body and no NumPy body, which {variant.name} needs"
+        return f"the op has a py_function body and no NumPy body, which {variant.name} needs"
     if case.dtype not in op.dtypes:
-        return f"{op.name} is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
+        return f"the op is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
     if case.mode not in variant.modes:
         return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
     if case.mode == "node" and case.direction == "backward":
@@ -170,9 +170,9 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
         return None
     gradient = GRADIENTS[case.gradient]
     if not op.differentiable:
-        return f"{op.name} has no gradient"
+        return "the op has no gradient"
     if not op.has_gradient:
-        return f"{op.name} brings no gradient, so that its callback has none to compare with; ports' own are checked"
+        return "the op brings no gradient, so that its callback has none to compare with; ports' own are checked"
     if case.gradient not in variant.gradients:
         return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
     works = "call" if case.mode == "node" else case.mode  # a graph of copies is a tf.function as well
@@ -189,15 +189,15 @@ def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
         needed.append("tensor_gradient")
     for body in needed:
         if getattr(op, body) is None:
-            return f"{op.name} has no {body}, which {case.gradient} of {variant.name} needs"
+            return f"the op has no {body}, which {case.gradient} of {variant.name} needs"
     return None
 
 
 def _why_not_this_size(op: Op, variant: Variant, case: Case) -> str | None:
     largest = op.largest.get(variant.body)
     if largest is not None and case.size > largest:
-        return f"the {variant.body} body of {op.name} is given at most {largest:,} {op.size_unit}: it is slow by nature"
+        return f"the {variant.body} body is given at most {largest:,} {op.size_unit}: it is slow by nature"
     if not op.exists_at(case.size):
         only = "one size only" if len(op.sizes) == 1 else "these sizes only"
-        return f"{op.name} has {only}: {', '.join(map(str, op.sizes))}"
+        return f"the op has {only}: {', '.join(map(str, op.sizes))}"
     return None

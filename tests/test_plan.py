@@ -104,7 +104,7 @@ def test_sizes_that_are_not_there_are_refused(variants: dict[str, Variant]) -> N
         Axes(ops=("made",), variants=("native",), sizes=(4, 5), directions=("forward",)), {"made": own}, variants
     )
     assert [case.size for case in plan.cases] == [5]
-    assert [skip.reason for skip in plan.skips] == ["made has these sizes only: 3, 5"]
+    assert [skip.reason for skip in plan.skips] == ["the op has these sizes only: 3, 5"]
 
 
 def test_forward_has_no_gradient_whatever_is_asked_for(variants: dict[str, Variant]) -> None:
@@ -156,12 +156,12 @@ def test_gradients_named_are_asked_of_every_variant(variants: dict[str, Variant]
 
 
 def test_says_which_body_is_missing(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "autograph") == "made has no python body, which autograph needs"
-    assert reason(variants, "native", tensor=None) == "made has no tensor body, which native needs"
+    assert reason(variants, "autograph") == "the op has no python body, which autograph needs"
+    assert reason(variants, "native", tensor=None) == "the op has no tensor body, which native needs"
 
 
 def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", dtypes=("float64",)) == "made is not offered in float32, only in float64"
+    assert reason(variants, "native", dtypes=("float64",)) == "the op is not offered in float32, only in float64"
 
 
 def test_says_which_modes_there_are(variants: dict[str, Variant]) -> None:
@@ -190,7 +190,7 @@ def test_says_that_it_cannot_be_placed(variants: dict[str, Variant]) -> None:
 
 
 def test_says_that_there_is_nothing_to_differentiate(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", differentiable=()) == "made has no gradient"
+    assert reason(variants, "native", differentiable=()) == "the op has no gradient"
     assert plan_of(variants, replace(ONE, directions=("forward",), variants=("native",)), differentiable=())[1] == {}
 
 
@@ -216,18 +216,18 @@ def test_says_that_this_tensorflow_has_not_got_the_mechanism(
 def test_says_which_gradient_body_is_missing(variants: dict[str, Variant]) -> None:
     """A callback of NumPy needs NumPy's, one of tensors the tensors'; TensorFlow's own gradients need none."""
     assert reason(variants, "py_func", numpy_gradient=None) == (
-        "made has no numpy_gradient, which custom_gradient of py_func needs"
+        "the op has no numpy_gradient, which custom_gradient of py_func needs"
     )
     by_tensors = replace(ONE, gradients=("custom_gradient",))
     assert reason(variants, "py_function", by_tensors, tensor_gradient=None) == (
-        "made has no tensor_gradient, which custom_gradient of py_function needs"
+        "the op has no tensor_gradient, which custom_gradient of py_function needs"
     )
     in_ops = replace(ONE, gradients=("override_map_ops",))
     assert reason(variants, "py_func", in_ops, tensor_gradient=None) == (
-        "made has no tensor_gradient, which override_map_ops of py_func needs"
+        "the op has no tensor_gradient, which override_map_ops of py_func needs"
     )
     assert reason(variants, "py_func", in_ops, numpy_gradient=None, tensor_gradient=None) == (
-        "made has no numpy_gradient, which override_map_ops of py_func needs"
+        "the op has no numpy_gradient, which override_map_ops of py_func needs"
     )
     for variant, gradient in (("native", "autodiff"), ("py_function", "tape")):
         axes = replace(ONE, variants=(variant,), gradients=(gradient,))
@@ -248,12 +248,12 @@ def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -
         )
     ]
     assert list(reasons.values()) == [
-        "the numpy body of made is given at most 1,000 elements: it is slow by nature",
+        "the numpy body is given at most 1,000 elements: it is slow by nature",
     ]
 
 
 def test_says_that_there_is_one_size_only(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", sizes=(1,)) == "made has one size only: 1"
+    assert reason(variants, "native", sizes=(1,)) == "the op has one size only: 1"
     assert plan_of(variants, replace(ONE, sizes=(1,), variants=("native",)), sizes=(1,))[1] == {}
     assert plan_of(variants, replace(ONE, sizes=(7,), variants=("native",)), sizes=(1, 2))[1] == {}
 

@@ -40,7 +40,7 @@ def test_cases_run_and_the_others_are_skipped_with_their_reason(
     finished, _ = done
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "2 passed, 2 skipped" in finished.stdout
-    assert "relu has no python body, which autograph needs" in finished.stdout
+    assert "the op has no python body, which autograph needs" in finished.stdout
 
 
 def test_the_plain_command_stores_case_environment_and_version(

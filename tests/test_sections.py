@@ -40,8 +40,10 @@ from pyopbench.sections import limits as limits_section
 from pyopbench.sections import noise as noise_section
 from pyopbench.sections import ratios as ratios_section
 from pyopbench.wording.decisions import answer_text, flip_text, why
+from pyopbench.warnings_of_run import UnfinishedLine
 from pyopbench.wording.noise import noise_warning
 from pyopbench.wording.verdicts import unresolved_text
+from pyopbench.wording.warnings import warning_text
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +205,9 @@ def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
 
 
 def test_warnings_of_the_files_stand_beside_the_answer(judged):
-    assert "Warning: torn line" in words(decisions.build(with_run(judged, warnings=("torn line",))))
+    warning = UnfinishedLine("samples.jsonl", 6)
+    blocks = decisions.build(with_run(judged, warnings=(warning,)))
+    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in blocks
     assert "Warning: torn line" in words(decisions.build(with_run(nothing_measured(judged), warnings=("torn line",))))
 
 
@@ -425,7 +429,7 @@ def test_numbers_of_traced_functions_do_not_tell_reasons_apart(judged):
         for place in range(1, 5)
     ]
     (row,) = texts(tables(holes.build(with_run(judged, failures=numbered, cases=())))[0])
-    assert row[:3] == ("unsupported", "4", "no kernel in __inference_body_…")
+    assert tuple(row[:3]) == ("unsupported", "4", "no kernel in __inference_body_…")
 
 
 def test_a_reason_that_many_ops_have_is_told_once(judged):

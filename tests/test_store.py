@@ -21,6 +21,7 @@ from pyopbench import store
 from pyopbench.errors import BadInput, CannotStore
 from pyopbench.model import Case
 from pyopbench.store import RUN_FILE, SAMPLES_FILE, SCHEMA
+from pyopbench.warnings_of_run import UnfinishedLine
 
 CASES = (stored.case("well"), stored.case("slow"))
 LINES = [
@@ -115,7 +116,7 @@ def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: 
     lines, warnings = store.read_lines(folder)
     torn = 0 < kept < len(ENCODED[-1])
     assert lines == (LINES if kept == len(ENCODED[-1]) else LINES[:-1])
-    assert warnings == ([f"{folder / SAMPLES_FILE}:{len(LINES)}: an unfinished last line was dropped"] if torn else [])
+    assert warnings == ([UnfinishedLine(str(folder / SAMPLES_FILE), len(LINES))] if torn else [])
 
 
 @pytest.mark.parametrize("kept", [0, 1, len(ENCODED[-1]) - 1, len(ENCODED[-1])])

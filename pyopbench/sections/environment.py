@@ -78,11 +78,10 @@ def _launches(launches: Sequence[Mapping[str, Any]]) -> Sequence[Block]:
     )
     versions = sorted({str(fact["tensorflow"]) for fact in facts if "tensorflow" in fact})
     under = f" under TensorFlow {text.listing(versions)}" if versions else ""
-    same = "; nothing recorded differs between them" if not varying else ", which differ in"
-    told = Paragraph(f"{text.count(len(launches), 'launch', 'launches')}, each a process of its own{under}{same}.")
+    differ = f", which differ in {text.listing(varying)}" if varying else "; nothing recorded differs between them"
+    said = Paragraph(f"{text.count(len(launches), 'launch', 'launches')}, each a process of its own{under}{differ}.")
     if not varying:
-        return (told,)
-    said = Paragraph(f"{told.text.removesuffix('.')} {text.listing(varying)}.")
+        return (said,)
     return (said, Table(("launch", *varying), rows, "What differs between launches", folded=True))
 
 

@@ -17,7 +17,7 @@ def _build(op: Op, case: Case) -> Body:
 
 def _why_not(op: Op, case: Case) -> str | None:
     if case.direction != "forward" and op.numpy_gradient is None:
-        return f"{op.name} has no numpy_gradient, which its Numba body goes with"
+        return "the op has no numpy_gradient, which its Numba body goes with"
     return why_no_numba()
 
 
