@@ -63,10 +63,11 @@ def write_report(
     """
     with err.status("judging"):
         from pyopbench.report import report_results  # heavy, so that only what judges waits for it
+        from pyopbench.wording.warnings import warning_text
 
         judgement = report_results(folders, folder, options)
     for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning)}", err)
+        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
     if as_json:
         out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
     else:

@@ -39,8 +39,8 @@ from pyopbench.sections import latency as latency_section
 from pyopbench.sections import limits as limits_section
 from pyopbench.sections import noise as noise_section
 from pyopbench.sections import ratios as ratios_section
-from pyopbench.wording.decisions import answer_text, flip_text, why
 from pyopbench.warnings_of_run import UnfinishedLine
+from pyopbench.wording.decisions import answer_text, flip_text, why
 from pyopbench.wording.noise import noise_warning
 from pyopbench.wording.verdicts import unresolved_text
 from pyopbench.wording.warnings import warning_text
