@@ -39,13 +39,13 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
 
 
 @pytest.hookimpl(tryfirst=True)  # before those that -m leaves out are left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of a module in one process, because they share fixtures; begin with modules that take long."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         if "alone" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.measures)
-        if item.get_closest_marker("xdist_group") is None:
+        if config.pluginmanager.hasplugin("xdist") and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
