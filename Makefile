@@ -14,7 +14,7 @@
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
 
 PYTHON ?= python3
-TEST_PROCESSES ?= --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+TEST_PROCESSES ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SHELL := /bin/sh

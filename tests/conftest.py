@@ -1,6 +1,7 @@
-"""How the suite runs: what its processes share, which tests begin first, and what is grouped together.
+"""How the suite runs: what its processes share, which tests begin first, and which run alone.
 
-`make test` runs what is not marked `measures` in several processes, and then what is, in one.
+`make test` runs what is not marked `measures` in several processes, each module in one of them, because its tests share
+fixtures; and then what is marked, in one.
 """
 
 from __future__ import annotations
@@ -40,13 +41,11 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
 
 @pytest.hookimpl(tryfirst=True)  # before those that -m leaves out are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a module in one process, because they share fixtures; begin with modules that take long."""
+    """Begin with the modules that take long, and mark what uses the fixture `alone`."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         if "alone" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.measures)
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 @pytest.fixture(scope="session")
