@@ -27,7 +27,7 @@ def test_what_a_report_writes_fits(validator, make):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("schema", 2), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
+    ("key", "value"), [("schema", 1), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
 )
 def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
     document = {**json.loads(decisions_json(plain())), key: value}
