@@ -56,7 +56,7 @@ def test_one_number_of_copies_gives_no_line() -> None:
     one = frame[frame["copies"] == 4]
     assert slopes.lines(one, stats.UNIT)[["slope", "intercept"]].isna().all(axis=None)
     assert slopes.slope_logs(one, stats.UNIT).empty
-    assert slopes.without_slope(one, stats.UNIT) == {NATIVE.id: "slope not above zero in 3 of 3 launches"}
+    assert slopes.without_slope(one, stats.UNIT) == {NATIVE.id: slopes.Flat(3, 3)}
 
 
 def test_other_modes_are_passed_over() -> None:
@@ -72,7 +72,7 @@ def test_a_launch_without_a_slope_above_zero_has_no_log() -> None:
     logs = stats.launch_logs(frame)
     assert logs["launch"].tolist() == [0, 2]
     np.testing.assert_allclose(logs["value"], math.log(1e-5))
-    assert slopes.without_slope(frame, stats.UNIT) == {NATIVE.id: "slope not above zero in 1 of 3 launches"}
+    assert slopes.without_slope(frame, stats.UNIT) == {NATIVE.id: slopes.Flat(1, 3)}
 
 
 def test_cases_of_mode_node_are_paired_by_the_slopes_of_a_launch() -> None:
