@@ -2,7 +2,7 @@
 
 A run starts dozens of workers. uv does not compile what it installs unless it is asked to. Where the bytecode of
 TensorFlow is missing, and PYTHONDONTWRITEBYTECODE is set (as in many containers) or the environment is not writable,
-each worker would compile it for itself: starting took 11 s of processor time instead of 5 s (TensorFlow 2.21, Python
+each worker would compile it for itself: starting took 13 s of processor time instead of 5 s (TensorFlow 2.21, Python
 3.11). pyopbench's own modules take a few tenths of a second.
 
 PYTHONPYCACHEPREFIX moves bytecode to a folder of its own, but then Python no longer looks beside the sources. It is

@@ -32,7 +32,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an interrupted run.")],
     own: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[OP_FILE]...", help="The run's own ops, named again as when it was begun."),
+        typer.Argument(metavar="OP_FILE", help="The run's own ops, named again as when it was begun."),
     ] = None,
     inputs: Inputs = None,
     mix: MixFile = None,

@@ -94,6 +94,7 @@ def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
     made, installed = log.read_text(encoding="utf-8").splitlines()
     assert made.startswith("venv ")
     assert installed.endswith(f"--require-hashes -r {LOCKS / VERSION}.txt")
+    assert " --compile-bytecode " in installed, "else each worker compiles TensorFlow where none may write bytecode"
 
 
 def test_two_at_once_make_one(uv: Callable[..., Path]) -> None:
