@@ -123,9 +123,9 @@ def _check(path: Path, document: Mapping[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or type(version) is not int:
         raise damaged(path, f"version is {version!r}", f"version {VERSION} (`asv update` converts older files)")
-    told = problem(document, Document)
-    if told is not None:
-        raise damaged(path, told)
+    wrong = problem(document, Document)
+    if wrong is not None:
+        raise damaged(path, wrong)
     columns = document["result_columns"]
     if len(set(columns)) < len(columns) or not {"result", "params"} <= set(columns):
         raise damaged(path, f"result_columns are {columns}", "result, params and others, each once")
@@ -138,9 +138,9 @@ def _entries(path: Path, document: Mapping[str, Any], name: str, row: Sequence[A
         raise damaged(path, f"results.{name} has {len(row)} columns", f"at most {len(columns)}")
     cells: dict[str, Any] = dict.fromkeys(Row.__struct_fields__)
     cells.update(zip(columns, row, strict=False))
-    told = problem(cells, Row)
-    if told is not None:
-        raise damaged(path, f"results.{name}: {told}")
+    wrong = problem(cells, Row)
+    if wrong is not None:
+        raise damaged(path, f"results.{name}: {wrong}")
     if not _is_timed(name):
         return
     many = math.prod(map(len, cells["params"]))

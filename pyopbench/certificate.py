@@ -36,7 +36,7 @@ MOST_OVERHEAD = 0.001
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """On what was measured, as runs and certificates tell; results/README.md has what else they tell."""
+    """The machine and software of a run or certificate; results/README.md has the keys that are not checked."""
 
     cpu: str | None
     cores: int

@@ -38,7 +38,7 @@ class Document(Struct):
 
 
 class Environment(Struct):
-    """What is read of what pyopbench's own suite told of where it ran."""
+    """What is read of the environment that pyopbench's own suite recorded."""
 
     cpu: str | UnsetType | None = UNSET
     cores: int | UnsetType | None = UNSET
@@ -46,7 +46,7 @@ class Environment(Struct):
 
 
 class ExtraInfo(Struct):
-    """What is read of what a benchmark told."""
+    """What is read of the extra information of a benchmark."""
 
     case: str | UnsetType = UNSET
     environment: Environment | UnsetType = UNSET
@@ -86,9 +86,9 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
     Raises:
         BadInput: it is not as pytest-benchmark writes it; with file and place.
     """
-    told = problem(document, Document)
-    if told is not None:
-        raise damaged(path, told)
+    wrong = problem(document, Document)
+    if wrong is not None:
+        raise damaged(path, wrong)
     timed = [_timed(path, place, one) for place, one in enumerate(document["benchmarks"])]
     foreign.require_once((one.key for one in timed), path)
     environment = _environment(path, document)

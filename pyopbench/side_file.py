@@ -45,7 +45,7 @@ class CountedRow(Struct, frozen=True, kw_only=True):
     gradients_on: list[str] = []
 
     def __post_init__(self) -> None:
-        """Refuse a row that tells neither what was copied nor why that is not known."""
+        """Refuse a row with neither counts nor a reason why there are none."""
         if not self.refused and (self.fresh is UNSET or self.warm is UNSET):
             raise ValueError("neither refused nor counted")
 
@@ -202,9 +202,9 @@ class SideFile:
         version = document.get("schema") if isinstance(document, dict) else self.schema
         if version != self.schema:
             raise self._not_one(path, f"schema {version!r}")
-        told = problem(document, self.kind)
-        if told is not None:
-            raise self._not_one(path, told)
+        wrong = problem(document, self.kind)
+        if wrong is not None:
+            raise self._not_one(path, wrong)
         try:
             self.check(document)
         except (KeyError, BadInput) as error:

@@ -1,4 +1,4 @@
-"""JSON held against types: what is wrong with a value, in which place, and what stands there instead."""
+"""Validation of JSON by types: whether a value is of a type, and if not, where it differs and by what."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def converted(value: Any, kind: type[T], place: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise corrupt(place, _told(value, kind, str(error))) from error
+        raise corrupt(place, _message(value, kind, str(error))) from error
 
 
 def problem(value: Any, kind: Any) -> str | None:
@@ -51,15 +51,15 @@ def problem(value: Any, kind: Any) -> str | None:
     try:
         msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeError) as error:
-        return _told(value, kind, str(error))
+        return _message(value, kind, str(error))
     return None
 
 
-def corrupt(place: str, told: str) -> BadInput:
+def corrupt(place: str, what: str) -> BadInput:
     """Return the error for results that are not as they were written."""
     return BadInput(
         "corrupt results",
-        received=f"{place}: {told}",
+        received=f"{place}: {what}",
         legal="the schema in results/README.md",
         next_step="restore the file; a line of samples may also be deleted if you can spare what it measured",
     )
@@ -76,15 +76,15 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _told(value: Any, kind: Any, message: str) -> str:
+def _message(value: Any, kind: Any, original: str) -> str:
     """Return msgspec's message as `place: problem`, with the keys that it leaves out and the value that is there."""
-    what, _, path = message.partition(" - at `")
+    what, _, path = original.partition(" - at `")
     steps = _named(value, kind, KEYS.findall(path.removesuffix("`").removeprefix("$")))
     what = what.replace("`", "").replace("Object missing required field", "missing")
     what = what[:1].lower() + what[1:]
-    found = _at(value, steps)
-    if what.startswith(("expected", "number out of range")) and found is not None:
-        what += f"{':' if ', got ' in what else ', got'} {str(found)[:LONGEST_SHOWN]}"
+    received = _at(value, steps)
+    if what.startswith(("expected", "number out of range")) and received is not None:
+        what += f"{':' if ', got ' in what else ', got'} {str(received)[:LONGEST_SHOWN]}"
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     return f"{where}: {what}" if where else what
 
@@ -101,7 +101,7 @@ def _named(value: Any, kind: Any, steps: Sequence[str]) -> list[str | int]:
             continue
         keys = _at(value, path)
         alone = ((key, _with(value, path, {key: inner})) for key, inner in keys.items())
-        key, value = next((key, one) for key, one in alone if not _fits(one, kind))
+        key, value = next((key, narrowed) for key, narrowed in alone if not _fits(narrowed, kind))
         path.append(key)
     return path
 

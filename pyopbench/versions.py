@@ -82,9 +82,9 @@ def read(folder: Path) -> list[Version]:
         content = converted(parse(path.read_bytes()), Content, str(path))
     except (ValueError, RecursionError) as error:
         raise corrupt(str(path), f"no JSON: {error}") from error
-    told = _problem(content)
-    if told:
-        raise corrupt(str(path), told)
+    wrong = _problem(content)
+    if wrong:
+        raise corrupt(str(path), wrong)
     return named(folder, [version.tf for version in content.versions])
 
 
