@@ -40,7 +40,7 @@ from pyopbench.sections import limits as limits_section
 from pyopbench.sections import noise as noise_section
 from pyopbench.sections import ratios as ratios_section
 from pyopbench.warnings_of_run import UnfinishedLine
-from pyopbench.wording.decisions import answer_text, flip_text, why
+from pyopbench.wording.decisions import answer_text, flip_text, summary_text, why
 from pyopbench.wording.noise import noise_warning
 from pyopbench.wording.verdicts import unresolved_text
 from pyopbench.wording.warnings import warning_text
@@ -108,7 +108,8 @@ def test_the_answer_comes_first(judged):
     first, glance, *_ = decisions.build(judged)
     assert isinstance(first, Paragraph)
     assert isinstance(glance, Table)
-    assert f"{len(judged.decisions)} decisions on 3 ops" in first.text
+    actions = [made.action for made in judged.decisions]
+    assert first.text == summary_text(actions, 3, judged.baseline)
 
 
 def test_every_decision_has_its_answer_gain_and_reason(judged):
@@ -269,7 +270,8 @@ def test_directions_of_one_dtype_stand_side_by_side(judged):
 
 def test_every_candidate_has_its_crossover_or_an_answer(judged):
     found = tables(crossovers_section.build(judged))
-    shown = [[table.caption.partition(":")[0], *row] for table in found for row in texts(table)]
+    ops = {f"{made.op}: crossovers with {judged.baseline}": made.op for made in judged.decisions}
+    shown = [[ops[table.caption], *row] for table in found for row in texts(table)]
     asked = [(made.op, made.use, made.dtype, one.label) for made in judged.decisions for one in made.courses]
     assert sorted(tuple(row[:4]) for row in shown) == sorted(asked)
     crossing = [row for row in shown if row[:4] == ["sinh", "inference", "float32", "native"]]

@@ -35,7 +35,16 @@ from pyopbench.findings import (
     StillOpen,
     VariantMeasured,
 )
-from pyopbench.wording.decisions import answer_text, caveat_text, flip_text, gain_text, note_text, reason_text, why
+from pyopbench.wording.decisions import (
+    answer_text,
+    caveat_text,
+    flip_text,
+    gain_text,
+    note_text,
+    reason_text,
+    summary_text,
+    why,
+)
 
 NATIVE = MeasuredGain("native", 2.0, 1.9, 2.1, 3)
 XLA = MeasuredGain("xla", 2.2, 1.7, 2.8, 3)
@@ -54,6 +63,18 @@ SETTLED_TEXT = "about 9 launches instead of 3 would settle it (native is the one
 )
 def test_an_answer(answer: Answer, words: str) -> None:
     assert answer_text(answer) == words
+
+
+def test_a_summary_counts_the_decisions_of_each_kind() -> None:
+    reading = (
+        "A gain is time today, with py_func, over time afterwards: 2× is half the time; "
+        "≥ is the lower end of its 95% interval."
+    )
+    made = ("keep", "port", "undecided", "port")
+    assert summary_text(made, 2, "py_func") == (
+        f"4 decisions on 2 ops: 2 to port, 1 to keep and 1 undecided. {reading}"
+    )
+    assert summary_text(("switch",), 1, "py_func") == f"1 decision on 1 op: 1 to switch to another callback. {reading}"
 
 
 def test_a_gain_of_one_launch_has_no_interval() -> None:

@@ -14,7 +14,7 @@ from pyopbench.sections import Block, Cell, Chart, Heading, Paragraph, Section, 
 from pyopbench.sections._places import FIELDS, Places, places_of, unit_of
 from pyopbench.sections._required import blocked, blocked_by
 from pyopbench.wording.crossovers import fastest_text
-from pyopbench.wording.decisions import answer_text, flip_text, why
+from pyopbench.wording.decisions import answer_text, flip_text, summary_text, why
 from pyopbench.wording.gpu_advice import advice_text
 from pyopbench.wording.noise import noise_warning
 from pyopbench.wording.warnings import warning_text
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 
 TONES: dict[str, Tone] = {"port": "good", "switch": "good", "keep": "", "undecided": "warn"}
-SUMMARY = {"port": "to port", "switch": "to switch to another callback", "keep": "to keep", "undecided": "undecided"}
 USES = ("inference", "training")
 OPEN = "undecided"
 MOST_ROWS = 8
@@ -62,18 +61,10 @@ def _head(judgement: Judgement) -> tuple[Block, ...]:
         return (Paragraph("There is no decision: nothing that was measured bears on one.", "warn"), *warnings)
     what = blocked(judgement)
     told = (Paragraph(what, "warn"),) if what else ()
-    return (_summary(judgement.decisions, judgement.baseline), *warnings, *told)
-
-
-def _summary(decisions: Sequence[Decision], baseline: str) -> Paragraph:
-    counts = Counter[str](decision.action for decision in decisions)
-    told = [f"{counts[action]:,} {words}" for action, words in SUMMARY.items() if counts[action]]
+    decisions = judgement.decisions
     ops = len({decision.op for decision in decisions})
-    head = f"{text.count(len(decisions), 'decision')} on {text.count(ops, 'op')}"
-    return Paragraph(
-        f"{head}: {text.listing(told)}. A gain is time today, with {baseline}, over time afterwards: "
-        "2× is half the time; ≥ is the lower end of its 95% interval."
-    )
+    summary = summary_text([decision.action for decision in decisions], ops, judgement.baseline)
+    return (Paragraph(summary), *warnings, *told)
 
 
 def _noise(judgement: Judgement) -> Sequence[Block]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench import text
 from pyopbench.findings import (
+    Action,
     Answer,
     BaselineBarred,
     BaselineFailed,
@@ -43,6 +44,29 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 3
 """Open candidates that a reason names; the verdicts list all of them."""
+COUNTED: dict[Action, str] = {
+    "port": "to port",
+    "switch": "to switch to another callback",
+    "keep": "to keep",
+    "undecided": "undecided",
+}
+"""What follows the number of decisions with an action, in the order in which they are told."""
+
+
+def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
+    """Return how many decisions of each kind there are, and how a gain is to be read.
+
+    Args:
+        actions: of each decision.
+        ops: how many ops they are about.
+        baseline: the current callback.
+    """
+    told = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
+    return (
+        f"{text.count(len(actions), 'decision')} on {text.count(ops, 'op')}: {text.listing(told)}. "
+        f"A gain is time today, with {baseline}, over time afterwards: "
+        "2× is half the time; ≥ is the lower end of its 95% interval."
+    )
 
 
 def answer_text(answer: Answer) -> str:
