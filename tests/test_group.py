@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from extra_cases import EXTRAS, case, ignore
+from extra_cases import case, ignore
 from pyopbench import group, node_graph
 from pyopbench.checks import Checked
 from pyopbench.files import PATH_VARIABLE

@@ -104,4 +104,4 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     assert run.copy_costs is None
     (warning,) = run.warnings
     assert isinstance(warning, UnreadableFile)
-    assert warning.problem == f"{folder.resolve() / copies.FILE} is not what `pyopbench copies` writes"
+    assert warning.problem == f"{folder.resolve() / copy_costs.FILE} is not what `pyopbench copies` writes"

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from extra_cases import EXTRAS, SIZE, case, ignore
+from extra_cases import SIZE, case, ignore
 from fake_worker import LIMITS
 from pyopbench import worker
 from pyopbench.catalogue import load_op
