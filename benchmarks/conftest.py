@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _read_sizes(text: str) -> str | tuple[int, ...]:
-    from pyopbench.suite_api import BadInput, parse_size, split_some
+    from pyopbench.worker.suite_api import BadInput, parse_size, split_some
 
     try:
         return text if text == "all" else tuple(map(parse_size, split_some("--sizes", [text])))
@@ -48,7 +48,7 @@ def _read_sizes(text: str) -> str | tuple[int, ...]:
 
 
 def _read_directions(text: str) -> tuple[str, ...]:
-    from pyopbench.suite_api import DIRECTIONS, BadInput, require_known, split_some
+    from pyopbench.worker.suite_api import DIRECTIONS, BadInput, require_known, split_some
 
     try:
         names = split_some("--directions", [text])

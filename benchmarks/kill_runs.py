@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-MAIN = (sys.executable, "-c", "from pyopbench.cli import main; main()")
+MAIN = (sys.executable, "-c", "from pyopbench.cli.app import main; main()")
 VARIANTS = "py_function_numpy,native,numpy_function"
 PLAN = f"run sinh --variant {VARIANTS} --no-parts --launches 5 --axis size=10,1000 --budget 2h"
 LATEST_SECONDS = 45.0

@@ -4,8 +4,8 @@ What files of ops and variants are written in comes from here: `from pyopbench i
 TensorFlow.
 """
 
-from pyopbench.model import Case, Op, Variant
-from pyopbench.own import OwnOp
+from pyopbench.core.model import Case, Op, Variant
+from pyopbench.core.own_op import OwnOp
 
 __all__ = ["Case", "Op", "OwnOp", "Variant"]
 __version__ = "0.1.0"

@@ -16,7 +16,7 @@ def main() -> None:
     listens = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if listens:
         signal.signal(signal.SIGINT, _leave)
-    from pyopbench.cli import main as command_line
+    from pyopbench.cli.app import main as command_line
 
     if listens:
         signal.signal(signal.SIGINT, signal.default_int_handler)

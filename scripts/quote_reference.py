@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pyopbench import text
-from pyopbench.findings import Answer
-from pyopbench.markdown import escape
-from pyopbench.wording.decisions import answer_text
+from pyopbench.core import formatting
+from pyopbench.judge.findings import Answer
+from pyopbench.report.markdown import escape
+from pyopbench.report.wording.decisions import answer_text
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -40,10 +40,10 @@ def quoted(reference: Path = REFERENCE) -> str:
 
 def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     if decision is None:
-        return text.MISSING, text.MISSING
-    gain = text.MISSING
+        return formatting.MISSING, formatting.MISSING
+    gain = formatting.MISSING
     if decision["choice"] is not None:
-        gain = text.gain_at_least(decision["gain"], decision["gain_low"])
+        gain = formatting.gain_at_least(decision["gain"], decision["gain_low"])
     answer = answer_text(Answer(decision["action"], decision["choice"]))
     return escape(answer), escape(gain)
 

@@ -73,9 +73,9 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def kernels() -> None:
     """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait."""
-    from pyopbench.compiler import compile_all, library_of
-    from pyopbench.device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
-    from pyopbench.files import KERNELS
+    from pyopbench.catalogue.kernels.compiler import compile_all, library_of
+    from pyopbench.catalogue.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
+    from pyopbench.core.discover import KERNELS
 
     def make(source: Path) -> Path:
         if source.stem == "sinh":  # the one whose copies are counted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from pyopbench.suite_api import Body, Case, Op
+    from pyopbench.worker.suite_api import Body, Case, Op
 
 
 class _Watched:
@@ -26,7 +26,7 @@ class _Watched:
         self.given: list[int] = []
 
     def __call__(self, *inputs: Any) -> Any:
-        from pyopbench.suite_api import as_tuple, one_or_tuple
+        from pyopbench.worker.suite_api import as_tuple, one_or_tuple
 
         self.taken = addresses(inputs)
         results = tuple(self._usual(result) for result in as_tuple(self.body(*inputs)))
@@ -34,7 +34,7 @@ class _Watched:
         return one_or_tuple(results)
 
     def _usual(self, result: Any) -> Any:
-        from pyopbench.suite_api import unaligned
+        from pyopbench.worker.suite_api import unaligned
 
         new = isinstance(result, np.ndarray | np.generic) and addresses([result])[0] not in self.taken
         return unaligned(np.asarray(result)) if new else result
@@ -46,7 +46,7 @@ def require_callback(variant_name: str) -> None:
     Raises:
         NotImplementedError: it does not, so that nothing crosses; asv takes that for a combination to be skipped.
     """
-    from pyopbench.suite_api import load_variant
+    from pyopbench.worker.suite_api import load_variant
 
     if not load_variant(variant_name).is_callback:
         raise NotImplementedError(f"{variant_name} has no Python in the graph: nothing crosses")
@@ -61,7 +61,7 @@ def count_copies(case: Case) -> int:
     Returns:
         Copied arrays per call. One that is copied twice on its way counts once.
     """
-    from pyopbench.suite_api import as_tuple, constants, load_op, load_variant, make_inputs, wrap
+    from pyopbench.worker.suite_api import as_tuple, constants, load_op, load_variant, make_inputs, wrap
 
     op, variant = load_op(case.op), load_variant(case.variant)
     watched, op = _watch(op, variant.body)

@@ -29,7 +29,7 @@ class _Latency(OfOneCase):
         if self.prepared is not None:
             return
         super().setup(op, variant, size)
-        from pyopbench.suite_api import calibrate, measure_timer
+        from pyopbench.worker.suite_api import calibrate, measure_timer
 
         self.seconds = 0.0
         self.cost = measure_timer(time.perf_counter)
@@ -42,7 +42,7 @@ class _Latency(OfOneCase):
 
     def time_call(self, *_: Any) -> None:
         """Time a block and advance the clock by the seconds of one of its calls."""
-        from pyopbench.suite_api import measure_block
+        from pyopbench.worker.suite_api import measure_block
 
         block = measure_block(self.prepared.segments, self.calls, time.perf_counter, self.cost)
         self.seconds += sum(block[i] for i in self.prepared.timed) / self.calls

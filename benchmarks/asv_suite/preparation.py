@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from asv_suite import selection
 
 if TYPE_CHECKING:
-    from pyopbench.suite_api import Case, Prepared
+    from pyopbench.worker.suite_api import Case, Prepared
 
 
 def case_of(op_name: str, variant_name: str, size: int, direction: str) -> Case:
@@ -18,7 +18,7 @@ def case_of(op_name: str, variant_name: str, size: int, direction: str) -> Case:
     Raises:
         NotImplementedError: there is no such case, and why; asv takes that for a combination to be skipped.
     """
-    from pyopbench.suite_api import Axes, load_op, load_variant, make_plan
+    from pyopbench.worker.suite_api import Axes, load_op, load_variant, make_plan
 
     op, variant = load_op(op_name), load_variant(variant_name)
     if size not in op.sizes:
@@ -37,7 +37,7 @@ def prepare_case(case: Case) -> Prepared:
         NotImplementedError: it turns out only here that it cannot be, and why.
         WrongResult: values or gradients are not the reference's; asv counts the benchmark as failed.
     """
-    from pyopbench.suite_api import Unsupported, prepare
+    from pyopbench.worker.suite_api import Unsupported, prepare
 
     try:
         return prepare(case)

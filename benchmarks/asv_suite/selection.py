@@ -34,7 +34,7 @@ ALL_BRIDGE_VARIANTS = (
 BRIDGE_SIZES = (100_000,)
 ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)
 
-_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench"
+_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench" / "catalogue"
 
 
 def ops() -> Parameters:

@@ -11,21 +11,21 @@ from pathlib import Path
 
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
-from pyopbench import judging, runs
-from pyopbench.decision import Verdict
-from pyopbench.files import PACKAGE, PATH_VARIABLE, find
-from pyopbench.measure import measure
-from pyopbench.model import MINIMUM_EFFECT, Axes, Case
-from pyopbench.settings import Settings
+from pyopbench.core.discover import CONTROLS, PATH_VARIABLE, find
+from pyopbench.core.model import MINIMUM_EFFECT, Axes, Case
+from pyopbench.judge import judge
+from pyopbench.judge.decision import Verdict
+from pyopbench.run import start
+from pyopbench.run.schedule import measure
+from pyopbench.run.settings import Settings
 
-SETTINGS: Settings = replace(runs.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.7, budget_seconds=None)
+SETTINGS: Settings = replace(start.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.7, budget_seconds=None)
 """How a session measures, in one place."""
 
 SEEDS = (1, 2)
 """One session for each."""
 
 TWIN = "_twin"
-CONTROLS = PACKAGE / "controls"
 """Holds twins if pyopbench ships any; else they are written into the folder of the session."""
 
 _TWIN_SOURCE = '''"""{base} under a second name."""
@@ -103,14 +103,14 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
 def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
-    runs.begin(folder, _request(cases, settings))
+    start.begin(folder, _request(cases, settings))
     how = _how(cases)
-    measure(folder, settings, lambda step: None, lambda made: judging.look(folder, how, made, settings.launches).open)
+    measure(folder, settings, lambda step: None, lambda made: judge.look(folder, how, made, settings.launches).open)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 
 
-def _request(cases: Sequence[Case], settings: Settings) -> runs.Request:
+def _request(cases: Sequence[Case], settings: Settings) -> start.Request:
     bases = tuple(dict.fromkeys(case.variant for case in cases))
     axes = Axes(
         ops=tuple(dict.fromkeys(case.op for case in cases)),
@@ -119,16 +119,16 @@ def _request(cases: Sequence[Case], settings: Settings) -> runs.Request:
         sizes=tuple(dict.fromkeys(case.size for case in cases)),
         parts=False,
     )
-    return runs.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
+    return start.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
 
 
-def _how(cases: Sequence[Case]) -> judging.Judging:
-    return judging.Judging(cases[0].variant, MINIMUM_EFFECT)
+def _how(cases: Sequence[Case]) -> judge.Judging:
+    return judge.Judging(cases[0].variant, MINIMUM_EFFECT)
 
 
 def judged(folder: Path, cases: Sequence[Case]) -> tuple[dict[str, Verdict], dict[str, Stated]]:
     """Return the verdict on each case's twin, and the latency of each case, by id of the case."""
-    judgement = judging.judge([folder], _how(cases))
+    judgement = judge.judge([folder], _how(cases))
     table = judgement.latencies.set_index("case")
     stated = {case: Stated(row.seconds, row.low, row.high) for case, row in table.iterrows()}
     return {verdict.baseline: verdict for verdict in judgement.verdicts}, stated

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench.suite_api import (
+from pyopbench.worker.suite_api import (
     DIRECTIONS,
     Axes,
     Case,

@@ -21,7 +21,7 @@ def main() -> None:
 
 def _prepared(case: str) -> Callable[[], Any]:
     # Here, so that the process that only starts workers does without TensorFlow.
-    from pyopbench.suite_api import Case, prepare
+    from pyopbench.worker.suite_api import Case, prepare
 
     return prepare(Case.from_id(case)).segments[0]
 

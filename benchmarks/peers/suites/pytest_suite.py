@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from peers import cases
-from pyopbench.suite_api import Case, prepare
+from pyopbench.worker.suite_api import Case, prepare
 
 
 @pytest.mark.parametrize("case", cases.handed_over())

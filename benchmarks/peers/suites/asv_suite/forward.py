@@ -1,7 +1,7 @@
 """Forward cases as an asv benchmark: `setup` prepares, the timed method only calls."""
 
 from peers import cases
-from pyopbench.suite_api import Case, prepare
+from pyopbench.worker.suite_api import Case, prepare
 
 
 class Forward:

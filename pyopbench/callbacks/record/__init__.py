@@ -1,0 +1,1 @@
+"""Runs a program with its callbacks counted, and reads the counts."""

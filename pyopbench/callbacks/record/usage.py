@@ -1,0 +1,169 @@
+"""What the callbacks of a program cost it: one entry for each site, over all processes, the dearest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyopbench.results.mix_file import write_mix
+
+NAMES = ("file", "line", "function", "kind", "mode", "body")
+
+MOST_SIZES = 5
+"""Sizes that are proposed for a run: what lies between them is interpolated."""
+
+
+@dataclass
+class Cost:
+    """Calls in one direction.
+
+    Attributes:
+        calls, raised: how many, and how many of them ended by an exception.
+        seconds: inside the body.
+        outside_calls, outside_seconds: how many of them were also timed from outside, and for how long.
+    """
+
+    calls: int = 0
+    raised: int = 0
+    seconds: float = 0.0
+    outside_calls: int = 0
+    outside_seconds: float = 0.0
+
+    def add(self, other: Mapping[str, Any]) -> None:
+        """Add what another process counted."""
+        for name in ("calls", "raised", "seconds", "outside_calls", "outside_seconds"):
+            setattr(self, name, getattr(self, name) + other[name])
+
+    @property
+    def around(self) -> float | None:
+        """Seconds outside of the body, as far as they could be seen; None where no call was timed from outside."""
+        return self.outside_seconds - self.seconds if self.calls and self.outside_calls == self.calls else None
+
+    @property
+    def total(self) -> float:
+        """Seconds in the body and, as far as they could be seen, around it."""
+        return self.seconds + max(0.0, self.around or 0.0)
+
+
+@dataclass
+class Shape:
+    """Calls with the same shapes and dtypes; `inputs` is None for all that were too many to tell apart."""
+
+    inputs: list[dict[str, Any]] | None
+    calls: int
+    seconds: float
+
+    @property
+    def size(self) -> int | None:
+        """Elements of the largest input; None where there is none or its shape is not known."""
+        shapes = [one["shape"] for one in self.inputs or ()]
+        return max(map(math.prod, shapes)) if shapes and None not in shapes else None
+
+
+@dataclass
+class SiteUsage:
+    """A site and what was counted there; the fields are those of `tallies.Site`."""
+
+    file: str
+    line: int
+    function: str
+    kind: str
+    mode: str
+    body: str
+    forward: Cost = field(default_factory=Cost)
+    gradient: Cost = field(default_factory=Cost)
+    shapes: list[Shape] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in the bodies, forward and gradient, and what could be seen around them."""
+        return self.forward.total + self.gradient.total
+
+    @property
+    def calls_by_size(self) -> dict[int, int]:
+        """Calls for each size above zero, ascending: the mix."""
+        calls: dict[int, int] = {}
+        for shape in self.shapes:
+            if shape.size:
+                calls[shape.size] = calls.get(shape.size, 0) + shape.calls
+        return dict(sorted(calls.items()))
+
+
+@dataclass
+class Usage:
+    """What a program's callbacks cost.
+
+    Attributes:
+        seconds: from its start to its end.
+        processes: how many of its processes called back.
+        sites: the dearest first.
+        troubles: what could not be recorded, in the words of Python.
+    """
+
+    seconds: float
+    processes: int
+    sites: list[SiteUsage]
+    troubles: list[str] = field(default_factory=list)
+
+
+def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
+    """Add up what the processes of a program counted.
+
+    Args:
+        parts: what `recorder.Recorder` wrote, one for each process.
+        seconds: from the start of the program to its end.
+    """
+    found: dict[tuple[Any, ...], SiteUsage] = {}
+    processes, troubles = 0, dict[str, None]()
+    for part in parts:
+        processes += 1
+        troubles.update({part["trouble"]: None} if part["trouble"] else {})
+        for site in part["sites"]:
+            new = SiteUsage(**{name: site[name] for name in NAMES})
+            usage = found.setdefault((new.file, new.line, new.function, new.kind, new.mode), new)
+            usage.forward.add(site["forward"])
+            usage.gradient.add(site["gradient"])
+            _add_shapes(usage.shapes, site["shapes"])
+    used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
+    return Usage(
+        seconds, processes, sorted(used, key=lambda site: (-site.seconds, site.file, site.line)), list(troubles)
+    )
+
+
+def _add_shapes(shapes: list[Shape], more: Iterable[Mapping[str, Any]]) -> None:
+    known = {repr(shape.inputs): shape for shape in shapes}
+    for one in more:
+        shape = known.get(repr(one["inputs"]))
+        if shape is None:
+            shapes.append(Shape(one["inputs"], one["calls"], one["seconds"]))
+        else:
+            shape.calls += one["calls"]
+            shape.seconds += one["seconds"]
+
+
+def write_mixes(usage: Usage, file: Path) -> dict[int, Path]:
+    """Write the mix of sizes of each site beside the recording, as `--mix` reads it.
+
+    Args:
+        usage: what was counted.
+        file: the recording; `recording.json` gives `recording-mix-1.csv` and so on, numbered as the sites.
+
+    Returns:
+        number of the site -> its file; a site whose inputs have no elements, or none whose shape is known, has none.
+    """
+    written = {}
+    for number, site in enumerate(usage.sites, start=1):
+        if site.calls_by_size:
+            path = file.with_name(f"{file.stem}-mix-{number}.csv")
+            write_mix(path, site.calls_by_size)
+            written[number] = path
+    return written
+
+
+def propose_sizes(sizes: Sequence[int]) -> list[int]:
+    """Return sizes to measure for a mix: its ends and some between, spread evenly over their ranks."""
+    places = {round(place * (len(sizes) - 1) / (MOST_SIZES - 1)) for place in range(MOST_SIZES)}
+    return [sizes[place] for place in sorted(places)]

@@ -1,0 +1,1 @@
+"""Finds Python callbacks in sources and graphs, and drafts an own op of one."""

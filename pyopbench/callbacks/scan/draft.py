@@ -1,0 +1,205 @@
+"""Writes the file of an op to start from: the body of a callback, out of the source that was scanned."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyopbench.callbacks.scan.call_sites import Found, find_callbacks, parse
+from pyopbench.callbacks.scan.extract import Snippet, take_body
+from pyopbench.callbacks.scan.names import Source
+from pyopbench.core.discover import CATALOGUE, RESERVED, find, python_files
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import DTYPES
+
+OUTPUT_DTYPE = re.compile(r"\b(bool|string|(?:u?int|float|complex|bfloat)\d*)\b")
+"""A dtype in the words of a source: `tf.float32`, `np.int64`, `"float32"`, `tf.TensorSpec(..., tf.bool)`."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An op file.
+
+    Attributes:
+        name: of the op and the file.
+        code: what the file holds.
+        todo: what is left to fill in before it measures the user's op, in words; the first lines are the file's too.
+    """
+
+    name: str
+    code: str
+    todo: tuple[str, ...]
+
+
+def draft(site: str, out: Path | None) -> Draft:
+    """Return an op file for the callback of a line.
+
+    Args:
+        site: `FILE:LINE` or `FILE:LINE:COLUMN`, as a scan lists it.
+        out: the file that it is to go to, whose name is the op's; None to name it after the callback's body.
+
+    Raises:
+        BadInput: there is no such file or callback, or the name is not one of an op or is taken.
+    """
+    path, line, column = _read_site(site)
+    try:
+        source = Source.of(parse(path.read_bytes()))
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
+        raise BadInput(
+            f"cannot read {path}: {error}",
+            received=site,
+            legal="FILE:LINE of a Python file",
+            next_step="`pyopbench scan` shows where callbacks are",
+        ) from error
+    found = _find(source, site, line, column)
+    body = take_body(source, found)
+    name = _op_name(out.stem if out else f"my_{body.name.strip('_').lower()}", out)
+    return _write(name, f"{path}:{found.node.lineno}", found, body)
+
+
+def _read_site(site: str) -> tuple[Path, int, int | None]:
+    match = re.fullmatch(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", site)
+    if match is None:
+        raise BadInput(
+            "not the place of a callback",
+            received=repr(site),
+            legal="FILE:LINE or FILE:LINE:COLUMN, as `pyopbench scan` lists them",
+            next_step="for example --draft train.py:42",
+        )
+    return Path(match[1]), int(match[2]), int(match[3]) if match[3] else None
+
+
+def _find(source: Source, site: str, line: int, column: int | None) -> Found:
+    found = find_callbacks(source)
+    here = [one for one in found if one.node.lineno == line and column in (None, one.node.col_offset + 1)]
+    if not here and column is None:  # a line of a call that goes over several
+        here = [one for one in found if one.node.lineno < line <= (one.node.end_lineno or 0)][-1:]
+    if not here:
+        legal = ", ".join(str(one) for one in sorted({one.node.lineno for one in found}))
+        raise BadInput(
+            "no callback begins there",
+            received=site,
+            legal=f"lines {legal}" if legal else "the file has no callback",
+            next_step="`pyopbench scan FILE` lists them",
+        )
+    return here[0]
+
+
+def _op_name(name: str, out: Path | None) -> str:
+    taken = [path.stem for folder in ("ops", RESERVED["ops"]) for path in python_files(CATALOGUE / folder)]
+    known = find("ops")
+    if out is not None and name in known and known[name].resolve() == out.resolve():
+        taken.append(name)
+    if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in taken:
+        raise BadInput(
+            "not a name for a new op",
+            received=name,
+            legal="small letters, digits and underscores, beginning with a letter, and no built-in op's name",
+            next_step="give another file with --out, for example --out my_op.py",
+        )
+    return name
+
+
+def _write(name: str, place: str, found: Found, body: Snippet) -> Draft:
+    call = found.call
+    inputs = _count_inputs(call, found.form, body)
+    floating = {dtype for dtype in _output_dtypes(_argument(call, "Tout", 2, found.form)) if dtype in DTYPES}
+    dtype = floating.pop() if len(floating) == 1 else DTYPES[0]
+    todo = tuple(_todo(body))
+    code = "\n".join(
+        [
+            *_head(name, place, found, body, todo),
+            *_functions(body, inputs, dtype),
+            *_op(place, found.kind, body),
+        ]
+    )
+    return Draft(name, code, todo)
+
+
+def _count_inputs(call: ast.Call | None, form: str, body: Snippet) -> int:
+    given = _argument(call, "inp", 1, form)
+    if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
+        return len(given.elts)
+    return 1 if body.parameters is None else body.parameters
+
+
+def _argument(call: ast.Call | None, name: str, place: int, form: str) -> ast.expr | None:
+    if call is None:
+        return None
+    named = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+    positional = call.args[1:] if form == "partial" else call.args
+    return named or next(iter(positional[place : place + 1]), None)
+
+
+def _output_dtypes(tout: ast.expr | None) -> list[str]:
+    """Return the dtype of each output, empty where the source does not spell it."""
+    each = tout.elts if isinstance(tout, ast.List | ast.Tuple) else [tout]
+    words = [OUTPUT_DTYPE.findall(ast.unparse(one)) if one is not None else [] for one in each]
+    return [found[-1] if found else "" for found in words]
+
+
+def _todo(body: Snippet) -> list[str]:
+    todo = ["make the inputs what your program passes: number, shapes, dtypes, values"]
+    if not body.code:
+        todo.insert(0, "write the body: it is not in the file, or made when the program runs")
+    if body.missing:
+        todo.insert(0, f"bring along what the body uses from elsewhere: {', '.join(body.missing)}")
+    return [*todo, "add a gradient (numpy_gradient, or tensor_gradient) if your program has one"]
+
+
+def _head(name: str, place: str, found: Found, body: Snippet, todo: tuple[str, ...]) -> list[str]:
+    own = [
+        "from typing import Any",
+        "",
+        "import numpy",
+        *(["import tensorflow"] if found.kind == "py_function" else []),
+    ]
+    return [
+        f'"""{name}: drafted from {place}, a tf.{found.kind}."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        *own,
+        *(line for line in body.imports if line not in own),
+        "",
+        "from pyopbench import OwnOp",
+        "",
+        "# Left to do:",
+        *(f"# - {one}" for one in todo),
+        "",
+        *(f"{helper}\n" for helper in body.helpers),
+    ]
+
+
+def _functions(body: Snippet, inputs: int, dtype: str) -> list[str]:
+    absent = f"def {body.name}(*inputs):\n    raise NotImplementedError('the body of the callback')"
+    lines = ["", body.code or absent, "", ""]
+    lines += [
+        "def draw_inputs(size: int, rng: numpy.random.Generator) -> tuple[Any, ...]:",
+        f'    """Return the inputs for a size: `(size,)` arrays of {dtype}, uniform in [0, 1)."""',
+        f"    return tuple(rng.uniform(0.0, 1.0, size).astype({dtype!r}) for _ in range({inputs}))",
+        "",
+        "",
+    ]
+    return lines
+
+
+def _op(place: str, kind: str, body: Snippet) -> list[str]:
+    return [
+        "OP = OwnOp(",
+        f"    summary={f'the body of the {kind} at {Path(place).name}'!r},",
+        f"    source={place!r},",
+        "    inputs=draw_inputs,",
+        "    sizes=tuple(10**exponent for exponent in range(7)),",
+        f"    {'py_function' if kind == 'py_function' else 'numpy'}={body.name},",
+        ")",
+        "",
+    ]
+
+
+def next_steps(out: Path) -> list[str]:
+    """Return the commands that try a draft out."""
+    return [f"pyopbench verify {shlex.quote(str(out))}", f"pyopbench run {shlex.quote(str(out))} --quick"]

@@ -1,0 +1,176 @@
+"""Takes a function out of a source together with what it needs there: imports, helpers and constants of its module."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import textwrap
+from dataclasses import dataclass
+
+from pyopbench.callbacks.scan.call_sites import Found, body_of
+from pyopbench.callbacks.scan.names import Function, Source, own_nodes
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A function's source by itself.
+
+    Attributes:
+        name: what it is called here; a lambda gets a name.
+        code: its source, without indentation and decorators; empty where the file has not got it.
+        parameters: how many positional arguments it takes, or None for any number.
+        imports: import statements that it needs.
+        helpers: statements of the module that it needs, in their order.
+        missing: names that it uses and that are neither of its module nor of Python: of a class, of an outer function.
+    """
+
+    name: str
+    code: str = ""
+    parameters: int | None = None
+    imports: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def take_body(source: Source, found: Found) -> Snippet:
+    """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
+    body = body_of(source, found)
+    if isinstance(body, ast.Lambda):
+        return _take(source, body, "body")
+    if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
+        return _take(source, body, body.name)
+    imported = _take_imported(source, body)
+    if imported is not None:
+        return imported
+    name = body.id if isinstance(body, ast.Name) else body.attr if isinstance(body, ast.Attribute) else ""
+    function = _find_function(source, found.node, name)
+    if function is not None:
+        return _take(source, function, name)
+    return Snippet(name or "body")
+
+
+def _take_imported(source: Source, body: ast.AST | None) -> Snippet | None:
+    """Return a function that calls one that is imported, such as `np.sinh`."""
+    root = body
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    statement = _statements(source).get(root.id) if isinstance(root, ast.Name) else None
+    if not (isinstance(statement, ast.Import | ast.ImportFrom) and isinstance(root, ast.Name) and body is not None):
+        return None
+    if not _is_absolute(statement):
+        return None
+    code = f"def body(*inputs):\n    return {ast.unparse(body)}(*inputs)"
+    return Snippet("body", code, None, (_one_import(statement, root.id),))
+
+
+def _find_function(source: Source, node: ast.AST, name: str) -> Function | None:
+    """Return the function of that name in the nearest scope around a node, or else anywhere in the file."""
+    for scope in (*source.scopes(node), source.tree):
+        for inner in own_nodes(scope):
+            if isinstance(inner, ast.FunctionDef) and inner.name == name:
+                return inner
+    return next((one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef) and one.name == name), None)
+
+
+def _take(source: Source, function: Function, name: str) -> Snippet:
+    statements = _statements(source)
+    needed, missing = _needed(function, statements)
+    imports = [_one_import(one, used) for used, one in needed.items() if isinstance(one, ast.Import | ast.ImportFrom)]
+    helpers = {one: None for one in needed.values() if not isinstance(one, ast.Import | ast.ImportFrom)}
+    in_order = sorted((one for one in helpers if one is not function), key=lambda one: one.lineno)
+    return Snippet(
+        name=name,
+        code=_code(function, name),
+        parameters=_parameters(function),
+        imports=tuple(sorted(set(imports))),
+        helpers=tuple(ast.unparse(one) for one in in_order),
+        missing=tuple(sorted(missing)),
+    )
+
+
+def _code(function: Function, name: str) -> str:
+    if isinstance(function, ast.Lambda):
+        arguments = ast.unparse(function.args)
+        return f"def {name}({arguments}):\n    return {ast.unparse(function.body)}"
+    bare = ast.parse(ast.unparse(function)).body[0]
+    assert isinstance(bare, ast.FunctionDef | ast.AsyncFunctionDef)
+    bare.decorator_list = []
+    _drop_self(bare.args)
+    return textwrap.dedent(ast.unparse(bare))
+
+
+def _drop_self(arguments: ast.arguments) -> None:
+    if arguments.args and arguments.args[0].arg in {"self", "cls"}:
+        del arguments.args[0]
+
+
+def _parameters(function: Function) -> int | None:
+    if function.args.vararg is not None:
+        return None
+    positional = [*function.args.posonlyargs, *function.args.args]
+    own = [argument for argument in positional if argument.arg not in {"self", "cls"}]
+    return len(own) - len(function.args.defaults)
+
+
+def _needed(function: ast.AST, statements: dict[str, ast.stmt]) -> tuple[dict[str, ast.stmt], set[str]]:
+    """Return the statements of the module that a function uses, by name, and names that are found nowhere."""
+    needed: dict[str, ast.stmt] = {}
+    missing, waiting = set[str](), [function]
+    while waiting:
+        for name in _free_names(waiting.pop()):
+            if name in statements and name not in needed:
+                needed[name] = statements[name]
+                if not _is_absolute(statements[name]):
+                    missing.add(name)
+                waiting.append(statements[name])
+            elif name not in statements and not hasattr(builtins, name):
+                missing.add(name)
+    return {name: one for name, one in needed.items() if name not in missing}, missing
+
+
+def _free_names(node: ast.AST) -> set[str]:
+    """Return the names that a definition or statement reads and does not bind itself; `self` is one of them."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return set()
+    bare = [part for part in ast.iter_child_nodes(node) if part not in getattr(node, "decorator_list", ())]
+    inner = [one for part in bare for one in ast.walk(part)]
+    arguments = {one.arg for one in inner if isinstance(one, ast.arg)} - {"self", "cls"}
+    names = [one for one in inner if isinstance(one, ast.Name)]
+    bound = {one.id for one in names if not isinstance(one.ctx, ast.Load)} | arguments
+    defined = {one.name for one in inner if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+    imported = {
+        alias.asname or alias.name.split(".")[0]
+        for one in inner
+        for alias in getattr(one, "names", ())
+        if isinstance(alias, ast.alias)
+    }
+    own = {getattr(node, "name", "")}
+    return {one.id for one in names if isinstance(one.ctx, ast.Load)} - bound - defined - imported - own
+
+
+def _statements(source: Source) -> dict[str, ast.stmt]:
+    """Return what each name of the module is bound by: the last import, definition or assignment of it."""
+    found: dict[str, ast.stmt] = {}
+    for node in own_nodes(source.tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update({alias.asname or alias.name.split(".")[0]: node for alias in node.names})
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found.update(
+                {inner.id: node for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+            )
+    return found
+
+
+def _is_absolute(statement: ast.stmt) -> bool:
+    return not isinstance(statement, ast.ImportFrom) or statement.level == 0
+
+
+def _one_import(statement: ast.Import | ast.ImportFrom, name: str) -> str:
+    """Return an import statement that binds one name of another statement's."""
+    aliases = [alias for alias in statement.names if (alias.asname or alias.name.split(".")[0]) == name]
+    if isinstance(statement, ast.Import):
+        return ast.unparse(ast.Import(aliases))
+    return ast.unparse(ast.ImportFrom(statement.module, aliases, 0))

@@ -1,0 +1,109 @@
+"""What can go wrong with a callback, in words, as far as its source shows it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyopbench.callbacks.scan.names import FUNCTIONS, Source, own_nodes
+
+COMMON = (
+    "not serialisable: a SavedModel has its key and not its function",
+    "XLA, TFLite and a server in another process cannot run it",
+    "it holds Python's lock while its body runs",
+)
+"""What holds for every callback: limitations in the docstrings of tf.py_function and tf.numpy_function (2.21)."""
+
+SHAPING = {"set_shape", "ensure_shape", "reshape"}
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What is known of a callback already: its kind, context and gradient, as in `CallSite`."""
+
+    kind: str
+    context: str
+    gradient: str
+
+
+def op_of(call: ast.Call | None, kind: str) -> str:
+    """Return the op that a callback becomes in a graph (script_ops.py of TensorFlow 2.21, `_internal_py_func`)."""
+    if kind == "py_function":
+        return "EagerPyFunc"
+    return "PyFuncStateless" if call is not None and _is_stateless(call) else "PyFunc"
+
+
+def find_risks(source: Source, node: ast.expr, traits: Traits) -> Iterator[str]:
+    """Yield the risks that this callback has and not every one, in words.
+
+    Args:
+        source: the file.
+        node: the call, decorator or name that makes the callback.
+        traits: what is known of it.
+    """
+    call = node if isinstance(node, ast.Call) else None
+    if traits.context == "tf.data":
+        yield "parallel calls of the pipeline take turns at Python's lock"
+    elif traits.gradient == "none":
+        yield "no gradient: what flows back through it is None"
+    elif traits.gradient == "tape":
+        yield "gradient by tape, once: second order is None"
+        if traits.context == "loop":
+            yield "its gradient fails in a loop: KeyError"
+    if call is not None and _is_stateless(call):
+        yield "stateful=False: equal calls may be merged, unused ones dropped"
+    if not _is_shaped(source, node):
+        yield "shape unknown after it: no set_shape or ensure_shape"
+    if any(_is_compiled(scope) for scope in source.scopes(node)):
+        yield "jit_compile=True around it: XLA refuses it"
+    if call is not None and traits.kind != "py_function" and _writes_to_input(source, call):
+        yield "its body writes to its input: in a graph that is the tensor's own memory"
+
+
+def _is_stateless(call: ast.Call) -> bool:
+    if getattr(call.func, "attr", getattr(call.func, "id", "")) in {"py_func_stateless", "PyFuncStateless"}:
+        return True
+    values = [keyword.value for keyword in call.keywords if keyword.arg == "stateful"] + call.args[3:4]
+    return any(isinstance(value, ast.Constant) and value.value is False for value in values)
+
+
+def _is_shaped(source: Source, node: ast.expr) -> bool:
+    """Is a shape set anywhere in the function around it, or on the way out of the expression?"""
+    around = next((scope for scope in source.scopes(node) if not isinstance(scope, ast.Lambda)), source.tree)
+    inside = own_nodes(around) if isinstance(around, ast.Module) else ast.walk(around)
+    calls = (inner for inner in inside if isinstance(inner, ast.Call))
+    return any(getattr(call.func, "attr", getattr(call.func, "id", "")) in SHAPING for call in calls)
+
+
+def _is_compiled(scope: ast.AST) -> bool:
+    calls = (one for one in getattr(scope, "decorator_list", ()) if isinstance(one, ast.Call))
+    return any(
+        keyword.arg in {"jit_compile", "experimental_compile"}
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is True
+        for call in calls
+        for keyword in call.keywords
+    )
+
+
+def _writes_to_input(source: Source, call: ast.Call) -> bool:
+    """Does the body, where it stands in the same file, assign to a part of one of its parameters?"""
+    name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
+    for node in ast.walk(source.tree):
+        if isinstance(node, FUNCTIONS) and getattr(node, "name", None) == name and name:
+            parameters = {argument.arg for argument in node.args.args}
+            stored = {inner.id for inner in ast.walk(node) if _is_stored(inner) and isinstance(inner, ast.Name)}
+            return any(_target(inner) in parameters - stored for inner in ast.walk(node))
+    return False
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)
+
+
+def _target(node: ast.AST) -> str:
+    """Return the name that a subscript which is assigned to begins with."""
+    if isinstance(node, ast.Subscript) and _is_stored(node) and isinstance(node.value, ast.Name):
+        return node.value.id
+    return ""

@@ -1,0 +1,24 @@
+"""How controls are made from a variant: the same code with a `tf.function` of its own, as it is or slowed down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyopbench.catalogue.load import load_variant
+from pyopbench.core.model import Variant
+
+
+def twin(base: str) -> Variant:
+    """Return `base` under the name `<base>_twin`: whatever is measured between the two is noise."""
+    return replace(load_variant(base), name=f"{base}_twin", summary=f"{base} under a second name", role="control")
+
+
+def slowed(base: str, percent: int) -> Variant:
+    """Return `base` as `<base>_slowed_<percent>`, each timed block of which lasts `percent` percent longer."""
+    return replace(
+        load_variant(base),
+        name=f"{base}_slowed_{percent}",
+        summary=f"{base}, {percent}% slower",
+        role="control",
+        stretch=percent / 100,
+    )

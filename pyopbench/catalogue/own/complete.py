@@ -1,0 +1,270 @@
+"""From what a user has of an op to the op that is measured: what it is like is seen from running its body once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.arrays import as_array, as_given, dtype_of
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.own.smoothness import is_smooth
+from pyopbench.catalogue.rebinding import BODY
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import DTYPES, Body, GradientBody, Op, Own
+from pyopbench.core.own_op import OwnOp
+
+TOLERANCE = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}
+"""Largest error relative to the largest magnitude of the reference; wider than a rounding or two, because bodies that
+were not written for it add up in another order than their ports."""
+
+DEFAULT_QUICK = 3
+"""Sizes of a quick run: the smallest, the middle one and the largest."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator."""
+
+    by_size: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Return the example of a size."""
+        return self.by_size[size]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Inputs from the user's `(size, rng) -> tuple`, as `Op.make_inputs` gives them."""
+
+    draw: Callable[[int, np.random.Generator], Any]
+
+    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Return inputs of a size."""
+        return as_tuple(self.draw(size, rng))
+
+
+def complete(own: OwnOp, name: str, folder: Path) -> Op:
+    """Return the op that pyopbench measures: what can be seen is looked up by running the body once, at its least size.
+
+    Args:
+        own: what the user has.
+        name: of the op.
+        folder: where its kernel is.
+
+    Raises:
+        BadInput: inputs or bodies are missing, or of the wrong kind.
+        Exception: whatever the inputs or the body raise.
+    """
+    _check(own)
+    make_inputs, sizes = _inputs_of(own)
+    body = _on_arrays(own.py_function) if own.numpy is None else own.numpy
+    example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
+    returned = body(*as_given(example))
+    outputs = _outputs_of(returned)
+    if not _is_plain(returned):
+        body = _with_arrays(body)
+    callback = own.py_function if own.numpy is None else None
+    dtype = _dtype_of_case(example)
+    return Op(
+        name=name,
+        summary=own.summary or _first_line(own.numpy if callback is None else callback),
+        source=own.source,
+        make_inputs=make_inputs,
+        numpy=body,
+        sizes=sizes,
+        quick_sizes=_quick(sizes),
+        bytes_moved=None,
+        flops=None,
+        size_unit=own.size_unit,
+        dtypes=(dtype,),
+        outputs=tuple(map(dtype_of, outputs)),
+        differentiable=_differentiable(own, body, example, outputs),
+        numpy_gradient=own.numpy_gradient,
+        tensor=own.tensor or callback,
+        tensor_gradient=own.tensor_gradient,
+        python=own.python or callback,
+        kernel=_kernel_of(own, folder),
+        numba=_numba_of(own),
+        tolerance={dtype: _tolerance(own, [*map(dtype_of, (*example, *outputs))])},
+        own=Own(
+            py_function=callback,
+            tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
+            fixed_sizes=isinstance(make_inputs, Examples),
+        ),
+    )
+
+
+def _check(own: OwnOp) -> None:
+    bodies = ("numpy", "py_function", "tensor", "python", "numpy_gradient", "tensor_gradient", "numba")
+    for field_name in bodies:
+        value = getattr(own, field_name)
+        if value is not None and not callable(value):
+            raise _wrong(f"{field_name} is no function", repr(value)[:80], "a function")
+    if own.numpy is None and own.py_function is None:
+        raise _wrong("the op has no body of today's callback", "neither numpy nor py_function", "one of them")
+    sized = callable(own.inputs)
+    if sized != bool(own.sizes):
+        raise _wrong(
+            "inputs and sizes do not fit each other",
+            f"inputs={'a function' if sized else 'examples'}, sizes={own.sizes}",
+            "a function (size, rng) with sizes, or examples without",
+        )
+    if any(type(size) is not int or size < 1 for size in own.sizes) or sorted({*own.sizes}) != list(own.sizes):
+        raise _wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
+    if own.tolerance is not None and not (type(own.tolerance) in (int, float) and 0 <= own.tolerance < math.inf):
+        raise _wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
+
+
+def _inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...]]:
+    if callable(own.inputs):
+        return Drawn(own.inputs), tuple(own.sizes)
+    examples = own.inputs if isinstance(own.inputs, list) else [own.inputs]
+    if not examples or not all(isinstance(one, tuple) and one for one in examples):
+        raise _wrong(
+            "inputs are no tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"
+        )
+    arrays = [tuple(as_array(array) for array in example) for example in examples]
+    by_size = {_size_of(example): example for example in arrays}
+    if len(by_size) < len(arrays):
+        raise _wrong(
+            "two examples hold as many elements",
+            [_size_of(example) for example in arrays],
+            "examples that differ in size, by which they are told apart",
+        )
+    sizes = tuple(sorted(by_size))
+    return Examples(by_size), sizes
+
+
+def _size_of(example: Sequence[Any]) -> int:
+    """Return the elements of the largest input: what a recording of a program counts too."""
+    return max(1, *(int(array.size) for array in example))
+
+
+def _wrong(what: str, received: object, legal: str) -> BadInput:
+    return BadInput(what, received=received, legal=legal, next_step="`pyopbench new op` writes a file that shows how")
+
+
+def _outputs_of(returned: Any) -> tuple[Any, ...]:
+    outputs = tuple(as_array(one) for one in _as_outputs(returned))
+    odd = [one for one in outputs if one.dtype.kind not in "biufcO" or (one.dtype.kind == "O" and not _is_text(one))]
+    if odd or not outputs:
+        raise _wrong(
+            "the body does not return arrays",
+            f"{type(returned).__name__} {repr(returned)[:80]}",
+            "an array, a number or a tuple of them, of a dtype that tensors have",
+        )
+    return outputs
+
+
+def _is_text(array: Any) -> bool:
+    return all(isinstance(item, bytes) for item in array.ravel())
+
+
+def _as_outputs(returned: Any) -> tuple[Any, ...]:
+    """Return what are the outputs: of a tuple each item, of a list too if its items are arrays, else the whole."""
+    several = isinstance(returned, tuple) or (
+        isinstance(returned, list) and any(isinstance(one, np.ndarray) for one in returned)
+    )
+    return tuple(returned) if several else (returned,)
+
+
+def _is_plain(returned: Any) -> bool:
+    """Can TensorFlow take it as it is? Lists of numbers or text it would take for as many outputs."""
+    return all(isinstance(one, (np.ndarray, np.generic, int, float, bool, bytes)) for one in _as_outputs(returned))
+
+
+def _with_arrays(body: Body) -> Body:
+    def on_arrays(*inputs: Any) -> Any:
+        outputs = tuple(as_array(one) for one in _as_outputs(body(*inputs)))
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    setattr(on_arrays, BODY, body)
+    return on_arrays
+
+
+def _on_arrays(function: Body | None) -> Body:
+    assert function is not None
+
+    def on_arrays(*inputs: Any) -> Any:
+        outputs = as_tuple(function(*(tf.constant(one) for one in inputs)))
+        arrays = tuple(np.asarray(one) for one in outputs)
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    setattr(on_arrays, BODY, function)
+    return on_arrays
+
+
+def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any]) -> tuple[int, ...]:
+    floating = tuple(place for place, array in enumerate(example) if dtype_of(array) in DTYPES)
+    if own.differentiable is not None:
+        if not set(own.differentiable) <= set(floating):
+            raise _wrong("differentiable names inputs that are not floating", own.differentiable, f"some of {floating}")
+        return own.differentiable
+    if not floating or not any(dtype_of(array) in DTYPES for array in outputs):
+        return ()
+    if not is_smooth(body, example, floating):
+        return ()
+    if own.numpy is None and own.tensor_gradient is None and own.py_function is not None:
+        return _on_tape(own.py_function, example, floating)
+    return floating
+
+
+def _on_tape(function: Body, example: Sequence[Any], floating: Sequence[int]) -> tuple[int, ...]:
+    """Return the inputs that the tape of `py_function` finds a way to: where a body takes `.numpy()`, it ends."""
+    tensors = [tf.constant(array) for array in example]
+    with tf.GradientTape() as tape:
+        tape.watch([tensors[place] for place in floating])
+        outputs = as_tuple(function(*tensors))
+    # A gradient of what is no tensor does not exist either.
+    on_tape = [one for one in outputs if tf.is_tensor(one) and one.dtype.is_floating]
+    found = tape.gradient(on_tape, [tensors[place] for place in floating]) if on_tape else [None] * len(floating)
+    return tuple(place for place, gradient in zip(floating, found, strict=True) if gradient is not None)
+
+
+def _dtype_of_case(example: Sequence[Any]) -> str:
+    """Return the dtype that stands for the op in ids: of the first floating input, or of the first."""
+    names = [dtype_of(array) for array in example]
+    return next((name for name in names if name in DTYPES), names[0])
+
+
+def _tolerance(own: OwnOp, dtypes: Sequence[str]) -> float:
+    usual = max((TOLERANCE[name] for name in dtypes if name in TOLERANCE), default=0.0)
+    return usual if own.tolerance is None else own.tolerance
+
+
+def _quick(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    places = {0, len(sizes) // 2, len(sizes) - 1}
+    return sizes if len(sizes) <= DEFAULT_QUICK else tuple(sizes[place] for place in sorted(places))
+
+
+def _kernel_of(own: OwnOp, folder: Path) -> Path | None:
+    if own.kernel is None:
+        return None
+    path = folder / own.kernel
+    if not path.is_file():
+        raise _wrong("there is no such kernel", path, "a C++ file beside the file of the op")
+    return path
+
+
+def _numba_of(own: OwnOp) -> Callable[[], tuple[Body, GradientBody | None]] | None:
+    body = own.numba
+    if body is None:
+        return None
+
+    def compiled() -> tuple[Body, GradientBody | None]:
+        import numba
+
+        return body if hasattr(body, "py_func") else numba.njit(body), own.numpy_gradient
+
+    return compiled
+
+
+def _first_line(body: Any) -> str:
+    text = (getattr(body, "__doc__", None) or "").strip()
+    return text.splitlines()[0].strip() if text else getattr(body, "__name__", "an own op")

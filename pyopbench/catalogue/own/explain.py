@@ -1,0 +1,112 @@
+"""Why a port that nobody wrote does not work, with the line of the user's own file that it fails at."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pyopbench.catalogue.rebinding import BODY
+from pyopbench.core.failures import describe_error, shorten_reason, tidy
+from pyopbench.core.model import Op
+
+PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
+"""A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
+
+MODULE_PLACE = re.compile(r" from '[^']*'(?=>)")
+
+ABOVE = re.compile(r"^(\.\.?/)+")
+"""How Numba begins a path that is relative to another folder."""
+
+NOT_IN_TNP = re.compile(r"module '(?:tensorflow|keras)[\w.]*numpy[\w.]*' has no attribute '(\w+)'")
+"""What Python says of a name that TensorFlow's NumPy has not got; AutoGraph quotes it in an error of its own."""
+
+NUMBA_SAYS = re.compile(r"(?:raised a specific error:\s*|Failed in nopython mode pipeline[^\n]*\n)([^\n]+)")
+"""Of a long message of Numba's, what it says first and what its innermost check says."""
+
+ADVICE = re.compile(
+    r"(?<=\.) (You can attempt|This error may indicate|Please call) .*|(?<=tf\.Tensor) \([^)]*\)", re.DOTALL
+)
+"""TensorFlow's advice to who wrote the code for it, which nobody did here, and numbered names of tensors."""
+
+
+def explain(error: BaseException, op: Op) -> str:
+    """Return what went wrong in one line, with the place in the user's file where there is one."""
+    if not op.is_own:
+        return describe_error(error)
+    place = place_in(error, _files_of(op))
+    where = "" if place is None else f", {Path(place[0]).name} line {place[1]}"
+    return shorten_reason(_said(error, place), where)
+
+
+def _said(error: BaseException, place: tuple[str, int] | None) -> str:
+    lacking = place and _lacking(error, *place)
+    if lacking:
+        return f"`{lacking}` has no tnp counterpart"
+    # Where a module lies differs from machine to machine.
+    of_numba = NUMBA_SAYS.findall(str(error))
+    return (
+        f"Numba: {MODULE_PLACE.sub('', tidy(of_numba[-1].strip()))}"
+        if of_numba
+        else ADVICE.sub("", describe_error(error))
+    )
+
+
+def _lacking(error: BaseException, file: str, line: int) -> str | None:
+    """Return what TensorFlow's NumPy has not got, as it is spelled in the source."""
+    found = NOT_IN_TNP.search(str(error))
+    if found is None:
+        return None
+    lacking = found[1]
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return lacking
+    chains = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _spans(node, line)]
+    whole = [chain for chain in chains if lacking in chain.split(".")[1:] and re.fullmatch(r"[\w.]+", chain)]
+    return max(whole, key=len, default=lacking)
+
+
+def _spans(node: ast.expr, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | None:
+    """Return file and line of the innermost place in some files that an error came through; None if in none.
+
+    TensorFlow and Numba run the user's source under other names, and quote the place in the message instead.
+    """
+    own = set(files)
+    if isinstance(error, SyntaxError) and error.filename in own:
+        return error.filename, error.lineno or 1
+    frames = [(frame.filename, frame.lineno or 1) for frame in traceback.extract_tb(error.__traceback__)]
+    quoted = [(file, int(line)) for file, line in PLACE.findall(str(error))]
+    by_tail = {tail: file for file in own for tail in _tails(file)}
+    quoted = [(by_tail.get(ABOVE.sub("", file), file), line) for file, line in quoted]
+    for places in (quoted, frames):
+        found = [place for place in places if place[0] in own]
+        if found:
+            return found[-1]
+    return None
+
+
+def _tails(file: str) -> list[str]:
+    """Return the ends of a path, because Numba quotes it relative to some folder."""
+    parts = Path(file).parts
+    return ["/".join(parts[begin:]).lstrip("/") for begin in range(len(parts))]
+
+
+def _files_of(op: Op) -> set[str]:
+    bodies = [op.py_function, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
+    return {file for body in bodies if body is not None and (file := file_of(body)) is not None}
+
+
+def file_of(body: Any) -> str | None:
+    """Return the file that a body is written in, under whatever wraps it; None if that is not Python."""
+    code = getattr(inspect.unwrap(getattr(body, BODY, body)), "__code__", None)
+    return None if code is None else str(code.co_filename)

@@ -1,0 +1,135 @@
+"""Loads own ops out of the files and modules that a command line names; what goes wrong there points at its line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from pyopbench.catalogue.own.complete import complete
+from pyopbench.catalogue.own.explain import file_of, place_in
+from pyopbench.core.errors import BadInput
+from pyopbench.core.failures import describe_error
+from pyopbench.core.model import Op
+from pyopbench.core.own_op import OwnOp
+from pyopbench.core.own_target import Target, brought
+
+
+@cache
+def load_own(name: str) -> Op:
+    """Return the own op of a name.
+
+    Raises:
+        BadInput: it cannot be loaded; with the line of the user's file where there is one.
+    """
+    target = brought()[name]
+    try:
+        return _load(target)
+    except BadInput as error:
+        raise BadInput(
+            f"{target.text}: {error.what}", received=error.received, legal=error.legal, next_step=error.next_step
+        ) from error
+    except Exception as error:
+        raise _broken(target, error) from error
+
+
+def load_file(path: Path, name: str) -> ModuleType:
+    """Run a Python file as the module of a name, under which it is found from here on; return the module."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None  # a .py file has both
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _load(target: Target) -> Op:
+    module = _module_of(target)
+    folder = Path(str(module.__file__)).parent if module.__file__ else Path()
+    if target.function:
+        function = getattr(module, target.function, None)
+        if not callable(function):
+            raise BadInput(
+                "there is no such function",
+                received=target.function,
+                legal=", ".join(_functions(module)) or "no function at all",
+                next_step="check the name",
+            )
+        found: Any = OwnOp(inputs=tuple(_values(target)), numpy=function, source=target.text)
+    else:
+        found = getattr(module, "OP", None)
+    if isinstance(found, Op) and found.name == target.name:
+        return found
+    if not isinstance(found, OwnOp):
+        raise BadInput(
+            "the file does not end with an op",
+            received=f"OP is {type(found).__name__}" if hasattr(module, "OP") else "no OP",
+            legal=f"OP = OwnOp(...), or OP = Op(name={target.name!r}, ...)",
+            next_step=f"or name a function of it: {target.place}:FUNCTION --input EXPRESSION",
+        )
+    return complete(found, target.name, folder)
+
+
+def _functions(module: ModuleType) -> list[str]:
+    return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))[:20]
+
+
+def _module_of(target: Target) -> ModuleType:
+    if not target.is_file:
+        return importlib.import_module(target.place)
+    path = Path(target.place)
+    root, dotted = path.parent, path.stem
+    while (root / "__init__.py").is_file():
+        root, dotted = root.parent, f"{root.name}.{dotted}"
+    # Last, so that a file of the user's named like a module of TensorFlow's is not taken for that.
+    sys.path.append(str(root))
+    if "." in dotted:  # a part of a package, which may import the others relatively
+        return importlib.import_module(dotted)
+    return load_file(path, f"pyopbench_own_{target.name}")
+
+
+def _values(target: Target) -> list[Any]:
+    """Return the example inputs of a command line; what draws them begins anew in every process."""
+    scope = {"np": np, "rng": np.random.default_rng(0)}
+    return [
+        np.load(one, allow_pickle=False) if one.endswith(".npy") else _evaluated(one, scope) for one in target.inputs
+    ]
+
+
+def _evaluated(expression: str, scope: dict[str, Any]) -> Any:
+    try:
+        return eval(compile(expression, "--input", "eval"), scope)
+    except Exception as error:
+        raise BadInput(
+            f"--input cannot be evaluated: {describe_error(error)}",
+            received=repr(expression),
+            legal="a Python expression over np and rng",
+            next_step="try it in Python",
+        ) from error
+
+
+def _broken(target: Target, error: Exception) -> BadInput:
+    place = place_in(error, _files(target))
+    where = f"{place[0]}:{place[1]}" if place else target.text
+    return BadInput(
+        f"{where}: {describe_error(error)}",
+        received=f"the op {target.name}",
+        legal="a file that can be loaded, inputs that can be made and a body that takes them",
+        next_step="correct it and try again",
+    )
+
+
+def _files(target: Target) -> set[str]:
+    if target.is_file:
+        return {target.place}
+    module = sys.modules.get(target.place)
+    function = getattr(module, target.function, None)
+    files = {getattr(module, "__file__", None), file_of(function) if callable(function) else None}
+    return {file for file in files if file}

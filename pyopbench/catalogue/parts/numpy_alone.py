@@ -1,0 +1,25 @@
+"""The NumPy body by itself, on arrays: what a callback over it spends inside Python."""
+
+from __future__ import annotations
+
+from pyopbench.core.errors import Unsupported
+from pyopbench.core.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    if op.py_function is not None:
+        raise Unsupported(f"{op.name} has a py_function body, which works on tensors: it is nothing without TensorFlow")
+    return op.numpy
+
+
+VARIANT = Variant(
+    name="numpy_alone",
+    summary="NumPy body called on arrays, without TensorFlow",
+    body="numpy",
+    kind="callback",
+    role="body_alone",
+    effort=0,
+    build=_build,
+    gradients=(),
+    modes=("call",),
+)

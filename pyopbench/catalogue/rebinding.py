@@ -1,0 +1,95 @@
+"""Copies of a Python function in which what it finds by name is something else: its NumPy, or its helpers."""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow.experimental.numpy as tnp
+
+from pyopbench.core.model import Body
+
+BODY = "pyopbench_body"
+"""The attribute of what stands around a user's body under which that is found."""
+
+
+def rebind(function: Body) -> Body:
+    """Return a copy of a Python function in which everything that is NumPy's is `tf.experimental.numpy`'s.
+
+    Functions of the same module that it calls, or that a decorator has wrapped, are rebound too, so that a helper does
+    not fall back to NumPy.
+
+    Raises:
+        AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
+    """
+    copy: Body = _Rebinding(_as_tensorflow, lambda copy: copy).of(_written(function))
+    return copy
+
+
+def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
+    """Return `finish` of a copy of a Python function whose helpers, of the same module, are treated likewise."""
+    copy: Body = _Rebinding(lambda value: value, finish).of(_written(function))
+    return copy
+
+
+def _written(function: Body) -> Any:
+    return getattr(function, BODY, function)
+
+
+class _Rebinding:
+    """One pass over a function and its helpers; each is copied once, also where they call one another."""
+
+    def __init__(self, replace: Callable[[Any], Any], finish: Callable[[Any], Any]) -> None:
+        self.replace = replace
+        self.finish = finish
+        self.done: dict[Any, Any] = {}
+
+    def of(self, function: Any) -> Any:
+        scope: dict[str, Any] = dict(function.__globals__)
+        cells = tuple(types.CellType() for _ in function.__closure__ or ()) or None
+        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        copy.__module__ = function.__module__
+        self.done[function] = finished = self.finish(copy)
+        for name in sorted(set(_globals_read(function.__code__)) & scope.keys()):
+            scope[name] = self._value(scope[name], function)
+        for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
+            cell.cell_contents = self._value(captured.cell_contents, function)
+        return finished
+
+    def _value(self, value: Any, function: Any) -> Any:
+        if isinstance(value, types.FunctionType) and value.__module__ == function.__module__:
+            return self.done[value] if value in self.done else self.of(value)
+        return self.replace(value)
+
+
+def _as_tensorflow(value: Any) -> Any:
+    if not _is_of_numpy(value):
+        return value
+    return tnp if value is np else getattr(tnp, value.__name__)
+
+
+def _globals_read(code: types.CodeType) -> Iterator[str]:
+    """Yield the globals that a function reads; those of a function or comprehension inside are in a code of its own."""
+    # Not co_names, which are attributes as well: np.linalg is no use of a global linalg.
+    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _globals_read(constant)
+
+
+def _is_of_numpy(value: Any) -> bool:
+    if isinstance(value, np.ufunc):  # which say their module only in newer NumPy
+        return True
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return hasattr(value, "__name__") and str(home).split(".")[0] == "numpy"
+
+
+def why_not_rebound(function: Body) -> str | None:
+    """Return why there is nothing to rebind, None if there is."""
+    if isinstance(_written(function), types.FunctionType):
+        return None
+    return "the NumPy body is not a Python function, so it has no globals to rebind"

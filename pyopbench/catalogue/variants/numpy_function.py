@@ -1,0 +1,24 @@
+"""The NumPy body behind `tf.numpy_function`."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
+from pyopbench.core.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    return build_callback(op, case, tf.numpy_function, op.numpy, op.numpy_gradient)
+
+
+VARIANT = Variant(
+    name="numpy_function",
+    summary="NumPy body behind tf.numpy_function",
+    body="numpy",
+    kind="callback",
+    effort=0,
+    build=_build,
+    gradients=CALLBACK_GRADIENTS,
+    function_options={"autograph": False},
+)

@@ -1,0 +1,24 @@
+"""The NumPy body behind `tf.compat.v1.py_func`, stateful as by default (a `PyFunc` node)."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
+from pyopbench.core.model import Body, Case, Op, Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    return build_callback(op, case, tf.compat.v1.py_func, op.numpy, op.numpy_gradient)
+
+
+VARIANT = Variant(
+    name="py_func",
+    summary="NumPy body behind tf.compat.v1.py_func (stateful)",
+    body="numpy",
+    kind="callback",
+    effort=1,
+    build=_build,
+    gradients=CALLBACK_GRADIENTS,
+    function_options={"autograph": False},
+)

@@ -1,0 +1,215 @@
+"""The command line. Handlers parse, call one function and print; results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import pyopbench
+from pyopbench.cli.build import build
+from pyopbench.cli.certify import certify
+from pyopbench.cli.compare import compare
+from pyopbench.cli.copies import copies
+from pyopbench.cli.errors import Debug, run_command
+from pyopbench.cli.list import list_, verify
+from pyopbench.cli.new import new
+from pyopbench.cli.options import (
+    USUAL_EFFECT,
+    AsJson,
+    AxisTexts,
+    Baseline,
+    CallsPerStep,
+    Devices,
+    Directions,
+    Gradients,
+    Inputs,
+    MemoryLimit,
+    MinimumEffect,
+    MixFile,
+    Modes,
+    Ops,
+    Quiet,
+    Requires,
+    StepMilliseconds,
+    TensorFlows,
+    Variants,
+    read_axes,
+    read_judging,
+    read_memory_limit,
+)
+from pyopbench.cli.output import out
+from pyopbench.cli.placement import placement
+from pyopbench.cli.probe import probe
+from pyopbench.cli.record import CONTEXT, record
+from pyopbench.cli.report import schema, write_report
+from pyopbench.cli.resume import resume
+from pyopbench.cli.run import begin, measure_and_report, parts_of, refuse_json
+from pyopbench.cli.scan import scan
+from pyopbench.cli.versions import report_versions
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE, Axes
+from pyopbench.core.parse import parse_duration
+from pyopbench.results import versions
+from pyopbench.run import start
+
+EPILOG = (
+    "**Exit codes**: 0 done; 1 a wrong variant or a slowdown was found, or a certificate missed; 2 bad usage or bad "
+    "input; 3 nothing was measured; 130 interrupted, and `pyopbench resume DIR` continues.\n\n"
+    "**Output**: results go to stdout, progress and notes to stderr; plain text where it is piped or NO_COLOR is set. "
+    "`--json` prints JSON, `--quiet` leaves out progress and notes.\n\n"
+    "**Completion**: `pyopbench --install-completion` for the shell that you are in."
+)
+MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge what was measured", "Find and understand callbacks", "Trust and tools"
+
+app = typer.Typer(
+    name="pyopbench",
+    help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+def main() -> None:
+    """Run the command line; every error ends it with a message and an exit code."""
+    run_command(app)
+
+
+@app.callback()
+def _whole(debug: Debug = False) -> None:
+    pass
+
+
+@app.command(rich_help_panel=MEASURE)
+def run(
+    context: typer.Context,
+    ops: Ops = None,
+    inputs: Inputs = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Three sizes, few launches: an answer in minutes.")] = False,
+    variant: Variants = None,
+    gradient: Gradients = None,
+    direction: Directions = None,
+    mode: Modes = None,
+    device: Devices = None,
+    axis: AxisTexts = None,
+    baseline: Baseline = BASELINE,
+    mix: MixFile = None,
+    min_effect: MinimumEffect = USUAL_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
+    launches: Annotated[
+        int | None, typer.Option(min=2, help="Most worker processes: one number per case each.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later, e.g. 5m.")] = None,
+    case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
+    memory_limit: MemoryLimit = None,
+    seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
+    parts: Annotated[
+        bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
+    ] = True,
+    require: Requires = None,
+    probes: Annotated[
+        bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
+    ] = True,
+    tf: TensorFlows = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure ops in every variant, store the samples and write the decision report."""
+    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    if tf:
+        refuse_json("--json with --tf", as_json=as_json)
+    axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
+    settings = start.QUICK if quick else start.FULL
+    changes: dict[str, Any] = {
+        "seed": seed,
+        "launches": launches or settings.launches,
+        "first_look": min(settings.first_look, launches or settings.launches),
+        "rounds": rounds or settings.rounds,
+        "budget_seconds": _budget(settings.budget_seconds, tf) if budget is None else parse_duration(budget),
+        "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
+        "memory_limit_bytes": read_memory_limit(memory_limit),
+    }
+    request = start.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
+    folder = begin(out_dir, request, tf)
+    raise typer.Exit(measure_and_report(folder, options, probe=bool(require) or probes, as_json=as_json))
+
+
+def _budget(usual: float | None, tf: list[str] | None) -> float | None:
+    return None if usual is None else usual * len(tf or [""])
+
+
+@app.command(rich_help_panel=JUDGE)
+def report(
+    results: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of runs, pooled if of one environment; or one file of asv or pytest-benchmark."),
+    ],
+    baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
+    mix: MixFile = None,
+    min_effect: MinimumEffect = USUAL_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
+    require: Requires = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the decision report of stored results."""
+    if len(results) == 1 and versions.is_here(results[0]):
+        if as_json or out_dir:
+            raise BadInput(
+                "a run on several versions has a report for each, in its own folder",
+                received=f"{results[0]} with {'--json' if as_json else '--out'}",
+                legal="--json and --out with the folder of one version",
+                next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
+            )
+        usual = start.baseline_of(parts_of(results[0])[0])
+        raise typer.Exit(
+            report_versions(
+                results[0], read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
+            )
+        )
+    if not start.are_own(results):
+        from pyopbench.results.read import read_cases
+
+        usual = str(read_cases(results).settings["baseline"])
+        # Nothing is put into folders of other tools, which take every JSON there for their own.
+        folder = start.RESULTS_FOLDER / f"report-{results[0].stem}"
+    else:
+        usual, folder = start.baseline_of(results[0]), results[0]
+        for path in results:
+            start.require_measured(path)
+    options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
+    raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
+
+
+app.command(rich_help_panel=MEASURE)(resume)
+app.command("list", rich_help_panel=MEASURE)(list_)
+app.command(rich_help_panel=MEASURE)(verify)
+app.command(rich_help_panel=MEASURE)(build)
+app.command(rich_help_panel=JUDGE)(compare)
+app.command(rich_help_panel=JUDGE)(schema)
+app.command(rich_help_panel=LOOK)(scan)
+app.command(rich_help_panel=LOOK, context_settings=CONTEXT)(record)
+app.command(rich_help_panel=LOOK)(placement)
+app.command(rich_help_panel=LOOK)(copies)
+app.command(rich_help_panel=LOOK)(probe)
+app.command(rich_help_panel=TRUST)(certify)
+app.add_typer(new, name="new", rich_help_panel=TRUST)
+
+
+@app.command(rich_help_panel=TRUST)
+def version() -> None:
+    """Print the version of pyopbench."""
+    out.print(pyopbench.__version__)

@@ -1,0 +1,52 @@
+"""`pyopbench build`: compile the C++ kernels ahead, so that no run has to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import AsJson, Ops
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core.discover import bring_own, find, require_known
+from pyopbench.run.worker_process import ask_once
+
+EXIT_REFUSED = 1
+
+
+def build(ops: Ops = None, as_json: AsJson = False) -> None:
+    """Compile the C++ kernels for this TensorFlow; those that are there already take no time.
+
+    With a TensorFlow that has CUDA, and nvcc, those for GPUs too. Exit code 1 if one cannot be compiled.
+    """
+    names = bring_own(ops or (), ())
+    require_known("op", names, find("ops"))
+    with err.status("compiling"):
+        answer = ask_once({"do": "build", "ops": names})
+    if as_json:
+        out.print_json(json.dumps(answer))
+    else:
+        _print(answer)
+    raise typer.Exit(EXIT_REFUSED if answer["reasons"] or answer["gpu"]["reasons"] else 0)
+
+
+def _print(answer: dict[str, Any]) -> None:
+    on_gpu = answer["gpu"]
+    print_table("Kernels", ("op", "library"), _rows(answer))
+    if not on_gpu["reason"]:
+        print_table("CUDA kernels", ("op", "library"), _rows(on_gpu))
+    libraries = (*answer["libraries"].values(), *on_gpu["libraries"].values())
+    for folder in sorted({str(Path(path).parent) for path in libraries}):
+        out.print(f"in {folder}", soft_wrap=True, markup=False)
+    if on_gpu["reason"]:
+        say(escape(f"no CUDA kernels: {on_gpu['reason']}"))
+
+
+def _rows(compiled: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [(name, Path(path).name) for name, path in compiled["libraries"].items()]
+    rows += [(name, f"refused: {reason}") for name, reason in compiled["reasons"].items()]
+    rows += [(name, "has no kernel") for name in compiled["without"]]
+    return sorted(rows)

@@ -1,0 +1,86 @@
+"""`pyopbench certify`: measures pyopbench itself, prints what it is worth here, and fails where that is not enough."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.results.certificate import FILE, Certificate
+from pyopbench.run import start
+
+if TYPE_CHECKING:
+    from pyopbench.run.certify import Stage
+
+EXIT_MISSED = 1
+EXIT_INTERRUPTED = 130
+
+
+def certify(
+    quick: Annotated[bool, typer.Option("--quick", help="About 100 pairs in 5 minutes, not 1,000 in 40.")] = False,
+    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON to stdout.")] = False,
+) -> None:
+    """Measure false alarms, missed slowdowns and overhead of this pyopbench on this machine.
+
+    Every later run here carries the figures in its report. Exit code 1 if they are not as good as promised.
+    """
+    # pandas and SciPy cost a second, which other commands need not pay.
+    from pyopbench.run.certify import FULL, QUICK
+    from pyopbench.run.certify import certify as measure
+
+    created = datetime.now(timezone.utc)
+    folder = out_dir or start.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with _progress() as tell:
+            command = ("pyopbench", *sys.argv[1:])
+            certificate = measure(folder, QUICK if quick else FULL, quick=quick, command=command, tell=tell)
+    except KeyboardInterrupt:
+        name = escape(str(folder))
+        err.print(f"interrupted; nothing is certified, and what was measured is in {name}", soft_wrap=True)
+        say("  a certificate cannot be continued, its runs have to be of one time: begin again", err)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if as_json:
+        out.print_json((folder / FILE).read_text(encoding="utf-8"))
+    else:
+        _print(certificate, folder)
+    misses = certificate.misses()
+    for miss in misses:
+        say(f"[bold red]missed:[/] {escape(miss)}", err)
+    raise typer.Exit(EXIT_MISSED if misses else 0)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Stage], None]]:
+    # Two redraws a second: the parent shares the cores with what is measured.
+    with err.status("starting", refresh_per_second=2) as status:
+        said: set[str] = set()
+
+        def tell(stage: Stage) -> None:
+            told = f"{stage.what}, about {formatting.duration(stage.seconds_left)} left at most"
+            if err.is_terminal:
+                status.update(escape(told))
+            elif stage.what not in said:
+                err.print(escape(told))
+            said.add(stage.what)
+
+        yield tell
+
+
+def _print(certificate: Certificate, folder: Path) -> None:
+    from pyopbench.report.sections.certificate import COLUMNS, rows_of
+
+    print_table("What pyopbench is worth on this machine", COLUMNS, rows_of(certificate))
+    for one in certificate.moved:
+        say(f"{escape(one.op)}, {one.use}: {escape(formatting.listing(one.answers, 'then'))}")
+    out.print(f"certificate: {escape(str(folder / FILE))}", soft_wrap=True)

@@ -1,0 +1,140 @@
+"""`pyopbench compare`: two results, or two parts of one, side by side; fails where something became slower."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import USUAL_EFFECT, AsJson
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+from pyopbench.core.parse import parse_fail_on, parse_share
+
+if TYPE_CHECKING:
+    from pyopbench.compare.diff import Comparison
+
+EXIT_SLOWER = 1
+EXIT_NOTHING = 3
+NOTHING_TOLD = "No case has an interval: whether anything became slower cannot be told."
+MOST_ROWS = 30
+"""So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
+STANDARD_OUTPUT = "-"
+RESULTS = (".json", ".jsonl")
+"""How the names of files end that hold results."""
+
+Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results; or one, and two labels of an axis.")]
+Axis = Annotated[
+    str, typer.Option("--axis", help="What A and B differ in: run, commit, tf or variant (within one result).")
+]
+FailOn = Annotated[
+    str,
+    typer.Option("--fail-on", metavar="WHEN", help="slower, slower:5% or never: exit with 1 if a case is, by so much."),
+]
+Effect = Annotated[str, typer.Option("--minimum-effect", "--min-effect", help="Smallest difference that counts.")]
+RunSpread = Annotated[
+    str, typer.Option("--run-spread", help="Least by which two runs differ in themselves, where not interleaved.")
+]
+
+
+def compare(
+    words: Words,
+    axis: Axis = "run",
+    fail_on: FailOn = "slower",
+    minimum_effect: Effect = USUAL_EFFECT,
+    run_spread: RunSpread = "3%",
+    as_json: AsJson = False,
+    markdown: Annotated[
+        str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it instead.")
+    ] = None,
+) -> None:
+    """Compare two results: folders of runs, results of asv, files of pytest-benchmark.
+
+    compare A B: two results. compare RESULTS LABEL LABEL --axis commit|tf|variant: two parts of one.
+
+    Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare, or no case with an interval.
+    """
+    _require_free(markdown, as_json=as_json)
+    effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
+    slowdown = parse_fail_on(fail_on, effect)
+    # pandas and SciPy cost a second, which a mistake in the options need not pay.
+    from pyopbench.compare.diff import compare_sides
+    from pyopbench.compare.select import read_sides
+    from pyopbench.report import comparison
+    from pyopbench.report.wording.warnings import warning_text
+
+    sides = read_sides(words, axis)
+    for run in (*sides.first.runs, *sides.second.runs):
+        for warning in run.warnings:
+            say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+    found = compare_sides(sides, effect, spread)
+    slower = () if slowdown is None else found.slower_by(slowdown)
+    said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
+    if markdown not in (None, STANDARD_OUTPUT):
+        Path(str(markdown)).write_text(comparison.markdown(found, said), encoding="utf-8")
+    if as_json:
+        out.print_json(comparison.as_json(found, slowdown, failed=bool(slower)))
+    elif markdown == STANDARD_OUTPUT:
+        typer.echo(comparison.markdown(found, said), nl=False)
+    else:
+        print_comparison(found, said)
+    if found.smallest is None:
+        raise typer.Exit(EXIT_NOTHING)
+    raise typer.Exit(EXIT_SLOWER if slower else 0)
+
+
+def _require_free(markdown: str | None, *, as_json: bool) -> None:
+    """Check that Markdown neither goes where JSON goes nor over a file of results, which cannot be measured again."""
+    if markdown == STANDARD_OUTPUT and as_json:
+        raise BadInput(
+            "JSON and Markdown cannot both be printed",
+            received="--json with --markdown -",
+            legal="--json with --markdown FILE, or one of them",
+            next_step="leave one of them out, or give Markdown a file",
+        )
+    if markdown is not None and Path(markdown).suffix in RESULTS:
+        raise BadInput(
+            "Markdown would go over a file of results",
+            received=f"--markdown {markdown}",
+            legal=f"a name that does not end with {formatting.listing(RESULTS, 'or')}",
+            next_step="for example --markdown compare.md",
+        )
+
+
+def _said(slowdown: float | None, many: int) -> str:
+    if slowdown is None:
+        return "Slower cases do not fail this comparison (--fail-on never)."
+    share = f"by {formatting.percent(slowdown)} or more"
+    return (
+        f"{formatting.count(many, 'case')} slower {share}: failed."
+        if many
+        else f"No case is shown to be slower {share}."
+    )
+
+
+def print_comparison(found: Comparison, said: str) -> None:
+    """Print a comparison for a terminal, and a last sentence."""
+    from pyopbench.compare.notes import notes_of
+    from pyopbench.report import comparison
+    from pyopbench.report.wording.comparison import note_text, summary, title
+
+    out.print(f"[bold]{escape(title(found))}[/]\n")
+    for note in map(note_text, notes_of(found)):
+        heading = f"[bold yellow]{escape(note.heading)}:[/] " if note.heading else ""
+        out.print(f"{heading}{escape(note.text)}")
+    out.print()
+    if found.differences:
+        print_table("What else differs", ("environment", "A", "B"), comparison.differences(found))
+    slower = found.counts()["slower"]
+    rows = comparison.rows(found)[: max(MOST_ROWS, slower)]
+    shared = comparison.shared_parts([case.key for case in found.cases])
+    print_table(f"Worst first{shared and f'; all are {shared}'}", comparison.COLUMNS, rows, folds=True)
+    if len(rows) < len(found.cases):
+        out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
+    if found.unmatched:
+        print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
+    out.print(summary(found))
+    say(escape(said))

@@ -1,0 +1,54 @@
+"""`pyopbench copies`: which bridges share memory between tensors and arrays, and what the others cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyopbench.cli.options import AsJson
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.discover import require_known
+from pyopbench.core.model import GPU
+from pyopbench.report.wording import copy_costs as wording
+from pyopbench.results import copy_costs
+from pyopbench.run import measure_copies
+
+DEVICES = ("cpu", GPU)
+
+Device = Annotated[str, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as copies.json in a run, for its report.")
+]
+
+
+def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None) -> None:
+    """Show which bridges between tensors and arrays share memory, and what the copies of the others cost.
+
+    With --device gpu also what copies between host and GPU cost, by size and by the memory of the wording.
+    """
+    require_known("device", [device], DEVICES)
+    with err.status("measuring"):
+        document = measure_copies.measure_with_gpu() if device == GPU else measure_copies.measure()
+    if out_file is not None:
+        copy_costs.write(out_file, document)
+    if as_json:
+        out.print_json(json.dumps(document))
+        return
+    size = formatting.byte_count(copy_costs.largest_bytes(document))
+    for direction in copy_costs.DIRECTIONS:
+        title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
+        print_table(title, wording.COLUMNS, wording.table(document, direction))
+    say(f"MB/s: bytes of an array of {size}, beyond what one element takes; – is nothing copied, or lost in noise.")
+    out.print(f"This machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s.")
+    for sentence in (wording.hazards(document), *wording.refusals(document)):
+        out.print(sentence, markup=False)
+    if copy_costs.has_gpu(document):
+        for title, columns, rows in wording.gpu_tables(document):
+            print_table(title, columns, rows)
+        out.print(wording.gpu_devices(document), markup=False)
+    if out_file is not None:
+        out.print(f"written: {out_file}", soft_wrap=True, markup=False)

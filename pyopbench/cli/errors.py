@@ -1,0 +1,140 @@
+"""How a command ends that cannot go on: what was wrong, the value, what is legal, what to do; tracebacks by --debug."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.output import err, say
+from pyopbench.core.errors import BadInput, PyopbenchError
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
+
+NOTHING_GIVEN = "NoArgsIsHelpError"
+"""The name of the usage error that stands for the help of a command that was given nothing."""
+
+
+@dataclass
+class Debugging:
+    """Whether errors are shown with their traceback."""
+
+    on: bool = False
+
+    def ask(self, wanted: bool) -> None:
+        """Show tracebacks from now on, if that is wanted."""
+        self.on = self.on or wanted
+
+
+debugging = Debugging()
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=debugging.ask)]
+
+
+def run_command(app: typer.Typer) -> NoReturn:
+    """Run a command line and end the process; every error ends it with a message and an exit code."""
+    debugging.on = False
+    command: Any = typer.main.get_command(app)
+    _offer_debug(command)
+    sys.exit(_code_of(lambda: command(prog_name="pyopbench", standalone_mode=False)))
+
+
+def _offer_debug(group: Any) -> None:
+    """Let every command have the option that the group has, because nobody remembers which goes before the command."""
+    option = copy.copy(next(parameter for parameter in group.params if parameter.name == "debug"))
+    option.expose_value = False
+    for command in group.commands.values():
+        command.params.append(option)
+
+
+def _code_of(call: Callable[[], Any]) -> int:
+    try:
+        return int(call() or 0)
+    except UsageError as error:
+        if type(error).__name__ == NOTHING_GIVEN:
+            error.show()  # type: ignore[attr-defined]
+            return 2
+        return _tell(error, as_bad_input(error))
+    except PyopbenchError as error:
+        return _tell(error, error)
+    except OSError as error:
+        return _tell(error, _unusable(error))
+    except Exception as error:  # noqa: BLE001 - a bug must not look like a slowdown, whose exit code is Python's own
+        return _tell(error, _unexpected(error))
+
+
+def _tell(error: Exception, told: PyopbenchError) -> int:
+    if debugging.on:
+        err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
+    err.quiet = False  # an error is told to those who want to hear nothing else, too
+    say(f"[bold red]error:[/] {escape(str(told))}", err)
+    return told.exit_code
+
+
+def _unusable(error: OSError) -> BadInput:
+    return BadInput(
+        "a file or folder cannot be read or written",
+        received=error,
+        legal="paths that exist, with permission, on a disk with space",
+        next_step="see to it, or choose another folder",
+    )
+
+
+def _unexpected(error: Exception) -> BadInput:
+    return BadInput(
+        "pyopbench failed where it should not: a mistake of its own, or input that it does not see through",
+        received=f"{type(error).__name__}: {error}",
+        legal="anything that ends in an answer, or in an error that says more than this one",
+        next_step="the same command with --debug shows where; please report that",
+    )
+
+
+def as_bad_input(error: Any) -> BadInput:
+    """Return what is wrong with a command line, with what would be right, from what Typer says of it."""
+    context = error.ctx
+    path = "pyopbench" if context is None else context.command_path
+    received, legal, close = _received_and_legal(error, None if context is None else context.command, path)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    return BadInput(_without_hints(error), received=received, legal=legal, next_step=f"{hint}{path} --help shows more")
+
+
+def _received_and_legal(error: Any, command: Any, path: str) -> tuple[str, str, list[str]]:
+    """Return what was given, what may be, and what may have been meant."""
+    if (option := getattr(error, "option_name", None)) is not None:
+        if command is None:  # the option is known, and what it needs is missing
+            return option, "a value behind it", []
+        known = sorted(name for one in command.params for name in one.opts if name.startswith("-"))
+        return option, ", ".join(known), difflib.get_close_matches(option, known, n=2)
+    if (parameter := getattr(error, "param", None)) is not None:
+        return _value_of(parameter), error.message or parameter.help or f"what `{path} --help` shows", []
+    given = sys.argv[1:]
+    if hasattr(command, "commands"):
+        first = next((one for one in given if not one.startswith("-")), "")
+        return " ".join(given), ", ".join(sorted(command.commands)), difflib.get_close_matches(first, command.commands)
+    return " ".join(given), f"what `{path} --help` shows", []
+
+
+def _value_of(parameter: Any) -> str:
+    """Return what the command line gives for an option, the last time; the whole of it for an argument."""
+    given = sys.argv[1:]
+    for place in reversed(range(len(given))):
+        name, equals, value = given[place].partition("=")
+        if name in parameter.opts and name.startswith("-"):
+            return f"{name} {value}" if equals else " ".join(given[place : place + 2])
+    return " ".join(given)
+
+
+def _without_hints(error: Any) -> str:
+    """Return what Typer says is wrong, without the parts that have a line of their own."""
+    what: str = error.format_message()
+    for rest in (f": {error.message}" if error.message else "", " Did you mean ", " (Possible options: "):
+        what = what.partition(rest)[0] if rest else what
+    return what.rstrip(".")

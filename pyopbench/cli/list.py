@@ -1,0 +1,119 @@
+"""`pyopbench list` and `pyopbench verify`: what there is, and whether it is right; nothing is timed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import (
+    AsJson,
+    AxisTexts,
+    CaseTimeout,
+    Directions,
+    Gradients,
+    Inputs,
+    Modes,
+    Ops,
+    TensorFlow,
+    Variants,
+    read_axes,
+)
+from pyopbench.cli.output import err, out, print_failures, print_table
+from pyopbench.core.model import MODE_SUMMARIES, Axes
+from pyopbench.core.parse import parse_duration
+from pyopbench.run import planning
+from pyopbench.run.verify import EVERYTHING, Finding, verify_cases
+
+EXIT_WRONG = 1
+
+
+def list_(
+    ops: Ops = None,
+    inputs: Inputs = None,
+    quick: Annotated[bool, typer.Option("--quick", help="As `run --quick` would measure.")] = False,
+    variant: Variants = None,
+    gradient: Gradients = None,
+    direction: Directions = None,
+    mode: Modes = None,
+    axis: AxisTexts = None,
+    cases: Annotated[bool, typer.Option("--cases", help="Every case, and every one that cannot be.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show ops, variants and cases, and why a case cannot be."""
+    axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs)
+    with err.status("asking TensorFlow"):
+        plan = planning.ask_for_plan(axes, compiles=False)
+    if as_json:
+        out.print_json(json.dumps(plan))
+        return
+    catalogue = plan["catalogue"]
+    if cases:
+        for case in plan["cases"]:
+            out.print(case, soft_wrap=True)
+        for skip in plan["skips"]:
+            out.print(f"{skip['case']}  cannot be: {escape(skip['reason'])}", soft_wrap=True)
+        return
+    print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
+    print_table(
+        "Variants",
+        ("variant", "kind", "what it is"),
+        [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
+    )
+    print_table("Modes", ("mode", "what is timed"), MODE_SUMMARIES.items())
+    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
+    print_table(title, ("cases", "why not"), _counted(plan["skips"]))
+
+
+def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
+    return {**catalogue["variants"], **catalogue.get("parts", {})}
+
+
+def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(f"{count:,}", reason) for reason, count in planning.count_reasons(skips)]
+
+
+def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
+    sizes = op["sizes"]
+    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    unit = str(op["size_unit"])
+    return name, op["summary"], f"{span} {unit.removesuffix('s') if span == '1' else unit}"
+
+
+def verify(
+    ops: Ops = None,
+    inputs: Inputs = None,
+    variant: Variants = None,
+    gradient: Gradients = None,
+    mode: Modes = None,
+    axis: AxisTexts = None,
+    case_timeout: CaseTimeout = "120s",
+    tf: TensorFlow = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check values against NumPy, and gradients against the reference gradient and finite differences."""
+    axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs)
+    timeout_seconds = parse_duration(case_timeout)
+    with err.status("verifying") as status:
+        findings = verify_cases(
+            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
+        )
+    wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
+    if as_json:
+        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+    else:
+        _print_findings(findings, wrong)
+    raise typer.Exit(EXIT_WRONG if wrong else 0)
+
+
+def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
+    right = sum(finding.failure is None for finding in findings)
+    unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
+    if unsupported:
+        skips = [{"reason": finding.failure.reason} for finding in unsupported if finding.failure]
+        print_table("Does not exist here", ("cases", "why"), _counted(skips))
+    print_failures([finding.failure for finding in wrong if finding.failure])
+    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} do not exist here")

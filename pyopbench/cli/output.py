@@ -1,0 +1,106 @@
+"""What the command line prints with: results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from unicodedata import category
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from pyopbench.core.model import Failure
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+HANGING = re.compile(r" *(- |(received|legal|next): +)?")
+"""What the further parts of a line that is broken stand below the end of."""
+
+GAP = 2
+"""Blanks between the columns of a table."""
+
+SHOWN_FAILURES = 20
+"""How many reasons of failures are printed after a run; all of them are in the report."""
+
+
+def printable(text: str) -> str:
+    """Return text whose control characters, which a terminal would obey, are shown instead; lines and tabs stay."""
+    return "".join(repr(one)[1:-1] if one not in "\n\t" and category(one)[0] == "C" else one for one in text)
+
+
+def say(markup: str, console: Console = out) -> None:
+    """Print sentences: on a terminal broken between words, below where they begin; where piped a line stays a line.
+
+    Args:
+        markup: lines, which may begin with the mark of a list or with the name of a part of an error; control
+            characters are shown, because sentences quote what results and TensorFlow say.
+        console: where to.
+    """
+    markup = printable(markup)
+    if not console.is_terminal:
+        console.print(markup, soft_wrap=True)
+        return
+    for line in console.render_str(markup).split("\n"):
+        mark = HANGING.match(line.plain).end()  # type: ignore[union-attr]
+        for number, part in enumerate(line[mark:].wrap(console, max(console.width - mark, 1))):
+            part.rstrip()
+            console.print(Text(" " * mark) + part if number else line[:mark] + part, soft_wrap=True)
+
+
+def print_table(
+    title: str, columns: tuple[str, ...], rows: Any, console: Console = out, *, folds: bool = False
+) -> None:
+    """Print a table without lines; a column of counts stands to the right. `folds` lets the first column break."""
+    console.print(f"[italic]{escape(title)}[/]")
+    rows = [tuple(map(str, row)) for row in rows]
+    # Names in the first column stay whole, so that they can be searched for.
+    whole = [(place > 0) == folds for place in range(len(columns))]
+    widths = _widths(tuple(zip(columns, *rows, strict=True)), whole, console.width)
+    table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        counts = bool(rows) and all(row[place].replace(",", "").isdigit() for row in rows)
+        table.add_column(
+            column,
+            overflow="fold",
+            no_wrap=whole[place],
+            justify="right" if counts else "left",
+            width=None if widths is None else widths[place],
+        )
+    for row in rows:
+        table.add_row(*(escape(printable(cell)) for cell in row))
+    console.print(table)
+    console.print()
+
+
+def _widths(columns: Sequence[Sequence[str]], whole: Sequence[bool], room: int) -> list[int] | None:
+    """Return widths at which no word of a table is broken; None where it needs none, or where there are none."""
+    lines, words = (
+        [max(cell_len(part) for cell in column for part in re.split(mark, cell)) for column in columns]
+        for mark in ("\n", "[ \n]")
+    )
+    least = [line if stays else word for line, word, stays in zip(lines, words, whole, strict=True)]
+    if sum(lines) + GAP * (len(columns) - 1) <= room or sum(least) + GAP * len(columns) > room:
+        return None
+    widths = lines
+    while sum(widths) + GAP * len(columns) > room:
+        broad = [place for place, width in enumerate(widths) if width > least[place]]
+        widths[max(broad, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def print_failures(failures: Sequence[Failure]) -> None:
+    """Print each reason once, with the first case that it holds for and how many more there are."""
+    cases: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        cases.setdefault((failure.status, failure.reason), []).append(failure.case)
+    for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
+        more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+        out.print(f"[red]{status}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
+        say(f"  {escape(reason)}")
+    if len(cases) > SHOWN_FAILURES:
+        out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

@@ -1,0 +1,144 @@
+"""`pyopbench placement`: what crosses between host and device, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import (
+    AsJson,
+    AxisTexts,
+    CaseTimeout,
+    Directions,
+    Modes,
+    Ops,
+    TensorFlow,
+    Variants,
+    read_axes,
+)
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.discover import require_known
+from pyopbench.core.model import Case
+from pyopbench.core.parse import parse_duration
+from pyopbench.core.places import PINS, ROUTES
+from pyopbench.report.wording import counted_copies as wording
+from pyopbench.results import counted_copies
+from pyopbench.results.counted_copies import Note, Row
+from pyopbench.run import count_copies as counting
+
+EXIT_WRONG = 1
+ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
+
+Device = Annotated[str, typer.Option("--device", help="simulated, or gpu where TensorFlow sees one.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as placement.json in a run, for its report.")
+]
+
+
+def placement(
+    ops: Ops = None,
+    device: Device = "simulated",
+    variant: Variants = None,
+    direction: Directions = None,
+    mode: Modes = None,
+    axis: AxisTexts = None,
+    case_timeout: CaseTimeout = "180s",
+    tf: TensorFlow = None,
+    as_json: AsJson = False,
+    out_file: OutFile = None,
+) -> None:
+    """Count the copies between host and device of each call: by variant, pinning, and where its data are.
+
+    Nothing is timed. On the simulated device (it needs a C++ compiler and no GPU) the counts are the same every time.
+    """
+    require_known("device", [device], counting.DEVICES)
+    axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis)
+    timeout_seconds = parse_duration(case_timeout)
+    with err.status("counting") as status:
+        document = counting.count(
+            counting.CountRequest(axes, device, timeout_seconds, tf),
+            lambda done, total: status.update(f"counting {done:,} of {total:,}"),
+        )
+    if out_file is not None:
+        counted_copies.write(out_file, document)
+    if as_json:
+        out.file.write(counted_copies.as_json(document))
+    else:
+        _print(document)
+        if out_file is not None:
+            out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+    wrong = any(failure["status"] == "wrong" for failure in document["failures"])
+    raise typer.Exit(EXIT_WRONG if wrong else 0)
+
+
+def _print(document: Mapping[str, Any]) -> None:
+    rows = counted_copies.rows_of(document)
+    kind = "simulated device" if document["device"] == "simulated" else "GPU"
+    out.print(
+        f"Copies per call on a {kind}, TensorFlow {document['tensorflow']}, with new inputs in each call: "
+        "↑ to the device, ↓ to the host. h→d: inputs on the host, result used on the device. "
+        f"{wording.marks_text()}.\n"
+    )
+    for op in document["ops"]:
+        _print_op(op, [row for row in rows if row.case.op == op], kind)
+    _print_failures(document["failures"])
+
+
+def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
+    for setting in counted_copies.SETTINGS:
+        there = [row for row in rows if (row.case.mode, row.case.direction) == setting]
+        if there:
+            title = f"{op}, {formatting.direction(setting[1])}, {wording.MODE_WORDS[setting[0]]} ({kind})"
+            print_table(title, ("variant", "pinned", *ARROWS.values()), _table_rows(there))
+    _print_notes(rows)
+    savings = counted_copies.remedy_savings(rows, counting.REMEDIES)
+    places = counted_copies.copies_at_places(op, rows)
+    for sentence in (*map(wording.remedy_text, savings), *map(wording.place_text, places)):
+        out.print(f"- {sentence}", markup=False)
+    out.print()
+
+
+def _table_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
+    """Return a line for each variant, with pinnings that copy alike in one."""
+    cells: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for variant, pinned, line in _by_pin(rows):
+        cells.setdefault(variant, {}).setdefault(line, []).append(pinned)
+    return [(variant, _pins(pins), *line) for variant, lines in cells.items() for line, pins in lines.items()]
+
+
+def _pins(pins: Sequence[str]) -> str:
+    return "any" if len(pins) == len(PINS) else ", ".join(pins)
+
+
+def _by_pin(rows: Iterable[Row]) -> list[tuple[str, str, tuple[str, ...]]]:
+    found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
+    for row in rows:
+        found.setdefault((row.case.variant, row.pinned), {})[row.route] = wording.count_text(row)
+    return [(variant, pinned, tuple(line[route] for route in ARROWS)) for (variant, pinned), line in found.items()]
+
+
+def _print_notes(rows: Sequence[Row]) -> None:
+    """Print each note once, with the variants and places that it holds for."""
+    notes: dict[Note, dict[str, list[str]]] = {}
+    for row in rows:
+        for note in counted_copies.notes(row):
+            notes.setdefault(note, {}).setdefault(row.case.variant, []).append(row.pinned)
+    for note, variants in notes.items():
+        named = [f"{name} ({_pins(tuple(dict.fromkeys(pins)))})" for name, pins in variants.items()]
+        out.print(f"- {', '.join(named)}: {wording.note_text(note)}", markup=False)
+
+
+def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        case = Case.from_id(failure["case"])
+        where = f"{case.op}/{case.variant} {case.mode} {case.direction} {failure['pinned']}"
+        reasons.setdefault((failure["status"], failure["reason"]), []).append(where)
+    for (status, reason), places in reasons.items():
+        more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+        say(escape(f"{status}  {places[0]}{more}: {reason}"))

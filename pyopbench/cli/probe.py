@@ -1,0 +1,147 @@
+"""`pyopbench probe`: what each variant can do on this TensorFlow, tried live; and two such files side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from pyopbench.cli.options import AsJson, TensorFlow
+from pyopbench.cli.output import err, out, printable
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+from pyopbench.core.parse import parse_duration, split_some
+from pyopbench.results import probes as stored_probes
+from pyopbench.results.probes import BAD, STATUSES, Row
+from pyopbench.run import probe as probe_run
+
+Files = Annotated[
+    list[Path] | None, typer.Argument(metavar="FILE", help="One file to show, or two to compare, in place of probing.")
+]
+Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma-separated or repeated.")]
+Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
+Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")
+]
+
+INDENT = 2
+NOT_TRIED = "not tried"
+
+
+def probe(
+    files: Files = None,
+    probes: Probes = None,
+    variant: Labels = None,
+    tf: TensorFlow = None,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+    out_file: OutFile = None,
+) -> None:
+    """Try live what each variant can do on this TensorFlow: SavedModel, XLA, second order, threads, ..."""
+    if files:
+        _show_files(files, as_json=as_json)
+        return
+    seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
+    options = probe_run.ProbeOptions(tf, seconds)
+    with err.status("probing") as status:
+        attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options)
+        document = probe_run.try_all(
+            attempts, options, lambda done, total: status.update(f"probing {done:,} of {total:,}")
+        )
+    probe_run.keep(document)
+    if out_file is not None:
+        stored_probes.write(out_file, document)
+    _show(document, as_json=as_json)
+    if out_file is not None and not as_json:
+        out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+
+
+def _names(kind: str, given: list[str] | None) -> list[str]:
+    return list(split_some(kind, given)) if given else []
+
+
+def _show_files(files: list[Path], *, as_json: bool) -> None:
+    if len(files) > 2:
+        raise BadInput(
+            "at most two files can be put side by side",
+            received=len(files),
+            legal="one file, or two",
+            next_step="compare them two at a time",
+        )
+    documents = [stored_probes.read(path) for path in files]
+    if len(documents) == 1:
+        _show(documents[0], as_json=as_json)
+    else:
+        _show_changes(*documents, as_json=as_json)
+
+
+def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        out.print_json(json.dumps(document))
+        return
+    rows = stored_probes.rows_of(document)
+    told = stored_probes.told_once([row for row in rows if row.status != "does not apply"])
+    everyone = len(stored_probes.labels_of(rows))
+    table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
+    out.print(f"[italic]What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}[/]\n")
+    _print_by_probe(table)
+    counts = [f"{sum(row.status == status for row in rows):,} {status}" for status in STATUSES]
+    out.print(f"{', '.join(counts)}; {sum(row.seconds for row in rows):.0f} s", soft_wrap=True)
+
+
+def _print_by_probe(table: Iterable[tuple[str, ...]]) -> None:
+    """Print what came of probes: the name of each, and below it a row of what stands first and all that is told."""
+    rows = list(table)
+    width = max((len(first) for _, first, *_ in rows), default=0)
+    for name, found in groupby(rows, key=itemgetter(0)):
+        out.print(f"[bold]{name}[/]")
+        grid = Table(box=None, show_header=False, pad_edge=False)
+        grid.add_column(width=INDENT + width)
+        grid.add_column(overflow="fold")
+        for _, first, *told in found:
+            grid.add_row(" " * INDENT + first, escape(printable("\n".join(filter(None, told)))))
+        out.print(grid)
+    out.print()
+
+
+def _who(labels: list[str], everyone: int) -> str:
+    return "all" if everyone > 1 and len(labels) == everyone else ", ".join(labels)
+
+
+def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_json: bool) -> None:
+    found = stored_probes.changes(before, after)
+    if as_json:
+        rows = [{"probe": one.probe, "label": one.label, "before": _status(one.before), "after": _status(one.after)}
+                for one in found]  # fmt: skip
+        out.print_json(json.dumps(rows))
+        return
+    names = [f"TensorFlow {document['tensorflow']}" for document in (before, after)]
+    out.print(f"[italic]What differs: {' → '.join(names)}[/]\n")
+    _print_by_probe(
+        (one.probe, one.label, f"{_status(one.before)} → {_status(one.after)}", _words(one.before, one.after))
+        for one in found
+    )
+    same = {(row.probe, row.label) for row in stored_probes.rows_of(before)}
+    same &= {(row.probe, row.label) for row in stored_probes.rows_of(after)}
+    differing = sum((one.probe, one.label) in same for one in found)
+    out.print(f"{differing:,} of {formatting.count(len(same), 'result')} that both have differ", soft_wrap=True)
+
+
+def _status(row: Row | None) -> str:
+    return NOT_TRIED if row is None else row.status
+
+
+def _words(*rows: Row | None) -> str:
+    return " / ".join(_told(rows))
+
+
+def _told(rows: Iterable[Row | None]) -> list[str]:
+    return [row.told for row in rows if row is not None and row.status in BAD and row.told]

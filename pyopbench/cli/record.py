@@ -1,0 +1,105 @@
+"""`pyopbench record`: what the callbacks of a program cost it, counted while it runs."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.callbacks.record import usage
+from pyopbench.callbacks.record.run import record as run_and_record
+from pyopbench.cli.output import err, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+
+MOST_SITES = 10
+"""Sites that are shown; all of them are in the file."""
+
+CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+"""What comes after the program's name is the program's, options too."""
+
+
+def record(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="For example python train.py.")
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The recording; default recording-DATE.json.")
+    ] = None,
+) -> None:
+    """Run a program, count its Python callbacks, and tell which of them cost most of the run.
+
+    Its output and exit code stay its own; what pyopbench says goes to stderr. A program that fails or is interrupted
+    leaves what was counted until then.
+    """
+    if not command:
+        raise BadInput(
+            "no program to run",
+            received="nothing after --",
+            legal="a command with its arguments",
+            next_step="for example `pyopbench record -- python train.py --epochs 1`",
+        )
+    file = out_file or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
+    code, used = run_and_record(command, file)
+    _print(used, file)
+    raise typer.Exit(code)
+
+
+def _print(used: usage.Usage, file: Path) -> None:
+    err.print()
+    for trouble in used.troubles:
+        say(f"[yellow]warning:[/] not all could be recorded: {escape(trouble)}", err)
+    if not used.sites:
+        err.print("no callback was called, or the program's Python does not read PYTHONPATH (python -I, -E, -S)")
+        err.print(f"recording: {escape(str(file))}", soft_wrap=True)
+        return
+    rows = [_row(number, site, used) for number, site in enumerate(used.sites[:MOST_SITES], start=1)]
+    columns = ("#", "callback", "calls", "gradients", "body", "around", "of the run")
+    processes = formatting.count(used.processes, "process", "processes")
+    print_table(f"Callbacks in {formatting.seconds(used.seconds)} of {processes}", columns, rows, console=err)
+    more = len(used.sites) - MOST_SITES
+    if more > 0:
+        err.print(f"and {formatting.count(more, 'site')} more")
+    say(
+        "body and around: seconds a forward call; around is what Python code around the body takes. What TensorFlow's "
+        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it.",
+        err,
+    )
+    mixes = usage.write_mixes(used, file)
+    for number, path in list(mixes.items())[:MOST_SITES]:
+        sizes = list(used.sites[number - 1].calls_by_size)
+        err.print(f"mix of #{number}: {escape(str(path))}, {_range(sizes)}", soft_wrap=True)
+    err.print(f"recording: {escape(str(file))}", soft_wrap=True)
+    if mixes:
+        number, path = next(iter(mixes.items()))
+        _print_next(number, used.sites[number - 1], path)
+
+
+def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
+    forward, around = site.forward, site.forward.around
+    place = f"{Path(site.file).name}:{site.line} {site.body} ({site.kind}, {site.mode})"
+    return (
+        number,
+        place,
+        f"{forward.calls:,}",
+        f"{site.gradient.calls:,}",
+        formatting.seconds(forward.seconds / forward.calls if forward.calls else None),
+        formatting.seconds(None if around is None else max(0.0, around) / forward.calls),
+        formatting.percent(site.seconds / used.seconds),
+    )
+
+
+def _range(sizes: list[int]) -> str:
+    return f"{formatting.count(len(sizes), 'size')} (elements of the largest input): {formatting.size_range(sizes[0], sizes[-1])}"
+
+
+def _print_next(number: int, site: usage.SiteUsage, mix: Path) -> None:
+    sizes = ",".join(map(str, usage.propose_sizes(list(site.calls_by_size))))
+    place = f"{os.path.relpath(site.file)}:{site.line}"
+    say(f"is #{number} worth a port? Draft an op of it, fill it in, and measure it at these sizes:", err)
+    err.print(f"  pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
+    err.print(f"  pyopbench run my_op.py --axis size={sizes} --mix {escape(str(mix))}", soft_wrap=True)

@@ -1,0 +1,143 @@
+"""What the command line prints of a report, the bar of progress of a run, and the command `schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.core import formatting
+from pyopbench.judge import judge
+from pyopbench.run.budget import Progress as Step
+from pyopbench.run.schedule import Ended
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+EXIT_WRONG = 1
+
+STYLES = {"warn": "yellow", "muted": "dim"}
+"""How a paragraph of the report looks on a terminal, by its tone."""
+LONGEST_CASE = 26
+"""Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
+
+
+class Document(str, Enum):
+    """What has a JSON Schema."""
+
+    DECISIONS = "decisions"
+    RUN = "run"
+    SAMPLES = "samples"
+
+
+def schema(
+    of: Annotated[
+        Document, typer.Option(help="decisions.json, run.json, or a line of samples.jsonl.")
+    ] = Document.DECISIONS,
+) -> None:
+    """Print the JSON Schema of decisions.json, or of stored results."""
+    from pyopbench.report import decisions_json
+    from pyopbench.results import schema as results
+
+    printed = decisions_json.as_text() if of is Document.DECISIONS else results.as_text(of.value)
+    out.print(printed, end="", soft_wrap=True, markup=False)
+
+
+def write_report(
+    folders: list[Path], folder: Path, options: judge.Judging, *, as_json: bool = False, ended: Ended | None = None
+) -> int:
+    """Judge stored results, write their report, print it, and return the exit code.
+
+    Args:
+        folders: of runs, or one file of another tool.
+        folder: where the report goes.
+        options: how to judge.
+        as_json: print decisions.json in place of tables.
+        ended: how the measuring ended that this report follows; None where nothing was measured now.
+    """
+    with err.status("judging"):
+        from pyopbench.report.wording.warnings import warning_text
+        from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
+
+        judgement = report_results(folders, folder, options)
+    for warning in judgement.run.warnings:
+        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+    if as_json:
+        out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
+    else:
+        print_report(judgement, folder, ended)
+    return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
+
+
+def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> None:
+    """Print the answers, what is to be known about them, what failed, and where the report is."""
+    from pyopbench.judge import stopping
+    from pyopbench.report import terminal
+    from pyopbench.report.sections._required import remarks
+    from pyopbench.report.sections.decisions import of_noise
+    from pyopbench.report.sections.holes import UNSUPPORTED
+    from pyopbench.report.wording.limitations import limitation_text
+    from pyopbench.report.wording.stopping import progress_text
+
+    for limitation in judgement.run.cannot:
+        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation_text(limitation))}")
+    answers, *others = terminal.tables(judgement)
+    print_table(answers.title, answers.columns, answers.rows)
+    for note in terminal.notes(judgement):
+        say(f"- {escape(note)}")
+    noise = of_noise(judgement)
+    if noise is not None:
+        say(f"[{STYLES[noise.tone]}]- {escape(noise.text)}[/]")
+    out.print()
+    for table in others:
+        print_table(table.title, table.columns, table.rows)
+    for sentence in remarks(judgement):
+        say(escape(sentence))
+    for reason in terminal.reasons(judgement):
+        say(f"- {escape(reason)}")
+    print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
+    if ended is not None:
+        most = int(judgement.run.settings["launches"])
+        say(progress_text(stopping.look(judgement, ended.launches, most)))
+    out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
+
+
+@contextmanager
+def progress() -> Iterator[Any]:
+    """Show how far a run is, what is being measured, and how long it may still last; a line a launch where piped."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=8),
+        TextColumn("{task.fields[left]}"),
+    )
+    # Two redraws a second: the parent shares the cores with what is measured.
+    with Progress(*columns, console=err, refresh_per_second=2, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("starting", total=1.0, left="")
+        told: set[int] = set()
+
+        def show(step: Step) -> None:
+            share = (step.launch + step.done / step.total) / step.launches
+            left = "" if step.seconds_left is None else f"{formatting.duration(step.seconds_left)} left"
+            bar.update(task, description=escape(describe(step)), completed=share, left=left and f"≤ {left}")
+            if not err.is_terminal and step.launch not in told:
+                told.add(step.launch)
+                groups = f"{step.total:,} of {step.planned:,} groups"
+                err.print(
+                    f"launch {step.launch + 1} of at most {step.launches}, {groups}{left and f', at most {left}'}"
+                )
+
+        yield show
+
+
+def describe(step: Step) -> str:
+    """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants in turns."""
+    where = f"launch {step.launch + 1}/{step.launches} {step.done + 1}/{step.total}"
+    return f"{where} {formatting.shorten(step.group.replace('/', ' '), LONGEST_CASE)}"

@@ -1,0 +1,74 @@
+"""`pyopbench resume`: measures what is left of an interrupted run, as it was planned, and reports it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import (
+    USUAL_EFFECT,
+    AsJson,
+    CallsPerStep,
+    Inputs,
+    MinimumEffect,
+    MixFile,
+    Quiet,
+    Requires,
+    StepMilliseconds,
+    read_judging,
+)
+from pyopbench.cli.output import err, say
+from pyopbench.cli.run import measure_and_report, parts_of, refuse_json
+from pyopbench.core import formatting
+from pyopbench.core.discover import bring_own
+from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import is_target
+from pyopbench.results import versions
+from pyopbench.run import start
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an interrupted run.")],
+    own: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OP_FILE", help="The run's own ops, named again as when it was begun."),
+    ] = None,
+    inputs: Inputs = None,
+    mix: MixFile = None,
+    min_effect: MinimumEffect = USUAL_EFFECT,
+    calls_per_step: CallsPerStep = None,
+    step_ms: StepMilliseconds = None,
+    require: Requires = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Continue an interrupted run as it was planned, and write the decision report.
+
+    What to measure is kept in the run; how to judge it is given anew.
+    """
+    _require_own(folder, own or [])
+    bring_own(own or (), inputs or ())
+    for part in parts_of(folder):
+        start.require_resumable(part)
+    if versions.is_here(folder):
+        refuse_json(f"--json with {folder}", as_json=as_json)
+    baseline = start.baseline_of(parts_of(folder)[0])
+    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
+    effect = formatting.percent(options.minimum_effect)
+    say(f"judged by a minimum effect of {effect} and {escape(mixed)}, as given now", err)
+    raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json))
+
+
+def _require_own(folder: Path, own: list[str]) -> None:
+    others = [name for name in own if not is_target(name)]
+    if others:
+        raise BadInput(
+            "a run is resumed as it was planned, and takes no names of ops",
+            received=" ".join(others),
+            legal="own ops that it was begun with: my_op.py, my_module.py:function or package.module:function",
+            next_step=f"pyopbench resume {folder}, or a new run for other ops",
+        )

@@ -1,0 +1,139 @@
+"""What `pyopbench run` and `resume` do with a run: begin it, probe beside it, measure, report, end when interrupted."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.output import err, say
+from pyopbench.cli.report import progress, write_report
+from pyopbench.cli.versions import report_versions
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput, PyopbenchError, WorkerLost
+from pyopbench.judge import judge
+from pyopbench.report.wording.stopping import progress_text
+from pyopbench.results import versions
+from pyopbench.run import planning, probe, start, start_versions
+from pyopbench.run.schedule import Ended, Task, measure_together
+
+EXIT_INTERRUPTED = 130
+
+PLANNING = "planning: TensorFlow starts, kernels are compiled, ports are tried"
+"""What takes a while before anything is measured, and longest the first time."""
+
+
+def begin(folder: Path | None, request: start.Request, tf: list[str] | None) -> Path:
+    """Plan a run, or one for each version of TensorFlow, and return its folder."""
+    with err.status("planning, and installing what is not there of TensorFlow" if tf else PLANNING):
+        if tf:
+            folder, begun = start_versions.begin(folder, request, tf)
+        else:
+            begun = [start.begin(folder, request)]
+            folder = begun[0].folder
+    for one in begun:
+        counts = f"{one.cases:,} cases, {one.skips:,} combinations that cannot be"
+        err.print(f"{counts}; results in {escape(str(one.folder))}", soft_wrap=True)
+    return folder
+
+
+def probe_beside(folder: Path, options: judge.Judging) -> None:
+    """Put beside a run what probes find; a run is worth having without, so that nothing here ends it."""
+    try:
+        with err.status("probing") as status:
+            probe.keep_beside(
+                folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
+            )
+    except PyopbenchError as error:
+        say(f"[yellow]warning:[/] nothing was probed: {escape(str(error))}", err)
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the runs in a folder: itself, or one for each version of TensorFlow."""
+    return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
+
+
+def refuse_json(received: str, *, as_json: bool) -> None:
+    """Refuse `--json` for a run on several versions of TensorFlow.
+
+    Raises:
+        BadInput: it is asked for; with what was `received`.
+    """
+    if as_json:
+        raise BadInput(
+            "a run on several versions has a report for each",
+            received=received,
+            legal="--json with one version, or its folder",
+            next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
+        )
+
+
+def measure_and_report(folder: Path, options: judge.Judging, *, probe: bool, as_json: bool) -> int:
+    """Measure what is left of a run, write and print its report, and return the exit code.
+
+    Args:
+        folder: of the run, or of one for each version of TensorFlow.
+        options: how to judge.
+        probe: try first what the ports can do.
+        as_json: print decisions.json in place of tables.
+    """
+    with telling_how_to_resume(folder):
+        if probe:
+            for part in parts_of(folder):
+                probe_beside(part, options)
+        ended = measure(folder, options)
+    if versions.is_here(folder):
+        return report_versions(folder, options)
+    start.require_measured(folder)
+    return write_report([folder], folder, options, as_json=as_json, ended=ended)
+
+
+@contextmanager
+def telling_how_to_resume(folder: Path) -> Iterator[None]:
+    """Where an interrupt ends what is done within, print the command that resumes the run, and exit."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
+    try:
+        yield
+    except KeyboardInterrupt:
+        name = shlex.quote(str(folder))
+        err.print(f"interrupted; what was finished is in {escape(str(folder))}", soft_wrap=True)
+        err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
+        err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def measure(folder: Path, options: judge.Judging) -> Ended | None:
+    """Measure and return how it ended; None if no worker could be started any more."""
+    try:
+        with err.status("starting"):  # a version of TensorFlow that is gone from the cache is installed again
+            tasks = [_task(part, options) for part in parts_of(folder)]
+        with progress() as show:
+            ended = min(measure_together(tasks, show), key=lambda one: one.launches)
+    except WorkerLost as lost:  # what was measured before is worth its report
+        say(f"[bold red]error:[/] {escape(str(lost))}", err)
+        err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
+        return None
+    if ended.by == "budget":
+        settings = tasks[0].settings
+        spent = f"the budget of {settings.budget_seconds:g} s was spent"
+        err.print(f"{spent} after {ended.launches} of at most {settings.launches} launches")
+    return ended
+
+
+def _task(folder: Path, options: judge.Judging) -> Task:
+    settings = start.settings_of(folder)
+    look = partial(_look, folder, options, settings.launches)
+    return Task(folder, settings, look, planning.python_for(start.tf_of(folder)))
+
+
+def _look(folder: Path, options: judge.Judging, most: int, launches: int) -> frozenset[str]:
+    found = judge.look(folder, options, launches, most)
+    goes_on = f"{formatting.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
+    say(f"{progress_text(found)}; {goes_on}", err)
+    return found.open

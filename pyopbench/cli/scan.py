@@ -1,0 +1,134 @@
+"""`pyopbench scan`: the callbacks in sources and stored graphs, and a first op file for one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from itertools import groupby
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.callbacks.scan import draft, risks
+from pyopbench.callbacks.scan.call_sites import CallSite
+from pyopbench.callbacks.scan.walk import Scan
+from pyopbench.callbacks.scan.walk import scan as scan_paths
+from pyopbench.cli.options import AsJson
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+
+FORMAT_VERSION = 1
+"""Of the JSON; raised when a key changes its meaning or goes."""
+
+
+def scan(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH", help="Python files, folders, SavedModels, GraphDefs.")
+    ] = None,
+    draft: Annotated[
+        str | None, typer.Option("--draft", metavar="FILE:LINE", help="Write an op file for this callback.")
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where the draft goes; else it is printed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find Python callbacks (py_function, numpy_function, py_func) by parsing; nothing is imported or run.
+
+    What cannot be read or parsed is listed. Hidden folders and virtual environments are scanned only where named.
+    """
+    if draft is not None:
+        _draft(draft, out_file, paths, as_json)
+        return
+    if not paths or out_file is not None:
+        raise BadInput(
+            "nothing to scan" if not paths else "--out is for a draft",
+            received="no PATH" if not paths else f"--out {out_file}",
+            legal="PATH..., or --draft FILE:LINE --out FILE",
+            next_step="for example `pyopbench scan .`",
+        )
+    start = perf_counter()
+    with err.status("scanning"):
+        found = scan_paths(paths)
+    lines, files = formatting.count(found.lines, "line"), formatting.count(found.files, "file")
+    err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
+    if as_json:
+        out.print_json(
+            json.dumps({"version": FORMAT_VERSION, "common_risks": risks.COMMON, **dataclasses.asdict(found)})
+        )
+    else:
+        _print(found)
+
+
+def _print(found: Scan) -> None:
+    for file, sites in groupby(found.sites, key=lambda site: site.file):
+        out.print(f"[bold]{escape(file)}[/]", soft_wrap=True)
+        for site in sites:
+            _print_site(site)
+        out.print()
+    if found.nodes:
+        rows = [(node.node, node.op, node.function or "–", node.file) for node in found.nodes]
+        print_table("In stored graphs", ("node", "op", "in function", "file"), rows)
+    if found.broken:
+        out.print("[italic]Not scanned[/]")
+        for broken in found.broken:
+            say(f"{escape(broken.file)}: {escape(broken.reason)}")
+        out.print()
+    if found.skipped:
+        say(f"passed over: {escape(formatting.listing(found.skipped[:5]))}")
+        if len(found.skipped) > 5:
+            out.print(f"and {len(found.skipped) - 5:,} more hidden folders and virtual environments")
+    total = len(found.sites) + len(found.nodes)
+    out.print(f"{formatting.count(total, 'callback')}, {formatting.count(len(found.broken), 'file')} not scanned")
+    if total:
+        out.print("each of them:")
+        for risk in risks.COMMON:
+            say(f"  {risk}")
+    if found.sites:
+        place = f"{found.sites[0].file}:{found.sites[0].line}"
+        out.print(f"an op file to start from: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
+
+
+def _print_site(site: CallSite) -> None:
+    form = "" if site.form == "call" else f", {site.form}"
+    sure = "" if site.certain else ", by its name alone"
+    body = f" of {escape(formatting.shorten(site.body, 40))}" if site.body else ""
+    out.print(f"  {site.line}:{site.column}  [bold]{site.kind}[/]{body} in {escape(site.function)}{form}{sure}")
+    out.print(f"      {site.context}, gradient: {site.gradient.replace('_', ' ')}")
+    for risk in site.risks:
+        say(f"      - {risk}")
+
+
+def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: bool) -> None:
+    if paths or as_json:
+        raise BadInput(
+            "--draft writes one op file",
+            received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths or ()))}",
+            legal="--draft FILE:LINE, and --out FILE",
+            next_step="scan and draft one after the other",
+        )
+    made = draft.draft(site, out_file)
+    if out_file is None:
+        out.print(made.code, soft_wrap=True, markup=False)
+        return
+    try:
+        with out_file.open("x", encoding="utf-8") as file:
+            file.write(made.code)
+    except FileExistsError as error:
+        raise BadInput(
+            "the file is there already",
+            received=out_file,
+            legal="a file that is not there yet",
+            next_step="give another --out",
+        ) from error
+    out.print(f"written: {escape(str(out_file))}", soft_wrap=True)
+    out.print("left to do:")
+    for one in made.todo:
+        out.print(f"  {escape(one)}")
+    out.print("then:")
+    for step in draft.next_steps(out_file):
+        out.print(f"  {escape(step)}", soft_wrap=True)

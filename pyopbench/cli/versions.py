@@ -1,0 +1,95 @@
+"""What `pyopbench run --tf` prints: what to do on each version of TensorFlow, and what changed between them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from pyopbench.cli.compare import print_comparison
+from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.core import formatting
+from pyopbench.judge import judge
+from pyopbench.results import versions
+from pyopbench.results.store import write_atomically
+from pyopbench.results.versions import Version
+from pyopbench.run import start
+
+if TYPE_CHECKING:
+    from pyopbench.compare.versions import VersionComparison
+    from pyopbench.judge.decide import Judgement
+
+
+def report_versions(folder: Path, options: judge.Judging) -> int:
+    """Write a report for each version and a comparison with the first for each other one; return the exit code."""
+    from pyopbench.report import write
+    from pyopbench.report.sections._required import remarks
+    from pyopbench.report.wording.warnings import warning_text
+
+    every = versions.read(folder)
+    found, unmeasured = _measured(every)
+    with err.status(f"judging {formatting.listing([version.label for version in found])}"):
+        judgements, across = write.report_versions(folder, found, options, unmeasured)
+    for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
+        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+    _print_answers(found, judgements)
+    for version in found[1:]:
+        _compare(folder, across, version.label)
+    for version, judgement in zip(found, judgements, strict=True):
+        failed = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
+        required = remarks(judgement)
+        if failed or required:
+            out.print(f"On {version.label}:")
+        for sentence in required:
+            say(escape(sentence))
+        print_failures(failed)
+        out.print(f"report of {version.label}: {escape(str(version.folder / 'report.html'))}", soft_wrap=True)
+    return int(any(start.found_wrong(version.folder) for version in every))
+
+
+def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
+    """Return the versions that have a sample, and why the others have none; if none has, nothing was measured."""
+    whys = {version.label: why for version in found if (why := start.why_nothing(version.folder)) is not None}
+    if len(whys) == len(found):
+        start.require_measured(found[0].folder)
+    for version in (one for one in found if one.label in whys):
+        say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(whys[version.label])}", err)
+        say(f"  next:     pyopbench verify --tf {version.tf} shows what is wrong with each variant", err)
+    return [version for version in found if version.label not in whys], whys
+
+
+def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) -> None:
+    from pyopbench.report.wording.decisions import answer_text
+
+    settings = dict.fromkeys(
+        (one.op, one.use, one.mode, one.dtype) for judgement in judgements for one in judgement.decisions
+    )
+    answers = [
+        {(one.op, one.use, one.mode, one.dtype): answer_text(one.answer) for one in judgement.decisions}
+        for judgement in judgements
+    ]
+    # Mode and dtype are shown where there are several.
+    shown = [place for place in range(4) if place < 2 or len({setting[place] for setting in settings}) > 1]
+    names = [("op", "use", "mode", "dtype")[place] for place in shown]
+    rows = [
+        (*(setting[place] for place in shown), *(told.get(setting, "not measured") for told in answers))
+        for setting in settings
+    ]
+    print_table("What to do, by version of TensorFlow", (*names, *(one.label for one in found)), rows)
+
+
+def _compare(folder: Path, across: VersionComparison, label: str) -> None:
+    from pyopbench.report import comparison
+
+    first = across.labels[0]
+    told = across.comparisons.get(label)
+    if told is None:
+        say(f"[yellow]warning:[/] {escape(str(across.unmatched[label]))}", err)
+        return
+    again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
+    path = folder / f"compare-{first}-{label}.md"
+    write_atomically(path, comparison.markdown(told, f"Again: {again}").encode())
+    print_comparison(told, f"The whole table: {path}\n")

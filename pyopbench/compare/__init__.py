@@ -1,0 +1,1 @@
+"""Two sides of results, or several versions of TensorFlow: what changed."""

@@ -1,0 +1,251 @@
+"""What changed between the two sides of a comparison: a verdict on each case that both have, and what else differs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from pyopbench.compare.case_key import CaseKey
+from pyopbench.compare.sides import UNKNOWN, Side, Sides
+from pyopbench.core.errors import NothingMeasured
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge.decision import Verdict
+from pyopbench.judge.verdicts import Yardstick, verdicts_from
+from pyopbench.stats import estimate
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.looks import ONE_LOOK, Looks
+from pyopbench.stats.unpaired import RUN_SPREAD, unpaired
+
+OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
+"""From the worst on."""
+SHOWN_FACTS = (
+    *("tensorflow", "numpy", "python", "pyopbench", "commit", "dirty", "cpu", "cores", "memory_bytes", "machine"),
+    *("os", "governor", "intra_op_threads", "inter_op_threads", "variables", "environment"),
+)
+"""What of the environment can move a ratio; the load of the moment differs always."""
+
+
+@dataclass(frozen=True)
+class ComparedCase:
+    """A case that both sides have.
+
+    Attributes:
+        key: what it is matched by.
+        verdict: the ratio is the second side's seconds over the first's.
+        first_seconds, second_seconds: of a call, geometric means over launches.
+        first_launches, second_launches: how many launches each has.
+    """
+
+    key: CaseKey
+    verdict: Verdict
+    first_seconds: float
+    second_seconds: float
+    first_launches: int
+    second_launches: int
+
+
+@dataclass(frozen=True)
+class EnvironmentDifference:
+    """A fact of the environment that is not the same on both sides; `loud` if times cannot be compared across it."""
+
+    name: str
+    first: str
+    second: str
+    loud: bool
+
+
+@dataclass(frozen=True)
+class UnmatchedCase:
+    """A case that only one side has a number for.
+
+    Attributes:
+        key: of the case.
+        side: the one that has a number.
+        kind: why the other one has none: it `failed` there, was planned and `not_reached`, or was `not_measured`.
+        status, reason: of the failure; "" where there is none.
+    """
+
+    key: CaseKey
+    side: Literal["A", "B"]
+    kind: Literal["failed", "not_reached", "not_measured"]
+    status: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All that a comparison has to say.
+
+    Attributes:
+        sides: what was compared.
+        minimum_effect: the smallest difference that counts, as a share.
+        run_spread: the least by which two runs are taken to differ, as a share; used where they are not paired.
+        cases: those that both have, worst first.
+        unmatched: those that one of them has.
+        differences: of the environments.
+        smallest: the smallest slowdown that the pair could show in a usual case, as a share; None if none has an
+            interval.
+        common: by how much all cases moved together, the median of the ratios.
+    """
+
+    sides: Sides
+    minimum_effect: float
+    run_spread: float
+    cases: tuple[ComparedCase, ...]
+    unmatched: tuple[UnmatchedCase, ...]
+    differences: tuple[EnvironmentDifference, ...]
+    smallest: float | None
+    common: float
+
+    def counts(self) -> dict[str, int]:
+        """Return how many cases have each outcome, from the worst on."""
+        found = Counter(case.verdict.outcome for case in self.cases)
+        return {outcome: found[outcome] for outcome in OUTCOMES}  # type: ignore[index]
+
+    def slower_by(self, share: float) -> tuple[ComparedCase, ...]:
+        """Return the cases that are shown to be slower, and by at least this share as far as can be told."""
+        return tuple(
+            case for case in self.cases if case.verdict.outcome == "slower" and case.verdict.ratio >= 1 + share
+        )
+
+
+def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: float = RUN_SPREAD) -> Comparison:
+    """Compare two sides.
+
+    Args:
+        sides: as from `select.read_sides`.
+        minimum_effect: a relative difference that is worth acting on.
+        run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
+
+    Raises:
+        NothingMeasured: no case has a number on both sides.
+    """
+    first, second = (estimate.estimates(estimate.launch_logs(side.frame)) for side in (sides.first, sides.second))
+    common = [case for case in first if case in second]
+    unmatched = (
+        *_unmatched("A", sides.first, sides.second, [case for case in first if case not in second]),
+        *_unmatched("B", sides.second, sides.first, [case for case in second if case not in first]),
+    )
+    if not common:
+        raise NothingMeasured(
+            "nothing to compare: no case has a number on both sides",
+            received=f"{len(first):,} cases in {sides.first.label}, {len(second):,} in {sides.second.label}"
+            + _an_example(unmatched),
+            legal="results that have cases in common",
+            next_step="measure the same ops, variants, sizes and dtypes on both sides",
+        )
+    estimates = _estimates(sides, common, first, second, run_spread)
+    looks = Looks.of(sides.first.runs[0].settings) if sides.paired else ONE_LOOK
+    verdicts = verdicts_from(estimates, dict(zip(common, common, strict=True)), minimum_effect, looks)
+    keys = sides.first.keys
+    cases = [_compared(keys[one.case], one, first[one.case], second[one.case]) for one in verdicts]
+    return Comparison(
+        sides,
+        minimum_effect,
+        run_spread,
+        tuple(sorted(cases, key=_badness)),
+        unmatched,
+        _differences(sides),
+        _smallest(estimates, Yardstick(math.log1p(minimum_effect), len(common), looks)),
+        estimate.exp(float(pd.Series([one.mean for one in estimates]).median())),
+    )
+
+
+def _compared(key: CaseKey, verdict: Verdict, first: Estimate, second: Estimate) -> ComparedCase:
+    return ComparedCase(key, verdict, estimate.exp(first.mean), estimate.exp(second.mean), first.n, second.n)
+
+
+def _badness(case: ComparedCase) -> tuple[int, float, str]:
+    ratio = case.verdict.ratio
+    return OUTCOMES.index(case.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, str(case.key)
+
+
+def _estimates(
+    sides: Sides,
+    common: Sequence[str],
+    first: Mapping[str, Estimate],
+    second: Mapping[str, Estimate],
+    run_spread: float,
+) -> Sequence[Estimate]:
+    if not sides.paired:
+        return unpaired([first[case] for case in common], [second[case] for case in common], run_spread)
+    pairs = paired_by_round(sides) if sides.paired == "round" else paired_by_block(sides)
+    found = estimate.estimates(pairs)
+    return estimate.moderated([found.get(case, Estimate.of([])) for case in common])
+
+
+def paired_by_round(sides: Sides) -> pd.DataFrame:
+    """Return one log ratio for each case and launch, paired by round: both sides are of the same processes."""
+    before = sides.first.frame.assign(case="first " + sides.first.frame["case"])
+    after = sides.second.frame.assign(case="second " + sides.second.frame["case"])
+    cases = {f"second {case}": case for case in sides.second.frame["case"].unique()}
+    partners = {second: f"first {case}" for second, case in cases.items()}
+    pairs = estimate.paired_logs(pd.concat([before, after], ignore_index=True), partners)
+    return pairs.assign(case=pairs["case"].map(cases))
+
+
+def paired_by_block(sides: Sides) -> pd.DataFrame:
+    """Return one log ratio for each case and block of launches.
+
+    A block holds a launch of each side, in random order, so that what the machine did meanwhile is common to both. A
+    block in which either has no number is left out; several launches of one side in a block become their mean.
+
+    Returns:
+        Columns case, run, block, value; sorted by them.
+    """
+    first, second = (_block_logs(side.frame) for side in (sides.first, sides.second))
+    pairs = first.merge(second, on=["case", "run", "block"], suffixes=("_first", "_second"))
+    pairs = pairs.assign(value=pairs["value_second"] - pairs["value_first"])
+    return pairs[["case", "run", "block", "value"]].sort_values(["case", "run", "block"], ignore_index=True)
+
+
+def _block_logs(frame: pd.DataFrame) -> pd.DataFrame:
+    blocks = frame[["run", "launch", "block"]].drop_duplicates()
+    logs = estimate.launch_logs(frame).merge(blocks, on=["run", "launch"])
+    return logs.groupby(["case", "run", "block"], observed=True)["value"].mean().reset_index()
+
+
+def _unmatched(side: Literal["A", "B"], having: Side, lacking: Side, cases: Sequence[str]) -> list[UnmatchedCase]:
+    """Return the cases of one side for which the other has no number, each with why that is."""
+    planned = {case for run in lacking.runs for case in run.cases}
+
+    def unmatched(case: str) -> UnmatchedCase:
+        key, failure = having.keys[case], lacking.failures.get(case)
+        if failure is not None:
+            return UnmatchedCase(key, side, "failed", failure.status, failure.reason)
+        return UnmatchedCase(key, side, "not_reached" if case in planned else "not_measured")
+
+    return [unmatched(case) for case in sorted(cases)]
+
+
+def _an_example(unmatched: Sequence[UnmatchedCase]) -> str:
+    """Return the first case that failed on one side, with what it failed by; "" if none did."""
+    failed = next((one for one in unmatched if one.kind == "failed"), None)
+    return "" if failed is None else f"; {failed.key} is {failed.status} on one side: {failed.reason}"
+
+
+def _differences(sides: Sides) -> tuple[EnvironmentDifference, ...]:
+    first, second = sides.first.environment, sides.second.environment
+    return tuple(
+        EnvironmentDifference(name, a, b, loud=name == "cpu" and UNKNOWN not in (a, b))
+        for name in SHOWN_FACTS
+        if (a := _told(first.get(name))) != (b := _told(second.get(name)))
+    )
+
+
+def _told(values: Sequence[str] | None) -> str:
+    return ", ".join(values or [UNKNOWN])
+
+
+def _smallest(estimates: Sequence[Estimate], yardstick: Yardstick) -> float | None:
+    """Return the slowdown whose corrected interval would just leave the minimum effect, in the median over cases."""
+    intervals = [one.interval(yardstick.level) for one in estimates if one.known]
+    if not intervals:
+        return None
+    half = float(pd.Series([(high - low) / 2 for low, high in intervals]).median())
+    return estimate.exp(yardstick.delta + half) - 1

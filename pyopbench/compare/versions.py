@@ -1,0 +1,81 @@
+"""One run on several versions of TensorFlow: what each version answers, and what changed from the first to the others.
+
+Every report of such a run shows all versions, beside what it says of its own one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from pyopbench.compare.diff import Comparison, compare_sides
+from pyopbench.compare.select import read_sides
+from pyopbench.core.errors import NothingMeasured
+from pyopbench.judge.decision import Decision
+
+
+@dataclass(frozen=True, eq=False)
+class VersionResult:
+    """What was judged of one version.
+
+    Attributes:
+        label: the version, as `versions.Version.label`.
+        numpy: the NumPy that it brings; "" where that is not told.
+        decisions: as of its judgement.
+        latencies: as `latencies.latency_table`.
+    """
+
+    label: str
+    numpy: str
+    decisions: tuple[Decision, ...]
+    latencies: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class VersionComparison:
+    """All versions of a run.
+
+    Attributes:
+        shown: label of the version that the report is of.
+        versions: in the order in which they were asked for; the others are compared with the first.
+        comparisons: label -> what changed to that version from the first one; a version without a case in common with
+            the first has none.
+        unmatched: label -> why there is no comparison.
+        unmeasured: label -> why a version that was asked for has no sample; it is in none of the others.
+    """
+
+    shown: str
+    versions: tuple[VersionResult, ...]
+    comparisons: Mapping[str, Comparison]
+    unmatched: Mapping[str, NothingMeasured]
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The versions in their order."""
+        return tuple(one.label for one in self.versions)
+
+
+def compare_versions(folder: Path, versions: Sequence[VersionResult], minimum_effect: float) -> VersionComparison:
+    """Compare the versions of a run with the first of them, which is the one that is shown.
+
+    Args:
+        folder: of all versions.
+        versions: at least one.
+        minimum_effect: a relative difference that is worth acting on.
+    """
+    first, *others = (one.label for one in versions)
+    found = {label: _compare(folder, first, label, minimum_effect) for label in others}
+    comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
+    unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
+    return VersionComparison(first, tuple(versions), comparisons, unmatched)
+
+
+def _compare(folder: Path, first: str, other: str, minimum_effect: float) -> Comparison | NothingMeasured:
+    try:
+        return compare_sides(read_sides([str(folder), first, other], "tf"), minimum_effect)
+    except NothingMeasured as error:
+        return error

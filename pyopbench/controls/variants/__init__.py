@@ -1,1 +1,0 @@
-"""One file per control, named after the variant that it is made from."""

@@ -1,0 +1,54 @@
+"""A team's own op: what its file ends with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyopbench.core.model import Body, GradientBody
+
+
+@dataclass(frozen=True)
+class OwnOp:
+    """An op of your own, in every body that you have. Only inputs and one body are needed.
+
+    Every body takes the inputs as positional arguments and returns one array or a tuple of arrays, of any dtype and of
+    shapes that may depend on the data; text comes and goes as `bytes`.
+
+    Attributes:
+        inputs: one example, a tuple of arrays; a list of such examples; or, with `sizes`, `(size, rng) -> tuple`.
+        numpy: the body of today's callback, on NumPy arrays.
+        py_function: the body of today's `tf.py_function`, on eager tensors; in place of `numpy`.
+        tensor: the op in TensorFlow ops.
+        python: the op with Python control flow on tensors, for AutoGraph.
+        numpy_gradient: `(inputs, outputs, output_gradients) -> gradients` in NumPy: one for each differentiable input,
+            from one for each floating output.
+        tensor_gradient: the same in TensorFlow ops.
+        numba: the body compiled by Numba (or to be compiled, if it is a plain function).
+        kernel: a C++ file, beside the file of the op.
+        differentiable: positions of the inputs that have a gradient; by default the floating ones, if an output is
+            floating and does not jump where the inputs are moved a little; empty for an op that has none.
+        sizes: ascending, with `inputs` that is a function; otherwise a size is the elements of an
+            example's largest input.
+        size_unit: what a size counts, in the plural.
+        tolerance: largest error of a variant, relative to the largest magnitude of the reference.
+        summary: one line for people.
+        source: where the op comes from.
+    """
+
+    inputs: Any
+    numpy: Body | None = None
+    py_function: Body | None = None
+    tensor: Body | None = None
+    python: Body | None = None
+    numpy_gradient: GradientBody | None = None
+    tensor_gradient: GradientBody | None = None
+    numba: Body | None = None
+    kernel: str | Path | None = None
+    differentiable: tuple[int, ...] | None = None
+    sizes: tuple[int, ...] = ()
+    size_unit: str = "elements"
+    tolerance: float | None = None
+    summary: str = ""
+    source: str = ""

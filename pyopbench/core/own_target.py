@@ -1,0 +1,167 @@
+"""A team's own ops as they are named on a command line: `my_op.py`, `my_module.py:function`, `package.module:function`.
+
+Ops are found by name in every process. What a command line names goes to the workers in an environment variable, as
+the folders of PYOPBENCH_PATH do, and never into a folder of results: nothing that is stored there is run later.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyopbench.core.errors import BadInput
+
+VARIABLE = "PYOPBENCH_OWN"
+LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
+MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One own op.
+
+    Attributes:
+        name: of the op, in every id and table: letters, digits and underscores.
+        place: the file, absolute, or the dotted name of a module.
+        function: what of it is the body of today's callback; empty where the file ends `OP = ...`.
+        inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file.
+    """
+
+    name: str
+    place: str
+    function: str = ""
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def is_file(self) -> bool:
+        """Is it a file, and no module to be imported by name?"""
+        return self.place.endswith(".py")
+
+    @property
+    def words(self) -> list[str]:
+        """What a command line is given to name it again, with its inputs."""
+        return [self.text, *(word for one in self.inputs for word in ("--input", one))]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what is measured, as far as it is in the file: another one is another op."""
+        source = Path(self.place).read_bytes() if self.is_file else b""
+        return hashlib.sha256(b"\0".join([source, *map(str.encode, (self.function, *self.inputs))])).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """What names it on a command line."""
+        return f"{self.place}:{self.function}" if self.function else self.place
+
+
+def is_target(text: str) -> bool:
+    """Does it name an own op, and not one that is found by its name?"""
+    return text.endswith(".py") or ":" in text or "/" in text
+
+
+def read_target(text: str, inputs: Sequence[str], taken: Sequence[str]) -> Target:
+    """Return what a command line names.
+
+    Args:
+        text: as typed.
+        inputs: the example arguments, for a function.
+        taken: names that other ops have.
+
+    Raises:
+        BadInput: no such file, or one that Python cannot parse; inputs where none belong, or none where some do.
+    """
+    place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
+    if function and not function.isidentifier():
+        raise BadInput("not the name of a function", received=repr(text), legal=LEGAL, next_step=_example(place))
+    if place.endswith(".py"):
+        place = str(_readable(Path(place)))
+    elif not function or not MODULE.fullmatch(place):
+        raise BadInput("not an op", received=repr(text), legal=LEGAL, next_step="check the name")
+    _check_inputs(text, function, inputs)
+    name = _name(function or Path(place).stem)
+    if name in taken and function:
+        name = f"{_name(Path(place).stem if place.endswith('.py') else place)}_{name}"
+    if name in taken:
+        raise BadInput(
+            "an own op has the name of another op",
+            received=f"{name}, from {text}",
+            legal="a file whose name no other op has",
+            next_step="rename the file",
+        )
+    return Target(name, place, function, tuple(inputs))
+
+
+def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
+    if function and not inputs:
+        raise BadInput(
+            "a function is measured on an example of each of its arguments",
+            received=f"{text} without --input",
+            legal="--input once for each argument: a Python expression over np and rng, or a .npy file",
+            next_step=f'pyopbench run {text} --input "np.zeros((480, 640, 3), np.uint8)"',
+        )
+    if inputs and not function:
+        raise BadInput(
+            "--input is for a function",
+            received=f"--input with {text}",
+            legal="my_module.py:function --input EXPRESSION",
+            next_step="give the inputs in the file, or name a function of it",
+        )
+    for expression in inputs:
+        if not expression.endswith(".npy"):
+            _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
+
+
+def _readable(path: Path) -> Path:
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            "the file of an own op cannot be read",
+            received=f"{path}: {error.strerror}",
+            legal=LEGAL,
+            next_step=f"check the path, or begin one: pyopbench new op {path}",
+        ) from error
+    _parse(source, str(path), "a file that Python can parse")
+    return path.resolve()
+
+
+def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> None:
+    try:
+        ast.parse(source, place, mode=mode)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno and mode == "exec" else ""
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        shown = repr(source) if isinstance(source, str) else getattr(error, "text", None) or place
+        raise BadInput(
+            f"{place}{line}: {type(error).__name__}: {said}",
+            received=shown.strip(),
+            legal=legal,
+            next_step="correct it and try again",
+        ) from error
+
+
+def _example(place: str) -> str:
+    return f"for example {place}:my_function"
+
+
+def _name(text: str) -> str:
+    """Return a name that is safe as a part of ids, paths and tables."""
+    name = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_").lower() or "op"
+    return name if not name[0].isdigit() else f"op_{name}"
+
+
+def bring(targets: Sequence[Target]) -> None:
+    """Have these own ops found in this process and in the workers that it starts."""
+    os.environ[VARIABLE] = json.dumps([asdict(target) for target in targets])
+
+
+def brought() -> Mapping[str, Target]:
+    """Return the own ops by name."""
+    found = json.loads(os.environ.get(VARIABLE) or "[]")
+    return {one["name"]: Target(**{**one, "inputs": tuple(one["inputs"])}) for one in found}

@@ -1,0 +1,217 @@
+"""The callback of today and everything that could take its place, in one setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from pyopbench.core.label import Label
+from pyopbench.core.model import Case, Failure
+from pyopbench.judge.findings import Bar, BaselineFailed, BaselineNotMeasured, Unknown
+from pyopbench.judge.latencies import label_of, standing, usual_gradients
+from pyopbench.judge.mix import Mix
+from pyopbench.stats.estimate import UNIT, Bools, Floats
+
+if TYPE_CHECKING:
+    from pyopbench.results.run import Run
+
+USES = {"forward": "inference", "forward_backward": "training"}
+"""The direction that is run in each use; backward alone is run in none."""
+KEYS = ["op", "direction", "mode", "dtype", "placement"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one decision is about; `direction` is `forward` for inference, `forward_backward` for training."""
+
+    op: str
+    direction: str
+    mode: str
+    dtype: str
+    placement: str
+
+    @classmethod
+    def of(cls, case: Case) -> Setting:
+        """Return the setting of a case."""
+        return cls(case.op, case.direction, case.mode, case.dtype, case.placement)
+
+    @property
+    def use(self) -> Literal["inference", "training"]:
+        """What this direction is run for."""
+        return "inference" if self.direction == "forward" else "training"
+
+    def case_of(self, key: str) -> Case | None:
+        """Return the case of an id if it is of this setting.
+
+        The op is looked at first: to read the ids of all ops again for each setting took a quarter of the judging.
+        """
+        if not key.startswith(f"{self.op}/"):
+            return None
+        case = Case.from_id(key)
+        return case if Setting.of(case) == self else None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Something that could stand in for the callback of today.
+
+    Attributes:
+        label: `variant` or `variant+gradient`.
+        kind: `callback` or `port`.
+        effort: rank of the work to get there; infinite where the catalogue has none.
+        log_ratios: one row per launch, one column per size, log of its seconds over the baseline's; nan is no number.
+    """
+
+    label: str
+    kind: str
+    effort: float
+    log_ratios: pd.DataFrame
+
+    def over(self, mix: Mix) -> Floats:
+        """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
+        return self._complete(mix)[0]
+
+    def log_gains(self, mix: Mix) -> pd.Series[float]:
+        """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
+        log_ratios, complete = self._complete(mix)
+        return pd.Series(-np.log(mix.cost(log_ratios)), index=self.log_ratios.index[complete])
+
+    def _complete(self, mix: Mix) -> tuple[Floats, Bools]:
+        """Return the log ratios at the sizes that are needed, of the launches that have all, and which those are."""
+        places = self.log_ratios.columns.get_indexer(pd.Index(mix.needed))  # -1 for what was not measured
+        log_ratios = np.where(places < 0, np.nan, self.log_ratios.to_numpy(dtype="float64")[:, places])
+        complete = np.asarray(~np.isnan(log_ratios).any(axis=1))
+        return log_ratios[complete], complete
+
+    def lacks(self, mix: Mix) -> tuple[int, ...]:
+        """Return the sizes that the mix draws on and no launch has."""
+        launches = self.log_ratios.reindex(columns=list(mix.needed)).notna().any()
+        return tuple(size for size, measured in zip(mix.needed, launches, strict=True) if not measured)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The baseline of one setting, its candidates, and what is missing.
+
+    Attributes:
+        setting: what it is about.
+        baseline: label of the callback of today; the variant's name if it has no number.
+        seconds: size -> seconds per call of the baseline, ascending; empty if it has no number.
+        candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
+        curves: seconds per call, one row per size, one column per label; nan is no number.
+        planned: sizes that were planned or measured for any label, ascending.
+        failures: (label, size) -> the first failure.
+        barred: what was removed because it cannot do what is required.
+        unknown: what is required and not known of some labels.
+        must_change: may the callback of today not stay, for it cannot do what is required?
+    """
+
+    setting: Setting
+    baseline: str
+    seconds: Mapping[int, float]
+    candidates: tuple[Candidate, ...]
+    curves: pd.DataFrame
+    planned: tuple[int, ...]
+    failures: Mapping[tuple[str, int], Failure]
+    barred: tuple[Bar, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    must_change: bool = False
+
+    @property
+    def log_ratios(self) -> dict[str, pd.DataFrame | float]:
+        """The log ratios of each label, by launch and size; of the baseline to itself they are 0 throughout."""
+        return {self.baseline: 0.0, **{candidate.label: candidate.log_ratios for candidate in self.candidates}}
+
+    def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
+        """Return how a label failed at some sizes, each status once; empty where no failure is known."""
+        failed = (self.failures[label, size].status for size in sizes if (label, size) in self.failures)
+        return tuple(dict.fromkeys(failed))
+
+    def baseline_failure(self) -> BaselineFailed | BaselineNotMeasured:
+        """Return why the baseline has no number at all."""
+        for (label, size), failure in sorted(self.failures.items()):
+            if Label.parse(label).variant == self.baseline:
+                return BaselineFailed(label, size, failure.status, failure.reason)
+        return BaselineNotMeasured(self.baseline)
+
+
+def settings_of(run: Run) -> list[Setting]:
+    """Return what there is to decide: ops in the order of the catalogue, inference before training.
+
+    A setting counts if anything in it was planned or measured. An op with nothing but skips, or with nothing but
+    backward passes, gets the settings that these belong to, so that no op is left without an answer.
+    """
+    busy = [Case.from_id(key) for key in dict.fromkeys([*run.cases, *run.frame["case"].unique()])]
+    idle = [Case.from_id(failure.case) for failure in run.failures]
+    found = {Setting.of(case) for case in busy if case.direction in USES}
+    for rest in (idle, [_forward(case) for case in (*busy, *idle)]):
+        answered = {setting.op for setting in found}
+        found |= {Setting.of(case) for case in rest if case.direction in USES and case.op not in answered}
+    names = [*run.catalogue["ops"], *sorted({setting.op for setting in found} - set(run.catalogue["ops"]))]
+    return sorted(found, key=lambda one: (names.index(one.op), one.direction, one.mode, one.dtype, one.placement))
+
+
+def _forward(case: Case) -> Case:
+    return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
+
+
+def rows_of(latencies: pd.DataFrame, setting: Setting) -> pd.DataFrame:
+    """Return the rows of `latencies.latency_table` that are of a setting."""
+    return latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
+
+
+def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.DataFrame, baseline: str) -> Comparison:
+    """Return the comparison of one setting.
+
+    The callback of today has the first of its gradients that was measured at any size.
+
+    Args:
+        run: for its catalogue, planned cases and failures.
+        setting: what it is about.
+        latencies: `latencies.latency_table`.
+        paired: `stats.paired_logs` of these cases against the baselines of their groups.
+        baseline: the baseline variant.
+    """
+    rows = rows_of(latencies, setting)
+    order = usual_gradients(run.catalogue, baseline)
+    today = rows[rows["variant"] == baseline]
+    usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
+    today = today[today["gradient"].isin(usual)]
+    others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
+    planned = [case for case in (setting.case_of(key) for key in run.cases) if case is not None]
+    return Comparison(
+        setting,
+        baseline if today.empty else str(today["label"].iloc[0]),
+        dict(zip(today["size"].tolist(), today["seconds"].tolist(), strict=True)),
+        _candidates(others, paired, run.catalogue),
+        rows.pivot(index="size", columns="label", values="seconds").sort_index(axis=0).sort_index(axis=1),
+        tuple(sorted({case.size for case in planned} | set(rows["size"].tolist()))),
+        _failures(run, setting),
+    )
+
+
+def _candidates(rows: pd.DataFrame, paired: pd.DataFrame, catalogue: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    joined = paired.merge(rows[["case", "label", "variant", "size"]], on="case")
+    return tuple(
+        Candidate(
+            str(label),
+            catalogue["variants"].get(variant, {}).get("kind", "port"),
+            catalogue["variants"].get(variant, {}).get("effort", math.inf),
+            ratios.pivot(index=UNIT, columns="size", values="value"),
+        )
+        for (label, variant), ratios in joined.groupby(["label", "variant"])
+    )
+
+
+def _failures(run: Run, setting: Setting) -> dict[tuple[str, int], Failure]:
+    found: dict[tuple[str, int], Failure] = {}
+    for failure in run.failures:
+        case = setting.case_of(failure.case)
+        if case is not None:
+            found.setdefault((label_of(run.catalogue, case.variant, case.gradient), case.size), failure)
+    return found

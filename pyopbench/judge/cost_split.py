@@ -1,0 +1,217 @@
+"""Where a callback's time goes: dispatch, bridge, bytes in, bytes out and body, each measured by itself.
+
+    dispatch    one call of a `tf.function` that does nothing: `native_floor`
+    bridge      one element through the callback and back, such as `numpy_function_floor`, less dispatch
+    bytes in    `floor_consume` at the bytes of the inputs, beyond one element through the same bridge
+    bytes out   `floor_produce` at the bytes of the outputs, likewise; aligned ones for the share of results that a
+                bridge can take over without a copy
+    body        the body alone
+
+Dispatch, bridge and body are measured in the same rounds as the callback. The floor of bytes is measured in groups of
+its own, of which only the difference to the bridge in the same rounds is used, because a shared machine is not equally
+fast at all times. Nothing is fitted: the parts predict the total, and what is left over is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from pyopbench.core.model import (
+    FLOOR_DTYPE,
+    FLOOR_IN,
+    FLOOR_OUT,
+    FLOOR_OUT_ALIGNED,
+    FLOOR_SUFFIX,
+    NATIVE,
+    NO_GRADIENT,
+    Case,
+)
+from pyopbench.judge.latencies import checked_frame, measured_cases
+from pyopbench.stats import estimate
+
+if TYPE_CHECKING:
+    from pyopbench.results.run import Run
+
+PARTS = ("dispatch", "bridge", "bytes_in", "bytes_out", "body")
+"""What a prediction is the sum of."""
+
+CLOSE = 0.15
+"""A prediction this near to the total, as a share of it, explains the case."""
+
+Launch: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where the time of one callback case goes, in seconds per call; medians over launches.
+
+    Attributes:
+        case: the id of the case.
+        total: what was measured.
+        dispatch, bridge, bytes_in, bytes_out, body: the parts; None where one could not be told.
+        remainder: total less prediction; below zero where the parts alone take longer.
+        predicted: sum of the parts.
+        launches: how many launches have all parts.
+        reason: why there is no prediction, else empty.
+    """
+
+    case: str
+    total: float
+    dispatch: float | None = None
+    bridge: float | None = None
+    bytes_in: float | None = None
+    bytes_out: float | None = None
+    body: float | None = None
+    remainder: float | None = None
+    predicted: float | None = None
+    launches: int = 0
+    reason: str = ""
+
+    @property
+    def parts(self) -> dict[str, float | None]:
+        """The parts by name, in the order of `PARTS`."""
+        return {name: getattr(self, name) for name in PARTS}
+
+    @property
+    def is_explained(self) -> bool:
+        """Is the prediction within `CLOSE` of the total?"""
+        return self.predicted is not None and abs(self.predicted / self.total - 1) <= CLOSE
+
+
+class _Missing(Exception):
+    """A piece has no number; the message says which."""
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What one launch has: seconds per call by case, and what crosses the bridge, by part."""
+
+    seconds: Mapping[str, float]
+    crossings: Mapping[str, tuple[int, int, float | None]]
+
+    def of(self, case: Case) -> float:
+        if case.id not in self.seconds:
+            raise _Missing(case.id)
+        return self.seconds[case.id]
+
+    def crossing(self, case: Case) -> tuple[int, int, float | None]:
+        if case.id not in self.crossings:
+            raise _Missing(case.id)
+        return self.crossings[case.id]
+
+    def beyond_bridge(self, op: str, variant: str, size: int) -> float:
+        """Return what an op of the floor takes, less the bridge with nothing to do in the same rounds."""
+        case = _floor_case(op, variant, size)
+        return self.of(case) - self.of(replace(case, variant=variant + FLOOR_SUFFIX))
+
+    def of_bytes(self, op: str, variant: str, count: int) -> float:
+        """Return what `count` bytes cost beyond one element: linear between measured sizes, and beyond the largest."""
+        known = [Case.from_id(key) for key in self.seconds if key.startswith(f"{op}/{variant}/")]
+        sizes = sorted(case.size for case in known)
+        if not sizes:
+            raise _Missing(f"{op} of {variant}")
+        bytes_of = np.array([1, *sizes], dtype=float) * np.dtype(FLOOR_DTYPE).itemsize
+        costs = np.array([0.0, *(self.beyond_bridge(op, variant, size) for size in sizes)])
+        if count > bytes_of[-1]:
+            slope = (costs[-1] - costs[-2]) / (bytes_of[-1] - bytes_of[-2])
+            return float(costs[-1] + slope * (count - bytes_of[-1]))
+        return float(np.interp(count, bytes_of, costs))
+
+
+def splits_of(run: Run) -> tuple[Split, ...]:
+    """Return where the time goes for each measured callback case that runs forward in a `tf.function`.
+
+    The same samples in any order give the same splits; none if the run measured no parts.
+    """
+    if not run.costs.cases:
+        return ()
+    frame = checked_frame(run)
+    kinds = {name: variant["kind"] for name, variant in run.catalogue["variants"].items()}
+    cases = [Case.from_id(key) for key in measured_cases(frame, run.catalogue)["case"]]
+    wanted = [
+        case
+        for case in cases
+        if kinds.get(case.variant) == "callback" and (case.mode, case.direction) == ("call", "forward")
+    ]
+    launches = _launches(pd.concat([frame, _right(run)], ignore_index=True), run.costs.crossings)
+    return tuple(_split(run, case, launches) for case in wanted)
+
+
+def _right(run: Run) -> pd.DataFrame:
+    """Return the samples of parts and floor without what any launch found wrong."""
+    wrong = {failure.case for failure in run.costs.failures if failure.status == "wrong"}
+    frame: pd.DataFrame = run.costs.frame
+    return frame[~frame["case"].isin(sorted(wrong))]
+
+
+def _launches(frame: pd.DataFrame, crossings: pd.DataFrame) -> list[_Measured]:
+    seconds: dict[Launch, dict[str, float]] = {}
+    logs = estimate.launch_logs(frame)
+    for case, value, *unit in logs[["case", "value", *estimate.UNIT]].itertuples(index=False, name=None):
+        seconds.setdefault(tuple(unit), {})[str(case)] = float(np.exp(value))
+    crossed: dict[Launch, dict[str, tuple[int, int, float | None]]] = {}
+    for row in crossings.to_dict("records"):
+        aligned = None if pd.isna(row["aligned"]) else float(row["aligned"])
+        sides = (int(row["bytes_in"]), int(row["bytes_out"]), aligned)
+        crossed.setdefault(tuple(row[key] for key in estimate.UNIT), {})[str(row["case"])] = sides
+    return [_Measured(found, crossed.get(unit, {})) for unit, found in seconds.items()]
+
+
+def _split(run: Run, case: Case, launches: Iterable[_Measured]) -> Split:
+    parts = run.catalogue["parts"]
+    body = run.catalogue["variants"][case.variant]["body"]
+    alone = next(
+        (name for name, part in parts.items() if part["body"] == body and not name.endswith(FLOOR_SUFFIX)), None
+    )
+    there = [launch for launch in launches if case.id in launch.seconds]
+    if alone is None:
+        total = median(launch.of(case) for launch in there)
+        return Split(case.id, total, reason=f"the {body} body was not measured alone")
+    return _of_launches(run, case, there, partial(_parts, case=case, alone=alone))
+
+
+def _of_launches(
+    run: Run, case: Case, there: Sequence[_Measured], parts_of: Callable[[_Measured], tuple[float, ...]]
+) -> Split:
+    """Return the medians over the launches that have every part; without such a launch, the reason."""
+    whole, missing = [], ""
+    for launch in there:
+        try:
+            whole.append((launch.of(case), *parts_of(launch)))
+        except _Missing as error:  # noqa: PERF203 - a handful of launches
+            missing = missing or str(error)
+    if not whole:
+        return Split(case.id, median(launch.of(case) for launch in there), reason=_why(run, missing))
+    total, *parts = (median(column) for column in zip(*whole, strict=True))
+    predicted = sum(parts)
+    named = dict(zip(PARTS, parts, strict=True))
+    return Split(case.id, total, **named, remainder=total - predicted, predicted=predicted, launches=len(whole))
+
+
+def _why(run: Run, missing: str) -> str:
+    told = next((failure.reason for failure in run.costs.failures if failure.case == missing), "")
+    return f"{missing} has no number" + (f": {told}" if told else "")
+
+
+def _parts(launch: _Measured, case: Case, alone: str) -> tuple[float, ...]:
+    """Return dispatch, bridge, bytes in, bytes out and body of a case in one launch, in the order of `PARTS`."""
+    part = Case(case.op, alone, NO_GRADIENT, "forward", case.mode, case.dtype, case.size, case.placement)
+    bytes_in, bytes_out, aligned = launch.crossing(part)
+    dispatch = launch.of(replace(part, variant=NATIVE + FLOOR_SUFFIX))
+    bridge = launch.of(replace(part, variant=case.variant + FLOOR_SUFFIX)) - dispatch
+    taken_in = launch.of_bytes(FLOOR_IN, case.variant, bytes_in)
+    given_out = launch.of_bytes(FLOOR_OUT, case.variant, bytes_out)
+    if aligned:
+        given_out += aligned * (launch.of_bytes(FLOOR_OUT_ALIGNED, case.variant, bytes_out) - given_out)
+    return dispatch, bridge, taken_in, given_out, launch.of(part)
+
+
+def _floor_case(op: str, variant: str, size: int) -> Case:
+    return Case(op, variant, NO_GRADIENT, "forward", "call", FLOOR_DTYPE, size)

@@ -1,0 +1,145 @@
+"""The nouns of the judging half: verdicts on variants, decisions about ops, and what goes with them. Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pyopbench.judge.findings import Action, Answer, Bar, Caveat, CopiesAdvice, Flip, Reason, Unknown
+from pyopbench.stats.unresolved import Unresolved
+
+Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A variant against the baseline in one group and direction.
+
+    `ratio` is seconds of the case over seconds of the baseline (below 1 is faster); `low` and `high` are its 95%
+    interval from launches. `p` is adjusted for all verdicts of the report and for the looks at its data; `outcome`
+    follows from it and the minimum effect; `reason` is why an `unresolved` one is left open. `needed` is about how many
+    launches in all would resolve it (None: unknown, or more than anybody waits for), and the number there are for one
+    that is resolved; `fewest` is how few could, if luck has been bad so far. Of the launches, `trimmed` at each end
+    count in the ratio only as being there.
+    """
+
+    case: str
+    baseline: str
+    ratio: float
+    low: float
+    high: float
+    launches: int
+    p: float
+    outcome: Outcome
+    reason: Unresolved | None = None
+    needed: int | None = None
+    fewest: int | None = None
+    trimmed: int = 0
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """The answer for sizes from `low` to `high` (both measured sizes, inclusive); the rest as in `Decision`."""
+
+    low: int
+    high: int
+    action: Action
+    choice: str | None
+    gain: float
+    gain_low: float
+
+    @property
+    def answer(self) -> Answer:
+        """What to do at these sizes."""
+        return Answer(self.action, self.choice)
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """`before` is faster below `size`, `after` above; interpolated between two measured sizes, log-log.
+
+    From `low` to `high` no difference is clear: the interval of the ratio, at 95%, holds 1 there. None is an open end:
+    no smaller, or no larger, measured size is clear.
+    """
+
+    before: str
+    after: str
+    size: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a candidate stands to the callback of today along the sizes of one setting.
+
+    Attributes:
+        label: the candidate.
+        answer: `crosses` if it is clearly faster at some size and clearly slower at another; `faster` or `slower` if
+            every clear difference is that; `unclear` if there is none.
+        sizes: measured sizes at which the two were compared, ascending.
+        clear: those of them at which the difference is clear and above the minimum effect.
+        crossovers: where the two change places; one with an open end may not be there at all.
+    """
+
+    label: str
+    answer: Literal["crosses", "faster", "slower", "unclear"]
+    sizes: tuple[int, ...]
+    clear: tuple[int, ...]
+    crossovers: tuple[Crossover, ...] = ()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do with one op, for one use.
+
+    Attributes:
+        op: the op.
+        use: `inference` (forward) or `training` (forward and backward).
+        mode, dtype, placement: where it holds.
+        baseline: label of the callback of today (`variant` or `variant+gradient`).
+        action: `keep`, `switch` (to another callback), `port` or `undecided`.
+        choice: label of the variant to go to; None for keep and undecided.
+        gain: seconds today over seconds afterwards, over the mix of sizes; of the best candidate if undecided;
+            None if there is no candidate at all.
+        gain_low, gain_high: its interval at 95%, corrected for the number of candidates.
+        reason: why.
+        caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
+        ranges: answers by size, where they differ from one another; else one range.
+        crossovers: where the fastest variant changes.
+        courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
+        flips: what evidence would change the decision.
+        blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
+        barred: what was removed because it cannot do what is required.
+        unknown: what is required and not known of some variants.
+        copies: what it means where data live on a GPU, of counted copies; empty where none were counted.
+        launches: launches that the gain is made of; None without one.
+    """
+
+    op: str
+    use: Literal["inference", "training"]
+    mode: str
+    dtype: str
+    placement: str
+    baseline: str
+    action: Action
+    choice: str | None
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    reason: Reason
+    ranges: tuple[SizeRange, ...] = ()
+    crossovers: tuple[Crossover, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    courses: tuple[Course, ...] = ()
+    blocks: tuple[str, ...] = ()
+    barred: tuple[Bar, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    copies: tuple[CopiesAdvice, ...] = ()
+    launches: int | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """What to do."""
+        return Answer(self.action, self.choice)

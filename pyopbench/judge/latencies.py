@@ -1,0 +1,118 @@
+"""What was measured, case by case: labels, latencies with intervals, and which case is the baseline of which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pyopbench.core.label import Label
+from pyopbench.core.model import DIRECTIONS, Case
+from pyopbench.stats import estimate, slopes
+
+if TYPE_CHECKING:
+    from pyopbench.results.run import Run
+
+FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
+ORDER = ["op_rank", "direction_rank", "mode", "dtype", "placement", "size", "label"]
+
+
+def usual_gradients(catalogue: Mapping[str, Any], variant: str) -> list[str]:
+    """Return the gradients of a variant, the usual one first; none for a variant that the catalogue does not know."""
+    return list(catalogue["variants"].get(variant, {}).get("gradients", ()))
+
+
+def label_of(catalogue: Mapping[str, Any], variant: str, gradient: str) -> str:
+    """Return the text of the `Label` of a case, as frames and reports hold it."""
+    return str(Label.of(variant, gradient, usual_gradients(catalogue, variant)))
+
+
+def standing(gradient: str, order: Sequence[str]) -> tuple[float, str]:
+    """Return a sort key: gradients as in `order` first, then any others by name."""
+    return (order.index(gradient) if gradient in order else math.inf), gradient
+
+
+def checked_frame(run: Run) -> pd.DataFrame:
+    """Return the samples of a run without the cases that any launch found wrong: those are never called fast."""
+    wrong = {failure.case for failure in run.failures if failure.status == "wrong"}
+    frame: pd.DataFrame = run.frame
+    return frame[~frame["case"].isin(sorted(wrong))]
+
+
+def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+    """Return one row per measured case, with its fields and label.
+
+    Sorted by op in the order of the catalogue, direction, mode, dtype, placement, size and label.
+    """
+    cases = frame[FIELDS].drop_duplicates("case")
+    named = zip(cases["variant"], cases["gradient"], strict=True)
+    ops = {op: rank for rank, op in enumerate([*catalogue["ops"], *sorted(set(cases["op"]) - set(catalogue["ops"]))])}
+    cases = cases.assign(
+        label=[label_of(catalogue, variant, gradient) for variant, gradient in named],
+        op_rank=cases["op"].map(ops),
+        direction_rank=cases["direction"].map({name: rank for rank, name in enumerate(DIRECTIONS)}),
+    )
+    return cases.sort_values(ORDER, kind="stable")[[*FIELDS, "label"]].reset_index(drop=True)
+
+
+def latency_table(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+    """Return `measured_cases` with the latency of each.
+
+    Returns:
+        The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per copy: geometric mean
+        over launches and its 95% t interval on logs; low and high are nan for one launch) and launches. Cases of mode
+        node without a slope above zero in any launch are absent.
+    """
+    cases = measured_cases(frame, catalogue)
+    estimates = estimate.estimates(estimate.launch_logs(frame))
+    cases = cases[cases["case"].isin(list(estimates)) | (cases["mode"] != slopes.MODE)].reset_index(drop=True)
+    found = [estimates[case] for case in cases["case"]]
+    ends = [estimate.interval() for estimate in found]
+    return cases.assign(
+        seconds=np.exp([estimate.mean for estimate in found]),
+        low=np.exp([low for low, _ in ends]),
+        high=np.exp([high for _, high in ends]),
+        launches=np.array([estimate.n for estimate in found], dtype=np.int64),
+    )
+
+
+def baseline_of(
+    cases: pd.DataFrame, baseline: str, gradients: Sequence[str], pairs: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return for each case the baseline case of its group and direction.
+
+    Among the baseline variant's own cases that is the one whose gradient comes first in `gradients`.
+
+    Args:
+        cases: `measured_cases` or `latency_table`.
+        baseline: the baseline variant.
+        gradients: its gradients, the usual one first.
+        pairs: variant -> the variant that it is compared with instead, case by case of the same gradient; variants
+            that are not in it are compared with nothing.
+
+    Returns:
+        Id of a case -> id of its baseline, in the order of `cases`; without the baselines themselves, and without the
+        groups that have none.
+    """
+    if pairs:
+        return _partners(cases, pairs)
+    first: dict[tuple[str, str], tuple[float, str, str]] = {}
+    rows = list(cases[["case", "group", "direction", "variant", "gradient"]].itertuples(index=False, name=None))
+    for case, group, direction, variant, gradient in rows:
+        if variant == baseline:
+            place = (*standing(str(gradient), gradients), str(case))
+            first[group, direction] = min(place, first.get((group, direction), place))
+    found = [(str(case), first.get((group, direction))) for case, group, direction, *_ in rows]
+    return {case: place[2] for case, place in found if place is not None and case != place[2]}
+
+
+def _partners(cases: pd.DataFrame, pairs: Mapping[str, str]) -> dict[str, str]:
+    measured = {str(case): Case.from_id(case) for case in cases["case"]}
+    partners = {
+        key: replace(case, variant=pairs[case.variant]).id for key, case in measured.items() if case.variant in pairs
+    }
+    return {key: partner for key, partner in partners.items() if partner in measured}

@@ -1,0 +1,104 @@
+"""A mix of sizes: which share of today's time the op spends at each size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pyopbench.core.errors import BadInput
+from pyopbench.results.mix_file import Calls
+from pyopbench.stats.estimate import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """Shares of today's time by size, and how to read off a size that lies between two measured ones.
+
+    Attributes:
+        sizes: the sizes of the mix, ascending (points).
+        shares: `(points,)` float64, share of the baseline's time that is spent at each; sums to 1.
+        measured: sizes at which the baseline was measured, ascending.
+        weights: `(points, measured)` float64, rows sum to 1: linear interpolation over the log of the size.
+    """
+
+    sizes: tuple[int, ...]
+    shares: Floats
+    measured: tuple[int, ...]
+    weights: Floats
+
+    @cached_property
+    def needed(self) -> tuple[int, ...]:
+        """The measured sizes that the mix draws on."""
+        return tuple(size for size, column in zip(self.measured, self.weights.T, strict=True) if np.any(column))
+
+    def ratios(self, log_ratios: npt.ArrayLike) -> Floats:
+        """Return the ratios at the sizes of the mix.
+
+        Args:
+            log_ratios: `(..., needed)` float64, log of candidate over baseline at the sizes `needed`.
+
+        Returns:
+            `(..., points)` float64, seconds over the baseline's seconds.
+        """
+        columns = [self.measured.index(size) for size in self.needed]
+        return np.exp(np.asarray(log_ratios, dtype=np.float64) @ self.weights[:, columns].T)
+
+    def cost(self, log_ratios: npt.ArrayLike) -> Floats:
+        """Return the time afterwards over the time today, `(...)` for log ratios `(..., needed)`.
+
+        A share of today's time times seconds-afterwards over seconds-today is time afterwards, so shares of *time*
+        (not of calls) are the weights under which ratios may be averaged.
+        """
+        return np.asarray(self.ratios(log_ratios) @ self.shares, dtype=np.float64)
+
+
+def even_mix(measured: Sequence[int]) -> Mix:
+    """Return the mix of someone who has given none: today's time is spread evenly over the log of the size.
+
+    The share of a size is its weight in the trapezoid rule over log(size); all of it for one size alone.
+    """
+    logs = np.log(np.asarray(measured, dtype=np.float64))
+    gaps = np.diff(logs)
+    widths = np.append(gaps, 0) + np.insert(gaps, 0, 0) if gaps.size else np.ones(1)
+    return Mix(tuple(measured), widths / widths.sum(), tuple(measured), np.eye(len(measured)))
+
+
+def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: str) -> Mix:
+    """Return the mix in which a size is called in proportion to `calls[size]`.
+
+    Args:
+        calls: size -> weight, any positive numbers.
+        seconds: measured size -> seconds per call of the baseline, at least one.
+        what: whose seconds these are, for the message of the error.
+
+    Returns:
+        The mix; what lies between two measured sizes is interpolated with both axes in logs.
+
+    Raises:
+        BadInput: a size lies outside the measured range.
+    """
+    sizes, measured = sorted(calls), sorted(seconds)
+    outside = [size for size in sizes if not measured[0] <= size <= measured[-1]]
+    if outside:
+        raise BadInput(
+            f"the mix holds sizes outside the measured range of {what}",
+            received=", ".join(str(size) for size in outside),
+            legal=f"sizes from {measured[0]} to {measured[-1]}",
+            next_step="measure these sizes as well (--axis size=...), or take them out of the mix",
+        )
+    places = np.log(np.asarray(measured, dtype=np.float64))
+    rows = [np.interp(np.log(sizes), places, column) for column in np.eye(len(measured))]
+    weights = np.stack(rows, axis=1)
+    at = np.exp(weights @ np.log([seconds[size] for size in measured]))
+    shares = np.array([calls[size] for size in sizes]) * at
+    return Mix(tuple(sizes), shares / shares.sum(), tuple(measured), weights)
+
+
+def calls_in(calls: Calls, dtype: str) -> dict[int, float]:
+    """Return how often each size is called in a dtype; without dtypes in the mix, in any."""
+    pairs = [(key if isinstance(key, tuple) else (dtype, key), weight) for key, weight in calls.items()]
+    return {size: weight for (name, size), weight in pairs if name == dtype}

@@ -1,0 +1,150 @@
+"""What a port has to be able to do: which variants cannot, by what probes saw, and what today's callback blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyopbench.core.errors import BadInput
+from pyopbench.core.label import Label
+from pyopbench.core.model import SIMULATED
+from pyopbench.core.places import DEVICE
+from pyopbench.judge.findings import Bar, BarStatus, Unknown
+from pyopbench.results import counted_copies, probes
+
+if TYPE_CHECKING:
+    from pyopbench.judge.candidates import Comparison
+    from pyopbench.results.run import Run
+
+PROBES = {
+    "savedmodel": "savedmodel",
+    "xla": "xla",
+    "second_order": "second_order",
+    "distributed": "server_other_process",
+    "tflite": "tflite",
+}
+"""Requirement -> the probe that settles it."""
+
+GPU = "gpu"
+"""The requirement that no probe settles, but the copies that `pyopbench placement` counts."""
+
+NAMES = (*PROBES, GPU)
+
+OF_THE_GRADIENT = ("second_order",)
+"""Requirements that a variant may meet with one gradient mechanism and not with another."""
+
+BAD_STATUSES: Mapping[str, BarStatus] = {"fails": "fails", "silently wrong": "silently wrong"}
+"""Those of `capabilities.BAD`: what a probe found of a variant that does not meet its requirement."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of one label: what bars it, and the requirements of which nothing is known."""
+
+    bars: tuple[Bar, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def check(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of requirements, each once, in the order of `NAMES`.
+
+    Raises:
+        BadInput: one is none.
+    """
+    given = list(names)
+    for name in given:
+        if name not in NAMES:
+            raise BadInput(
+                "unknown requirement",
+                received=repr(name),
+                legal=", ".join(NAMES),
+                next_step="name what the model has to be able to do, for example --require savedmodel,xla",
+            )
+    return tuple(name for name in NAMES if name in given)
+
+
+def probes_for(requires: Iterable[str]) -> list[str]:
+    """Return the probes that settle some requirements."""
+    return [PROBES[name] for name in requires if name in PROBES]
+
+
+def standing(run: Run, label: str, requires: Iterable[str]) -> Standing:
+    """Return what is known of a label and some requirements.
+
+    Args:
+        run: for what was probed and counted beside it.
+        label: `variant` or `variant+gradient`.
+        requires: names of requirements.
+    """
+    bars, unknown = [], []
+    for name in requires:
+        found = _gpu(run, label) if name == GPU else _probed(run, label, name)
+        if found is None:
+            unknown.append(name)
+        elif isinstance(found, Bar):
+            bars.append(found)
+    return Standing(tuple(bars), tuple(unknown))
+
+
+def narrow(comparison: Comparison, run: Run, requires: Sequence[str]) -> Comparison:
+    """Return a comparison without the candidates that cannot do what is required."""
+    if not requires:
+        return comparison
+    labels = [comparison.baseline, *(candidate.label for candidate in comparison.candidates)]
+    found = {label: standing(run, label, requires) for label in labels}
+    return replace(
+        comparison,
+        candidates=tuple(candidate for candidate in comparison.candidates if not found[candidate.label].bars),
+        barred=tuple(bar for one in found.values() for bar in one.bars),
+        unknown=_unknown(found),
+        must_change=bool(found[comparison.baseline].bars),
+    )
+
+
+def blocked(run: Run, label: str) -> tuple[str, ...]:
+    """Return the requirements that a label is known not to meet."""
+    return tuple(bar.requirement for bar in standing(run, label, NAMES).bars)
+
+
+def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
+    """Return what bars a label from a requirement, False if nothing does, None if it was not probed."""
+    if run.probes is None:
+        return None
+    rows = probes.rows_of(run.probes)
+    row = probes.find(rows, PROBES[name], label)
+    if row is None and name not in OF_THE_GRADIENT:
+        row = probes.find(rows, PROBES[name], Label.parse(label).variant)
+    if row is None or row.status == "does not apply":
+        return None
+    status = BAD_STATUSES.get(row.status)
+    return False if status is None else Bar(label, name, row.probe, status, row.told)
+
+
+def _gpu(run: Run, label: str) -> Bar | bool | None:
+    if run.counted_copies is None:
+        return None
+    variant = Label.parse(label).variant
+    pinned = [
+        row
+        for row in counted_copies.rows_of(run.counted_copies)
+        if row.case.variant == variant and row.pinned == DEVICE and row.case.direction == "forward"
+    ]
+    if not pinned:
+        return None
+    if any(not row.refused and row.computes == DEVICE for row in pinned):
+        return False
+    refused = next((row.refused for row in pinned if row.refused), "")
+    # What a simulated device lacks, a compiler for XLA and the kernels of most ops, a real one may have.
+    if any(row.case.placement == SIMULATED and not row.python for row in pinned):
+        return None
+    return Bar(label, GPU, "placement", "refused" if refused else "falls back", refused)
+
+
+def _unknown(found: Mapping[str, Standing]) -> tuple[Unknown, ...]:
+    """Return what is not known, each requirement with the labels of which it is not."""
+    labels: dict[str, list[str]] = {}
+    for label, one in found.items():
+        for name in one.unknown:
+            labels.setdefault(name, []).append(label)
+    return tuple(Unknown(name, tuple(who)) for name, who in labels.items())

@@ -1,0 +1,64 @@
+"""What was tried of an own op that nobody wrote for it: what works, how fast it is, and why the rest does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core.model import Case
+from pyopbench.judge.latencies import label_of
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A port that was tried by itself.
+
+    Attributes:
+        op: the own op.
+        variant: what was tried.
+        works: whether it was right, and timed, somewhere.
+        gain, gain_low: of inference, over the mix; None where there is no number over all of it.
+        reason: why it does not work, or does not everywhere; empty where it does.
+    """
+
+    op: str
+    variant: str
+    works: bool
+    gain: float | None
+    gain_low: float | None
+    reason: str
+
+
+def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
+    """Return what was tried by itself, for each own op in the order of the variants; nothing for other ops."""
+    variants, ops = judgement.run.catalogue["variants"], judgement.run.catalogue["ops"]
+    own = [name for name, op in ops.items() if op.get("own")]
+    return tuple(found for op in own for name in variants for found in _attempt(judgement, op, name, variants[name]))
+
+
+def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) -> Iterator[Attempt]:
+    made_of = variant["body"] in judgement.run.catalogue["ops"][op].get("tried", ())
+    tried = made_of and (variant.get("automatic") or variant["body"] != "numpy")
+    reasons = [
+        failure.reason
+        for failure in judgement.run.failures
+        if (case := Case.from_id(failure.case)).op == op and case.variant == name and case.direction == "forward"
+    ]
+    rows = judgement.latencies
+    works = bool(((rows["op"] == op) & (rows["variant"] == name)).any())
+    if not tried or not (works or reasons):
+        return
+    gain = next((gain for gain in _gains(judgement, op, name)), None)
+    value, low = (None, None) if gain is None else (gain.value, gain.low)
+    yield Attempt(op, name, works, value, low, reasons[0] if reasons else "")
+
+
+def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
+    label = label_of(judgement.run.catalogue, variant, "none")
+    for comparison, made in judgement.choices:
+        if made is not None and (comparison.setting.op, comparison.setting.use) == (op, "inference"):
+            yield from (gain for gain in made[0].gains if gain.label == label)

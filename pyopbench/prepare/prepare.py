@@ -1,0 +1,217 @@
+"""The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
+
+Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
+tapes, checks and warm-up happen here, in `segments`, `reference`, `differences` and `nodes`, and nowhere else. On the
+CPU eager ops and `tf.function` calls return when their work is done (`tests/test_prepare.py` holds it), so nothing has
+to be waited for; `accelerated` waits for a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.catalogue.alignment import Crossing, aligned_as_given, aligned_share
+from pyopbench.catalogue.arrays import as_array, byte_count
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.kernels.simulated_device import is_simulated
+from pyopbench.catalogue.load import load_op, load_variant
+from pyopbench.catalogue.own.explain import explain
+from pyopbench.core.errors import Elided, Unsupported
+from pyopbench.core.model import FLOOR_DTYPE, GPU, Case, Op, Variant
+from pyopbench.prepare import gpu, node_graph
+from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.finite_differences import difference_error
+from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, dense, reference_of
+from pyopbench.prepare.segments import constants, forward_and_backward, timed_segments, wrap
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case that is ready to be timed.
+
+    Attributes:
+        case: the case.
+        segments: callables without arguments that return when their work is done. A forward case has one; the others
+            have two, forward under a tape and backward, to be called in turn: `py_function` pops its tape entry. In
+            mode node there is one, the graph of copies.
+        checked: the errors against the reference.
+        copies: of the op in a call; 1 in every mode but node.
+        crossing: what crosses the bridge of a callback over this body; None for what is no body alone.
+        stretch: how much longer each block is to last than it takes, as a share; for controls.
+    """
+
+    case: Case
+    segments: tuple[Callable[[], Any], ...]
+    checked: Checked
+    copies: int = 1
+    crossing: Crossing | None = None
+    stretch: float = 0.0
+
+    @property
+    def timed(self) -> tuple[int, ...]:
+        """The positions of the segments whose seconds count for the case."""
+        return timed_segments(self.case)
+
+    def __call__(self) -> None:
+        """Call every segment once, in order."""
+        for segment in self.segments:
+            segment()
+
+
+def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
+    """Return what `prepare_all` does for a case that is one callable: any but those of mode node."""
+    (prepared,) = prepare_all(case, finite_differences=finite_differences)
+    return prepared
+
+
+def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepared, ...]:
+    """Build, check and warm one case.
+
+    Cases of mode node run without Grappler, all others with it, and this is state of the process: what was prepared
+    for one kind may be called only until a case of the other kind is prepared.
+
+    Args:
+        case: what to prepare.
+        finite_differences: also check the gradient by finite differences, at a small size; slower.
+
+    Returns:
+        The prepared case; in mode node one for each number of copies, ascending.
+
+    Raises:
+        WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
+        Elided: TensorFlow does not execute all copies of a case of mode node.
+        Unsupported: what nobody wrote for this op does not work for it, or a process that has the simulated device.
+        Exception: whatever the body raises.
+    """
+    op, variant = load_op(case.op), load_variant(case.variant)
+    if is_simulated():
+        raise Unsupported("this process has the simulated device, beside which nothing is timed")
+    _use_device(case)
+    node_graph.use_grappler(enabled=case.mode != "node")
+    try:
+        prepared = _prepare_any(op, variant, case, finite_differences=finite_differences)
+    except Elided:
+        raise
+    except Exception as error:
+        if not variant.is_attempt_for(op):
+            raise
+        raise Unsupported(f"{variant.name} does not work for {op.name}: {explain(error, op)}") from error
+    return tuple(replace(one, stretch=variant.stretch) for one in prepared)
+
+
+def _prepare_any(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
+    if case.mode == "node":
+        return _prepare_nodes(op, variant, case, finite_differences=finite_differences)
+    if variant.op is None:
+        return (_prepare(op, variant, case, finite_differences=finite_differences),)
+    floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
+    return (replace(_prepare(variant.op, variant, floor, finite_differences=False), case=case),)
+
+
+def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
+    gradient = case.direction != "forward"
+    reference = reference_of(case.op, case.size, case.dtype)
+    incoming = reference.output_gradients if gradient else ()
+    tensors, output_gradients = constants(reference.inputs), constants(incoming)
+    body = node_graph.body_of_copy(variant.build(op, case), variant)
+
+    def check(outputs: Any, gradients: Any) -> Checked:
+        values = check_values(op, outputs, reference, case.dtype)
+        return Checked(values, check_gradients(op, gradients, reference, case.dtype) if gradient else None)
+
+    link = partial(node_graph.link, op, body, inputs=len(tensors), gradient=gradient)
+    calls = node_graph.alive_calls(link, (*tensors, *output_gradients), check)
+    check_unchanged("input", tensors, reference.inputs)
+    check_unchanged("output gradient", output_gradients, incoming)
+    difference = None
+    if gradient and (finite_differences or reference.gradients is None):
+        difference = difference_error(op, variant, replace(case, mode="call"))  # the same mechanism, attached alike
+    return tuple(
+        Prepared(case, (call,), replace(checked, finite_difference=difference), copies)
+        for copies, (call, checked) in calls.items()
+    )
+
+
+def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
+    reference = reference_of(case.op, case.size, case.dtype)
+    if variant.is_body_alone:
+        return _prepare_part(op, variant, case, reference)
+    on_gpu = case.placement == GPU
+    place, enter = (gpu.constants_on_gpu, gpu.wrap_on_gpu) if on_gpu else (constants, wrap)
+    function = enter(variant.build(op, case), variant, case.mode)
+    tensors = place(reference.inputs)
+    if case.direction == "forward":
+        (call,) = _blocking((partial(function, *tensors),), case)
+        outputs = as_tuple(call())
+        _require_there(case, "output", outputs)
+        checked = Checked(check_values(op, outputs, reference, case.dtype))
+        check_unchanged("input", tensors, reference.inputs)
+        if _has_only_differences(op, variant):
+            checked = replace(checked, finite_difference=difference_error(op, variant, _as_gradient(case)))
+        return Prepared(case, (call,), checked)
+    output_gradients = place(reference.output_gradients)
+    forward, backward = segments = _blocking(forward_and_backward(op, function, tensors, output_gradients), case)
+    outputs = as_tuple(forward())
+    gradients = backward()
+    _require_there(case, "output", outputs)
+    _require_there(case, "gradient", dense(gradients))
+    checked = Checked(
+        check_values(op, outputs, reference, case.dtype), check_gradients(op, gradients, reference, case.dtype)
+    )
+    check_unchanged("input", tensors, reference.inputs)
+    check_unchanged("output gradient", output_gradients, reference.output_gradients)
+    if finite_differences or checked.gradient is None:
+        checked = replace(checked, finite_difference=difference_error(op, variant, case))
+    return Prepared(case, segments, checked)
+
+
+def _has_only_differences(op: Op, variant: Variant) -> bool:
+    """Is the gradient of a port timed nowhere, for want of one to compare with, and has to be right all the same?"""
+    return variant.is_port and op.lacks_gradient
+
+
+def _as_gradient(case: Case) -> Case:
+    return replace(case, direction="backward", gradient="autodiff")
+
+
+def _blocking(segments: Sequence[Callable[[], Any]], case: Case) -> tuple[Callable[[], Any], ...]:
+    return tuple(map(gpu.waiting, segments)) if case.placement == GPU else tuple(segments)
+
+
+def _require_there(case: Case, what: str, tensors: Sequence[Any]) -> None:
+    if case.placement == GPU:
+        gpu.require_there(what, tensors)
+
+
+def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) -> Prepared:
+    on_arrays = variant.body in ("numpy", "numba")
+    # In a graph a callback is given the tensors' own memory, which is aligned.
+    given = aligned_as_given(reference.inputs) if on_arrays else constants(reference.inputs)
+    call = partial(variant.build(op, case), *given)
+    outputs = as_tuple(call())
+    if on_arrays:  # made tensors as a bridge does
+        dtypes = op.output_dtypes(case.dtype)
+        outputs = constants([as_array(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
+    checked = Checked(check_values(op, outputs, reference, case.dtype))
+    check_unchanged("input", constants(tuple(map(as_array, given))), reference.inputs)
+    share = aligned_share(lambda: as_tuple(call())[0]) if on_arrays else None
+    sent, returned = (sum(map(byte_count, arrays)) for arrays in (reference.inputs, reference.outputs))
+    return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
+
+
+def _use_device(case: Case) -> None:
+    if case.placement == GPU:
+        gpu.require_gpu()
+    else:
+        _hide_accelerators()
+
+
+@lru_cache(maxsize=1)
+def _hide_accelerators() -> None:
+    # A device scope around each call would be timed with it; a process that sees only the CPU needs none.
+    tf.config.set_visible_devices([], "GPU")

@@ -1,0 +1,1 @@
+"""From a judgement to HTML, Markdown, JSON and the terminal."""

@@ -1,0 +1,1 @@
+"""Vega-Lite charts, one kind for each module."""

@@ -1,0 +1,195 @@
+"""A comparison as Markdown, as JSON and as rows for a terminal.
+
+The keys of the JSON are in results/README.md. A number that does not exist (an interval from one launch) is null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pyopbench.compare.case_key import CaseKey
+from pyopbench.compare.diff import ComparedCase, Comparison, UnmatchedCase
+from pyopbench.compare.notes import notes_of
+from pyopbench.compare.sides import Side
+from pyopbench.core import formatting
+from pyopbench.report.markdown import escape
+from pyopbench.report.wording.comparison import note_text, summary, title, unmatched_text
+from pyopbench.report.wording.verdicts import unresolved_text
+
+SCHEMA = 2
+LONGEST_NAME = 200
+"""A longer name is cut in tables; the JSON has it whole."""
+COLUMNS = ("case", "A", "B", "B / A (95%)", "verdict")
+MOST_REASONS = 20
+"""So many unresolved cases are listed with their reason, the worst first; the JSON has all."""
+
+
+def differences(found: Comparison) -> tuple[tuple[str, str, str], ...]:
+    """Return a row of name, A and B for each fact of the environment that differs."""
+    return tuple((one.name, one.first, one.second) for one in found.differences)
+
+
+def rows(found: Comparison) -> tuple[tuple[str, ...], ...]:
+    """Return a row of `COLUMNS` for each case, worst first."""
+    names = short_names([case.key for case in found.cases])
+    return tuple(_row(case, name) for case, name in zip(found.cases, names, strict=True))
+
+
+def _row(case: ComparedCase, name: str) -> tuple[str, ...]:
+    verdict = case.verdict
+    ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+    return (
+        formatting.shorten(name, LONGEST_NAME),
+        formatting.seconds(case.first_seconds),
+        formatting.seconds(case.second_seconds),
+        ratio,
+        verdict.outcome,
+    )
+
+
+def shared_parts(keys: Sequence[CaseKey]) -> str:
+    """Return the parts that all cases have in common, such as `call float32 cpu`; "" where there is but one."""
+    columns = _columns(keys)
+    return " ".join(column[0] for column in columns if len(set(column)) == 1)
+
+
+def short_names(keys: Sequence[CaseKey]) -> list[str]:
+    """Return cases without the parts that all of them have in common; names of other benchmarks stay as they are."""
+    varying = [place for place, column in enumerate(_columns(keys)) if len(set(column)) > 1]
+    return [" ".join(_parts(key)[place] for place in varying) if varying and key.parts else str(key) for key in keys]
+
+
+def _columns(keys: Sequence[CaseKey]) -> list[tuple[str, ...]]:
+    """Return the parts of all cases, part by part; nothing for a single one, or where some have an environment."""
+    cases = [_parts(key) for key in keys if key.parts]
+    alike = len({len(parts) for parts in cases}) == 1
+    return list(zip(*cases, strict=True)) if alike and len(cases) > 1 else []
+
+
+def _parts(key: CaseKey) -> tuple[str, ...]:
+    """Return the parts of a case; which environment it was measured in is one more."""
+    if not key.environment:
+        return key.parts
+    values = dict(key.environment)
+    return (*key.parts, f"TF {values['tensorflow']}" if "tensorflow" in values else f"in {' '.join(values.values())}")
+
+
+def unmatched(found: Comparison) -> tuple[tuple[str, str, str], ...]:
+    """Return a row of side, reason and how many cases of it, with the first of them."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for one in found.unmatched:
+        grouped.setdefault((one.side, unmatched_text(one)), []).append(str(one.key))
+    return tuple(
+        (f"{len(cases):,}", side, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
+        for (side, reason), cases in grouped.items()
+    )
+
+
+def markdown(found: Comparison, failed: str) -> str:
+    """Return the comparison as Markdown.
+
+    Args:
+        found: the comparison.
+        failed: what it was to fail on, and whether it did, in words.
+    """
+    lines = [f"## {escape(title(found))}", "", escape(summary(found)), "", escape(failed), ""]
+    lines += [f"- {escape(str(note_text(note)))}" for note in notes_of(found)]
+    if found.differences:
+        lines += ["", "What else differs:", "", *_table(("environment", "A", "B"), differences(found))]
+    shared = shared_parts([case.key for case in found.cases])
+    lines += ["", escape(f"All are: {shared}") if shared else "", "", *_table(COLUMNS, rows(found))]
+    if found.unmatched:
+        lines += ["", "Without a number on the other side:", "", *_table(("cases", "only in", "why"), unmatched(found))]
+    unresolved = _reasons(found)
+    if unresolved:
+        lines += ["", "Why cases are unresolved, the worst first:", "", *unresolved]
+    return "\n".join(lines) + "\n"
+
+
+def _reasons(found: Comparison) -> list[str]:
+    open_ = [(case.key, reason) for case in found.cases if (reason := case.verdict.reason) is not None]
+    told = [f"- {escape(str(key))}: {escape(unresolved_text(reason))}" for key, reason in open_[:MOST_REASONS]]
+    return told + ([f"- and {len(open_) - MOST_REASONS:,} more"] if len(open_) > MOST_REASONS else [])
+
+
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    return head + [f"| {' | '.join(map(escape, row))} |" for row in cells]
+
+
+def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:
+    """Return the comparison as JSON.
+
+    Args:
+        found: the comparison.
+        fail_on: the slowdown that it fails on, as a share; None for none.
+        failed: whether it did.
+    """
+    sides = found.sides
+    document = {
+        "schema": SCHEMA,
+        "axis": sides.axis,
+        "tool": sides.tool,
+        "a": _side(sides.first),
+        "b": _side(sides.second),
+        "paired": sides.paired or None,
+        "minimum_effect": found.minimum_effect,
+        "run_spread": None if sides.paired else found.run_spread,
+        "smallest_found": found.smallest,
+        "fail_on": fail_on,
+        "failed": failed,
+        "counts": found.counts(),
+        "notes": [asdict(note) for note in notes_of(found)],
+        "differences": [asdict(one) for one in found.differences],
+        "cases": [_case(case) for case in found.cases],
+        "unmatched": [_unmatched(case) for case in found.unmatched],
+    }
+    return json.dumps(_finite(document), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _side(side: Side) -> dict[str, Any]:
+    warnings = [asdict(warning) for run in side.runs for warning in run.warnings]
+    return {"label": side.label, "runs": [run.name for run in side.runs], "warnings": warnings}
+
+
+def _case(case: ComparedCase) -> dict[str, Any]:
+    verdict = case.verdict
+    return {
+        **_key(case.key),
+        "ratio": verdict.ratio,
+        "low": verdict.low,
+        "high": verdict.high,
+        "p": verdict.p,
+        "outcome": verdict.outcome,
+        "reason": verdict.reason and asdict(verdict.reason),
+        "a_seconds": case.first_seconds,
+        "b_seconds": case.second_seconds,
+        "a_launches": case.first_launches,
+        "b_launches": case.second_launches,
+    }
+
+
+def _unmatched(case: UnmatchedCase) -> dict[str, Any]:
+    return {
+        **_key(case.key),
+        "side": case.side,
+        "kind": case.kind,
+        "status": case.status or None,
+        "reason": case.reason or None,
+    }
+
+
+def _key(key: CaseKey) -> dict[str, Any]:
+    return {"case": key.name, "environment": dict(key.environment)}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,196 @@
+"""The decision report for programs, `decisions.json`.
+
+Its keys:
+
+    schema          number of this format; it grows when a key changes its meaning or goes
+    run, created    name of the run and when it was made (ISO 8601)
+    baseline        variant that stands for the callback of today
+    minimum_effect  relative difference that is worth acting on
+    mix             size, or dtype/size -> how often it is called; null if none was given
+    requires        what a port had to be able to do (`--require`); empty if nothing was asked for
+    decisions       fields of `decision.Decision`; `reason`, `caveats`, `flips` and `copies` are findings, as in
+                    `findings`: each a `kind` with its numbers; `text`: the same in words, for people
+    verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
+                    `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
+    splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
+    limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
+    bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
+    step            fields of `step_savings.Step`: calls and seconds of a step of the user's program; null if none given
+    worths          fields of `step_savings.Worth`: the op's share of that step and what each candidate saves
+    failures        fields of `model.Failure`
+    tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
+    cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
+                    empty for a run of pyopbench
+    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `warnings_of_run`
+    noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
+                    differ by too much for the minimum effect
+
+A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
+
+The schema of the file (JSON Schema, draft 2020-12) is made from the nouns that the file is made of;
+`docs/decisions.schema.json` is that schema, written by `pyopbench schema`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pyopbench.core.errors import PyopbenchError
+from pyopbench.core.model import Failure
+from pyopbench.judge.cost_split import Split
+from pyopbench.judge.decision import Decision, Verdict
+from pyopbench.judge.noise import Disturbance
+from pyopbench.judge.roofline import Bound, Limits
+from pyopbench.judge.step_savings import Step, Worth
+from pyopbench.report.wording.decisions import answer_text, flip_text, why
+from pyopbench.report.wording.gpu_advice import advice_text
+from pyopbench.results.limitations import Limitation
+from pyopbench.results.warnings import RunWarning
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+VERSION = 2
+"""Number of the format; it grows when a key changes its meaning or goes.
+
+`docs/decisions-json.md` says what each version changed.
+"""
+PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", types.NoneType: "null"}
+TEXTS = {"type": "array", "items": {"type": "string"}}
+
+
+def decisions_json(judgement: Judgement) -> str:
+    """Return the text of `decisions.json`."""
+    run = judgement.run
+    document = {
+        "schema": VERSION,
+        "run": run.name,
+        "created": run.created,
+        "baseline": judgement.baseline,
+        "minimum_effect": judgement.minimum_effect,
+        "mix": judgement.mix and {_mix_key(key): weight for key, weight in judgement.mix.items()},
+        "requires": judgement.requires,
+        "decisions": [{**asdict(decision), "text": _text(decision)} for decision in judgement.decisions],
+        "verdicts": [asdict(verdict) for verdict in judgement.verdicts],
+        "splits": [asdict(split) for split in judgement.splits],
+        "limits": judgement.limits and asdict(judgement.limits),
+        "bounds": [{**asdict(bound), "share": bound.share} for bound in judgement.bounds],
+        "step": judgement.step and asdict(judgement.step),
+        "worths": [asdict(worth) for worth in judgement.worths],
+        "failures": [asdict(failure) for failure in run.failures],
+        "tool": run.tool,
+        "cannot": [asdict(limitation) for limitation in run.cannot],
+        "warnings": [asdict(warning) for warning in run.warnings],
+        "noise": _noise(judgement.disturbance),
+    }
+    return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _text(decision: Decision) -> dict[str, Any]:
+    """Return in words what stands beside it as values; no program has to read it."""
+    return {
+        "answer": answer_text(decision.answer),
+        "reason": why(decision),
+        "flips": [flip_text(flip) for flip in decision.flips],
+        "copies": [advice_text(advice) for advice in decision.copies],
+    }
+
+
+def _mix_key(key: int | tuple[str, int]) -> str:
+    return f"{key[0]}/{key[1]}" if isinstance(key, tuple) else str(key)
+
+
+def _noise(disturbance: Disturbance) -> dict[str, Any]:
+    return {**asdict(disturbance), "too_noisy": disturbance.too_noisy}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON knows it: text for keys, and None for numbers that do not exist."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema of `decisions.json`."""
+    word = {"type": "string"}
+    words = _object({"answer": word, "reason": word, "flips": TEXTS, "copies": TEXTS})
+    text = {"text": {**words, "description": "The decision in words, for people; any version may put it differently."}}
+    told = {"too_noisy": {"type": "boolean"}}
+    share = {"share": {"type": ["number", "null"]}}
+    keys = {
+        "schema": {"const": VERSION},
+        "run": {"type": "string"},
+        "created": {"type": ["string", "null"]},
+        "baseline": {"type": "string"},
+        "minimum_effect": {"type": "number"},
+        "mix": {"type": ["object", "null"], "additionalProperties": {"type": "number"}},
+        "requires": TEXTS,
+        "decisions": _list_of(Decision, text),
+        "verdicts": _list_of(Verdict),
+        "splits": _list_of(Split),
+        "limits": {"anyOf": [_fields(Limits), {"type": "null"}]},
+        "bounds": _list_of(Bound, share),
+        "step": {"anyOf": [_fields(Step), {"type": "null"}]},
+        "worths": _list_of(Worth),
+        "failures": _list_of(Failure),
+        "tool": {"enum": ["pyopbench", "asv", "pytest-benchmark"]},
+        "cannot": _list_of_any(Limitation),
+        "warnings": _list_of_any(RunWarning),
+        "noise": _fields(Disturbance, told),
+    }
+    return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
+
+
+def as_text() -> str:
+    """Return the schema as the text of its file."""
+    return json.dumps(schema(), indent=1, sort_keys=True) + "\n"
+
+
+def _object(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(keys), "required": sorted(keys), "additionalProperties": False}
+
+
+def _list_of_any(kinds: Any) -> dict[str, Any]:
+    """Return the schema of a list whose items are each of one of several dataclasses."""
+    return {"type": "array", "items": _type(kinds)}
+
+
+def _list_of(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "array", "items": _fields(noun, more)}
+
+
+def _fields(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the schema of a dataclass, with what is computed beside its fields."""
+    hints = get_type_hints(noun)
+    keys = {field.name: _type(hints[field.name]) for field in dataclasses.fields(noun)}
+    return {**_object({**keys, **(more or {})}), "description": str(noun.__doc__).partition("\n")[0]}
+
+
+def _type(hint: Any) -> dict[str, Any]:
+    """Return the schema of a type; a float may be null, because JSON has no number for what does not exist."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_type(one) for one in inner]}
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _type(inner[1])}
+    if origin is not None and issubclass(origin, Sequence):
+        return {"type": "array", "items": _type(inner[0])}
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _fields(hint)
+    if hint is float:
+        return {"type": ["number", "null"]}
+    if hint not in PLAIN:
+        raise PyopbenchError("a field of decisions.json has a type that the schema does not know", received=hint)
+    return {"type": PLAIN[hint]}

@@ -1,0 +1,38 @@
+"""Ports that cost nothing: what was tried from the body that is there, what came of it, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.core import formatting
+from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+COLUMNS = ("op", "port", "works", "gain (lower bound)", "why not")
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return a row for each attempt; nothing where no op was the user's own."""
+    attempts = attempts_of(judgement)
+    if not attempts:
+        return ()
+    intro = (
+        "These were made out of today's body as it stands, by rebinding its NumPy, by AutoGraph, by XLA and by Numba. "
+        "Each had to give the values of today's body, and a gradient that finite differences confirm, before it was "
+        "timed."
+    )
+    return (Paragraph(intro), Table(COLUMNS, tuple(map(row, attempts)), "What was tried by itself", headings=2))
+
+
+def row(attempt: Attempt) -> tuple[Cell | str, ...]:
+    """Return the cells of one attempt."""
+    gain = formatting.MISSING if attempt.gain is None else formatting.gain_at_least(attempt.gain, attempt.gain_low)
+    works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
+    return (attempt.op, attempt.variant, works, gain, attempt.reason or formatting.MISSING)
+
+
+SECTION = Section("automatic", "Ports that cost nothing", 12, build, build)

@@ -1,0 +1,107 @@
+"""How long a call takes on each version of TensorFlow; only for a run on several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core import formatting
+from pyopbench.report.charts.latency import Scene, version_chart
+from pyopbench.report.charts.style import looks
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection
+from pyopbench.report.sections._places import FIELDS, Places, panels_of, records_in, unit_of
+from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
+
+if TYPE_CHECKING:
+    from pyopbench.compare.diff import ComparedCase
+    from pyopbench.compare.versions import VersionComparison
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Verdict
+
+
+def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
+    """Return for each op a chart of latency by version, and the same as a table with ratios to the first version."""
+    if len(across.versions) == 1:
+        return ()
+    places = places_across(across)
+    ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])
+    intro = Paragraph(
+        "Seconds per call by version of TensorFlow: the geometric mean over launches with its 95% interval, at the "
+        "smallest and the largest size. The table has every size, with the ratio to "
+        f"{across.labels[0]}, taken in pairs of launches; its interval is corrected for all comparisons of a version."
+    )
+    return (intro, *(block for op in ops for block in _op(judgement, across, op, places)))
+
+
+def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places) -> Sequence[Block]:
+    rows = [
+        {**row, "version": one.label}
+        for one in across.versions
+        for row in places.in_panels(records_in(one.latencies, op))
+    ]
+    unit = unit_of(judgement, op)
+    pinned = looks(judgement.run.catalogue["variants"], {row["label"] for row in rows})
+    drawn = _at_ends(rows, unit)
+    spec = version_chart(drawn, pinned, Scene(panels_of(drawn, places), judgement.baseline, unit), across.labels)
+    return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), _table(across, op, rows, places, unit))
+
+
+def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any]]:
+    """Return the rows of the smallest and the largest size, each with the size in its panel where there are two."""
+    sizes = {row["size"] for row in rows}
+    ends = {min(sizes), max(sizes)}
+    kept = ("panel", "direction", *FIELDS, "label", "size", "version", "seconds", "low", "high")
+    at_ends = sorted((row for row in rows if row["size"] in ends), key=lambda row: row["size"])
+    return [
+        {
+            **{key: row[key] for key in kept},
+            "panel": row["panel"] if len(ends) == 1 else f"{row['panel']} · {formatting.sized(row['size'], unit)}",
+        }
+        for row in at_ends
+    ]
+
+
+def _alt(across: VersionComparison, op: str, drawn: Sequence[Mapping[str, Any]]) -> str:
+    labels = {row["label"] for row in drawn}
+    changed = [label for label, one in across.comparisons.items() if _changed(one.cases, op)]
+    told = f"Changes are shown for {formatting.listing(changed)}." if changed else "No version is shown to differ."
+    return (
+        f"Time per call of {op} for {formatting.count(len(labels), 'variant')} on TensorFlow {formatting.listing(across.labels)}. "
+        f"{told}"
+    )
+
+
+def _changed(cases: Sequence[ComparedCase], op: str) -> bool:
+    return any(case.key.parts[:1] == (op,) and case.verdict.outcome in ("slower", "faster") for case in cases)
+
+
+def _table(across: VersionComparison, op: str, rows: Sequence[Mapping[str, Any]], places: Places, unit: str) -> Table:
+    """Return a row for each case and a column for each version, folded."""
+    verdicts = {
+        (label, str(case.key)): case.verdict
+        for label, comparison in across.comparisons.items()
+        for case in comparison.cases
+    }
+    cases: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        cases.setdefault(row["case"], {})[row["version"]] = row
+    lines = []
+    for case, found in cases.items():
+        row = next(iter(found.values()))
+        head = (formatting.direction(row["direction"]), *places.of(row), row["label"], formatting.size(row["size"]))
+        lines.append((*head, *(_cell(found.get(label), verdicts.get((label, case))) for label in across.labels)))
+    columns = ("direction", *places.varying, "variant", unit, *across.labels)
+    caption = f"{op}: time per call by version of TensorFlow, and its ratio to {across.labels[0]}"
+    return Table(columns, tuple(lines), caption, folded=True, headings=3 + len(places.varying))
+
+
+def _cell(row: Mapping[str, Any] | None, verdict: Verdict | None) -> Cell:
+    if row is None:
+        return Cell(formatting.MISSING, "muted")
+    if verdict is None:
+        return Cell(formatting.seconds_interval(row["seconds"], row["low"], row["high"]))
+    ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+    return Cell(formatting.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], f"{ratio} {verdict.outcome}")
+
+
+SECTION = VersionsSection("by_version", "Time per call by version of TensorFlow", 22, build)

@@ -1,0 +1,50 @@
+"""Which bridges share memory on the host; only where `pyopbench copies` has been kept in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core import formatting
+from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
+from pyopbench.report.wording import copy_costs as wording
+from pyopbench.results import copy_costs
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return which way over which bridge is a copy, what it costs, and where a body can overwrite its input."""
+    document = judgement.run.copy_costs
+    if document is None:
+        return ()
+    intro = (
+        "Shared or copied is told by the addresses of both ends. MB/s are bytes of an array of "
+        f"{formatting.byte_count(copy_costs.largest_bytes(document))} beyond what one element takes, from one process; this "
+        f"machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
+    )
+    tables = [
+        Table(wording.COLUMNS, tuple(wording.table(document, direction)), direction, headings=3)
+        for direction in copy_costs.DIRECTIONS
+    ]
+    refused = wording.refusals(document)
+    notes = (Bullets(tuple(refused)),) if refused else ()
+    return (
+        Paragraph(intro),
+        *tables,
+        *notes,
+        Paragraph(wording.hazards(document), "warn"),
+        *_with_gpu(document),
+    )
+
+
+def _with_gpu(document: Mapping[str, Any]) -> Sequence[Block]:
+    found = wording.gpu_tables(document)
+    if not found:
+        return (Paragraph("Copies between host and GPU were not measured: there was no `copies --device gpu`."),)
+    tables = [Table(columns, tuple(rows), title, headings=3) for title, columns, rows in found]
+    return (Paragraph(wording.gpu_devices(document)), *tables)
+
+
+SECTION = Section("copies", "Copies on the host", 39, build)

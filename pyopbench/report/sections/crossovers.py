@@ -1,0 +1,68 @@
+"""Where each candidate and the callback of today change places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.core import formatting
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
+from pyopbench.report.sections._places import places_of, unit_of
+from pyopbench.report.sections.decisions import place_of
+from pyopbench.report.wording.crossovers import change_text, course_text, is_closed
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Course, Crossover
+
+TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return for each op a row for each crossover, and one for each candidate that has none."""
+    if not any(decision.courses for decision in judgement.decisions):
+        return (Paragraph(f"Nothing was compared with {judgement.baseline} over a range of sizes.", "muted"),)
+    effect = formatting.percent(judgement.minimum_effect)
+    intro = Paragraph(
+        "Time relative to the callback of today is taken as straight between two measured sizes, both axes in "
+        f"logarithms. A difference is clear at a size if it is above {effect} and its interval, corrected for the "
+        "number of sizes, leaves 1 out. Around a crossover the last column gives the sizes at which the 95% interval "
+        "of the ratio holds 1; where no measured size beyond is clear, that end is open and the crossover may lie "
+        "outside of what was measured."
+    )
+    ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.courses)
+    return (intro, *(block for op in ops for block in _op(judgement, op)))
+
+
+def _op(judgement: Judgement, op: str) -> Sequence[Block]:
+    places = places_of(judgement)
+    rows = tuple(
+        (decision.use, *place_of(decision, places), *row)
+        for decision in judgement.decisions
+        if decision.op == op
+        for course in decision.courses
+        for row in _rows(course, unit_of(judgement, op))
+    )
+    columns = ("use", *places.varying, "variant", "against today", "crossover at about", "95% interval")
+    caption = f"{op}: crossovers with {judgement.baseline}"
+    return (Heading(op, of_op=True), Table(columns, rows, caption, folded=True, headings=2 + len(places.varying)))
+
+
+def _rows(course: Course, unit: str) -> list[tuple[Cell | str, ...]]:
+    if not course.crossovers:
+        none = Cell("none in range", "muted")
+        return [
+            (course.label, Cell(course_text(course), TONES[course.answer]), none, Cell(formatting.MISSING, "muted"))
+        ]
+    return [(course.label, _change(course, one), *_sizes(one, unit)) for one in course.crossovers]
+
+
+def _change(course: Course, crossover: Crossover) -> Cell:
+    return Cell(change_text(course.label, crossover), "" if is_closed(crossover) else "warn")
+
+
+def _sizes(crossover: Crossover, unit: str) -> tuple[str, str]:
+    return f"{formatting.about_size(crossover.size)} {unit}", formatting.about_sizes(crossover.low, crossover.high)
+
+
+SECTION = Section("crossovers", "Where variants change places", 35, build)

@@ -1,0 +1,244 @@
+"""The answer: what to do with each op."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyopbench.core import formatting
+from pyopbench.judge.findings import Settling, StillOpen
+from pyopbench.report.charts.gains import gain_chart
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
+from pyopbench.report.sections._required import blocked, blocked_by
+from pyopbench.report.wording.crossovers import fastest_text
+from pyopbench.report.wording.decisions import answer_text, flip_text, summary_text, why
+from pyopbench.report.wording.gpu_advice import advice_text
+from pyopbench.report.wording.noise import noise_warning
+from pyopbench.report.wording.warnings import warning_text
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Decision
+
+Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
+
+TONES: dict[str, Tone] = {"port": "good", "switch": "good", "keep": "", "undecided": "warn"}
+USES = ("inference", "training")
+OPEN = "undecided"
+MOST_ROWS = 8
+"""A longer table of details is folded, so that charts stay near."""
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return the answers at a glance, what they gain, and for each op the evidence and what would change the answer."""
+    decisions = judgement.decisions
+    if not decisions:
+        return _head(judgement)
+    places = places_of(judgement)
+    ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
+    pages = (block for op, mine in ops.items() for block in _page(judgement, op, mine, places))
+    return (*_head(judgement), _glance(judgement, ops), *_noise(judgement), *_gains(judgement, places), *pages)
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the answers at a glance, and what is to be known about them; reasons are on the pages of the ops."""
+    decisions = judgement.decisions
+    ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
+    return (*_head(judgement), *((_glance(judgement, ops),) if ops else ()), *_noise(judgement))
+
+
+def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
+    """Return where a decision holds, as far as that varies."""
+    return places.of({field: getattr(decision, field) for field in FIELDS})
+
+
+def _head(judgement: Judgement) -> tuple[Block, ...]:
+    warnings = tuple(Paragraph(f"Warning: {warning_text(warning)}", "warn") for warning in judgement.run.warnings)
+    if not judgement.decisions:
+        return (Paragraph("There is no decision: nothing that was measured bears on one.", "warn"), *warnings)
+    what = blocked(judgement)
+    told = (Paragraph(what, "warn"),) if what else ()
+    decisions = judgement.decisions
+    ops = len({decision.op for decision in decisions})
+    summary = summary_text([decision.action for decision in decisions], ops, judgement.baseline)
+    return (Paragraph(summary), *warnings, *told)
+
+
+def _noise(judgement: Judgement) -> Sequence[Block]:
+    told = of_noise(judgement)
+    return () if told is None else (told,)
+
+
+def of_noise(judgement: Judgement) -> Paragraph | None:
+    """Return what noise leaves open, beside what it does not; None where it leaves nothing open."""
+    if not judgement.disturbance.too_noisy:
+        return None
+    warning = noise_warning(judgement.disturbance)
+    total, left = len(judgement.decisions), sum(decision.action == OPEN for decision in judgement.decisions)
+    made = formatting.count(total, "decision")
+    if left:
+        return Paragraph(f"{left:,} of {made} {'is' if left == 1 else 'are'} undecided. {warning}", "warn")
+    stand = "The decision, over all its sizes, is" if total == 1 else f"All {made}, each over all its sizes, are"
+    single = "single comparisons, which are corrected for their number, are not all"
+    return Paragraph(f"{stand} clear of the noise; {single}. {warning}", "muted")
+
+
+def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
+    uses = [use for use in USES if any(one.use == use for mine in ops.values() for one in mine)]
+    probed = judgement.run.probes is not None
+    rows: Rows = tuple(
+        (
+            Cell(op, op=op),
+            *(_over_places([one for one in mine if one.use == use]) for use in uses),
+            _confidence(mine),
+            *((blocked_by(judgement, [one.choice or one.baseline for one in mine]),) if probed else ()),
+        )
+        for op, mine in ops.items()
+    )
+    columns = ("op", *(f"for {use}" for use in uses), "confidence", *(("the answer blocks",) if probed else ()))
+    return Table(columns, rows, "Answers at a glance")
+
+
+def _over_places(decisions: Sequence[Decision]) -> Cell:
+    """Return the answer where all places have the same, with the gain that is shown at least; else what they have."""
+    if not decisions:
+        return Cell(formatting.MISSING, "muted")
+    answers = Counter(one.answer for one in decisions)
+    if len(answers) > 1:
+        told = formatting.listing([f"{answer_text(answer)} in {n}" for answer, n in answers.most_common()])
+        return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
+    least = min(decisions, key=lambda one: (one.gain_low or 0.0, one.gain or 0.0))
+    if least.choice is None:
+        return Cell(answer_text(least.answer), TONES[least.action])
+    settings = f" or more in {len(decisions)} settings" if len(decisions) > 1 else ""
+    by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
+    gain = f"{formatting.gain_at_least(least.gain, least.gain_low)}{settings}{by_size}"
+    return Cell(answer_text(least.answer), TONES[least.action], gain)
+
+
+def _confidence(decisions: Sequence[Decision]) -> Cell:
+    """Say what the answers stand on: the level of their intervals and the launches; or that some are open."""
+    made = [one.launches for one in decisions if one.launches and one.action != OPEN]
+    left = sum(one.action == OPEN for one in decisions)
+    if not made:
+        return Cell(OPEN if left else formatting.MISSING, "warn" if left else "muted")
+    launches = formatting.count(max(made), "launch", "launches")
+    span = launches if min(made) == max(made) else f"{min(made):,} to {launches}"
+    return Cell(f"95%, {span}", "warn" if left else "", f"{left:,} of {len(decisions):,} open" if left else "")
+
+
+def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
+    """Return the chart of the gains, one panel for each place."""
+    known = [one for one in judgement.decisions if one.gain is not None]
+    if not known:
+        return ()
+    fields = {" · ".join(place_of(one, places)): {field: getattr(one, field) for field in FIELDS} for one in known}
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: getattr(one, name) for name in ("op", "use", "action", "gain")},
+            "answer": answer_text(one.answer),
+            "panel": " · ".join(place_of(one, places)),
+            "low": math.nan if one.gain_low is None else one.gain_low,
+            "high": math.nan if one.gain_high is None else one.gain_high,
+        }
+        for one in known
+    ]
+    best = max(known, key=lambda one: one.gain_low or 0.0)
+    alt = (
+        f"Gain of each op with its 95% interval; right of 1 is faster than today. {best.op} for {best.use} gains most "
+        f"for certain: {formatting.gain_at_least(best.gain, best.gain_low)} by {answer_text(best.answer)}."
+    )
+    return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
+
+
+def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    cells = {use: _over_places(mine) for use in USES if (mine := [one for one in decisions if one.use == use])}
+    note = " · ".join(f"{use}: {', '.join(filter(None, (cell.text, cell.note)))}" for use, cell in cells.items())
+    return (
+        Heading(op, of_op=True, note=note),
+        _evidence(op, decisions, places),
+        *_by_size(decisions, places, unit_of(judgement, op)),
+        *_crossovers(decisions, places, unit_of(judgement, op)),
+        *_changes(decisions, places),
+        *_copies(judgement, decisions, places),
+    )
+
+
+def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
+    found = [(one, crossover) for one in decisions for crossover in one.crossovers]
+    rows = tuple((one.use, *place_of(one, places), fastest_text(crossover, unit)) for one, crossover in found)
+    return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
+
+
+def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    """Return what would change each answer; what would settle an undecided one is part of its reason."""
+    found = [(one, flip) for one in decisions for flip in one.flips if flip != _settled_by(one)]
+    rows = tuple((one.use, *place_of(one, places), answer_text(one.answer), flip_text(flip)) for one, flip in found)
+    return _details(
+        ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
+    )
+
+
+def _settled_by(decision: Decision) -> Settling | None:
+    return decision.reason.settled_by if isinstance(decision.reason, StillOpen) else None
+
+
+def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
+    """Return what each answer means where data live on a device, where copies were counted."""
+    rows = tuple(
+        (one.use, *place_of(one, places), answer_text(one.answer), " ".join(map(advice_text, one.copies)))
+        for one in decisions
+        if one.copies
+    )
+    kind = "a simulated device" if (judgement.run.counted_copies or {}).get("device") == "simulated" else "a GPU"
+    caption = f"{decisions[0].op}: what the answer means where there is a GPU, by copies counted on {kind}"
+    return _details(("answer", "where there is a GPU"), rows, caption, places)
+
+
+def _details(columns: tuple[str, ...], rows: Rows, caption: str, places: Places) -> Sequence[Block]:
+    """Return a table of what there is to tell beyond the answer, or nothing; what is long is folded."""
+    if not rows:
+        return ()
+    head = ("use", *places.varying)
+    return (Table((*head, *columns), rows, caption, folded=len(rows) > MOST_ROWS, headings=len(head)),)
+
+
+def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
+    rows: Rows = tuple(
+        (
+            decision.use,
+            *place_of(decision, places),
+            Cell(answer_text(decision.answer), TONES[decision.action]),
+            formatting.gain_at_least(decision.gain, decision.gain_low),
+            formatting.interval(decision.gain_low, decision.gain_high),
+            why(decision),
+        )
+        for decision in decisions
+    )
+    columns = ("use", *places.varying, "answer", "gain (lower bound)", "95% interval", "why")
+    return Table(columns, rows, f"{op}: the evidence", headings=1 + len(places.varying))
+
+
+def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
+    """Return the answers by size where they differ."""
+    rows: Rows = tuple(
+        (
+            decision.use,
+            *place_of(decision, places),
+            formatting.sized(part.low, unit, part.high),
+            answer_text(part.answer),
+            formatting.gain_at_least(part.gain, part.gain_low),
+        )
+        for decision in decisions
+        if len(decision.ranges) > 1
+        for part in decision.ranges
+    )
+    return _details(
+        ("sizes", "answer", "gain"), rows, f"{decisions[0].op}: where the answer depends on the size", places
+    )
+
+
+SECTION = Section("decisions", "What to do", 10, build, brief)

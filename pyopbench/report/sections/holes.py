@@ -1,0 +1,106 @@
+"""What has no number, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyopbench.core import formatting
+from pyopbench.judge.holes import Reason, Status, cases_by_reason, holes_of, rank
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from pyopbench.report.sections._places import parsed
+from pyopbench.report.wording.holes import hole_text, reason_text
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+Pattern: TypeAlias = tuple[frozenset[str], ...]
+
+UNSUPPORTED = "unsupported"
+TONES: dict[str, Tone] = {"wrong": "bad", "crashed": "bad", "raised": "bad", UNSUPPORTED: ""}
+"""Of a status; of any other it is a warning."""
+LONGEST_REASON = 600
+MOST_BRIEF = 8
+MOST_ROWS = 8
+"""A longer table is folded, behind the reasons that most cases have."""
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return every case without a number, one row for each reason; of many the most important first, in words."""
+    run = judgement.run
+    measured = measured_in(judgement)
+    groups = cases_by_reason(run, measured)
+    if not groups:
+        return (Paragraph(f"None: {_all(len(run.cases))} measured."),)
+    counts = Counter({reason: len(cases) for reason, cases in groups.items()})
+    statuses = Counter[Status]()
+    for reason, n in counts.items():
+        statuses[reason.status] += n
+    told = formatting.listing(
+        [f"{n:,} {status}" for status, n in sorted(statuses.items(), key=lambda item: rank(item[0]))]
+    )
+    order = sorted(groups, key=lambda reason: (rank(reason.status), -counts[reason], reason.status, reason.said))
+    rows = tuple(_row(reason, groups[reason], measured) for reason in order)
+    intro = Paragraph(
+        f"Cases without a number, or with a failure in some launch: {told}; {formatting.count(len(measured), 'case')} "
+        "measured. A name in the form a/{b,c}/d stands for a/b/d and a/c/d; the parts are op, variant, gradient, "
+        "direction, mode, dtype, size and placement."
+    )
+    table = Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", folded=len(rows) > MOST_ROWS)
+    return (intro, *(brief(judgement) if table.folded else ()), table)
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the reasons that most cases have, the worst status first; the page has all of them, with their cases."""
+    found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
+    more = len(found) - MOST_BRIEF
+    rest = (f"{formatting.count(more, 'more reason')} in the table of report.html",) if more > 0 else ()
+    return (Bullets((*map(hole_text, found[:MOST_BRIEF]), *rest)),) if found else ()
+
+
+def measured_in(judgement: Judgement) -> set[str]:
+    """Return the ids of the cases that have a number."""
+    return {str(case) for case in judgement.latencies["case"]}
+
+
+def compact(cases: Iterable[str]) -> list[str]:
+    """Return patterns with alternatives in braces that together stand for exactly these cases, each once."""
+    ids = sorted(set(cases))
+    found = [(case, parsed(case)) for case in ids]
+    patterns = [tuple(frozenset((str(part),)) for part in case.parts) for _, case in found if case is not None]
+    for position in range(8):
+        patterns = _merged(patterns, position)
+    return [*(_shown(pattern) for pattern in patterns), *(case for case, read in found if read is None)]
+
+
+def _merged(patterns: Sequence[Pattern], position: int) -> list[Pattern]:
+    """Join patterns that differ in one position only."""
+    joined: dict[Pattern, frozenset[str]] = {}
+    for pattern in patterns:
+        rest = pattern[:position] + pattern[position + 1 :]
+        joined[rest] = joined.get(rest, frozenset()) | pattern[position]
+    return [(*rest[:position], values, *rest[position:]) for rest, values in joined.items()]
+
+
+def _shown(pattern: Pattern) -> str:
+    parts = [sorted(values, key=lambda value: (len(value) if value.isdigit() else 0, value)) for values in pattern]
+    return "/".join(values[0] if len(values) == 1 else "{" + ",".join(values) + "}" for values in parts)
+
+
+def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell | str, ...]:
+    kept = sum(case in measured for case in cases)
+    note = f" ({kept:,} of these measured in other launches)" if kept else ""
+    return (
+        Cell(reason.status, TONES.get(reason.status, "warn")),
+        f"{len(cases):,}",
+        formatting.shorten(reason_text(reason), LONGEST_REASON) + note,
+        "; ".join(compact(cases)),
+    )
+
+
+def _all(n: int) -> str:
+    return "the one planned case was" if n == 1 else f"all {n:,} planned cases were"
+
+
+SECTION = Section("holes", "What has no number, and why", 40, build, brief)

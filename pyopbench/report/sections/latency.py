@@ -1,0 +1,94 @@
+"""How long a call takes, by size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core import formatting
+from pyopbench.judge.candidates import USES
+from pyopbench.report.charts.latency import Scene, latency_chart
+from pyopbench.report.charts.style import looks
+from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section
+from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
+from pyopbench.report.wording.crossovers import fastest_text
+from pyopbench.stats import slopes
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.report.charts.style import Look
+
+DIRECTION_OF_USE = {use: direction for direction, use in USES.items()}
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return for each op a chart of latency against size and the same numbers as a table."""
+    if judgement.latencies.empty:
+        return (Paragraph("Nothing was measured.", "warn"),)
+    pinned = looks(judgement.run.catalogue["variants"], judgement.latencies["label"])
+    places = places_of(judgement)
+    intro = Paragraph(
+        "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower "
+        f"is faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
+        f"singles its line out; a dashed upright line is where the fastest variant changes.{_of_nodes(judgement)}"
+    )
+    return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
+
+
+def _of_nodes(judgement: Judgement) -> str:
+    measured = (judgement.latencies["mode"] == slopes.MODE).any()
+    return " In mode node it is seconds per copy inside a graph." if measured else ""
+
+
+def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Look]) -> Sequence[Block]:
+    rows = places.in_panels(records(judgement, op))
+    unit = unit_of(judgement, op)
+    scene = Scene(panels_of(rows, places), judgement.baseline, unit)
+    spec = latency_chart([_chart_row(row) for row in rows], pinned, scene, _crossings(judgement, op, places))
+    caption = f"{op}: time per call (95% interval) by {unit}"
+    summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
+    described = (Paragraph(summary),) if summary else ()
+    return (
+        Heading(op, of_op=True),
+        *described,
+        Chart(spec, _alt(op, rows, unit)),
+        by_size(rows, places, _cell, caption),
+    )
+
+
+def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, Any]]:
+    """Return where the fastest variant changes, in the panel of the direction that each decision is about."""
+    return [
+        {
+            "panel": places.panel({**vars(decision), "direction": DIRECTION_OF_USE[decision.use]}),
+            "size": crossover.size,
+            "told": fastest_text(crossover, unit_of(judgement, op)),
+        }
+        for decision in judgement.decisions
+        if decision.op == op
+        for crossover in decision.crossovers
+    ]
+
+
+def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in ("panel", "label", "size", "seconds", "low", "high")}
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    return formatting.seconds_interval(row["seconds"], row["low"], row["high"])
+
+
+def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
+    """Say what the chart shows, and its end points where sizes are largest."""
+    labels = {row["label"] for row in rows}
+    panel, largest = rows[0]["panel"], max(row["size"] for row in rows if row["panel"] == rows[0]["panel"])
+    there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
+    fastest, slowest = (end(there, key=lambda row: row["seconds"]) for end in (min, max))
+    return (
+        f"Time per call of {op} for {formatting.count(len(labels), 'variant')}. {panel.capitalize()} at "
+        f"{formatting.sized(largest, unit)}: {fastest['label']} is fastest with {formatting.seconds(fastest['seconds'])}, "
+        f"{slowest['label']} slowest with {formatting.seconds(slowest['seconds'])}."
+    )
+
+
+SECTION = Section("latency", "Time per call", 20, build)

@@ -1,0 +1,208 @@
+"""How near the calls come to what the machine can do at most, and so whether more work can pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core import formatting
+from pyopbench.core.model import Case
+from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
+from pyopbench.report.charts.latency import Scene
+from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
+from pyopbench.report.charts.style import looks
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.report.sections._places import Places, by_size, panels_of, places_of, unit_of
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.report.charts.style import Look
+
+ENOUGH_SHARE = 0.8
+"""From here on a perfect variant could save a fifth of the time at most."""
+BEYOND_SHARE = 1.25
+"""That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
+OVERHEAD_SECONDS = 20e-6
+"""A call of a `tf.function` that does nothing takes at least about that, and several times as much on slow machines."""
+GIGA = 1e9
+
+BELOW_CALL = "a call costs more than the bound there; --mode node measures the op without it"
+NOTHING_TOLD = "No chart, because no size that was measured tells anything about the op"
+
+MEANING = (
+    "A forward call on the CPU takes at least as long as its bytes take at the bandwidth of a working set of their "
+    "size, and at least as long as its operations take at the peak of arithmetic. The longer of the two is its bound "
+    "(the roofline model), memory or arithmetic, and the bound over the measured time is its share. Bytes and "
+    "operations are those that the op says a perfect pass needs; a transcendental function counts as one operation "
+    "though it takes several, so that ops made of them stay below their bound however they are written."
+)
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return the machine's limits, what comes nearest to them for each op, and the share of every case."""
+    limits = judgement.limits
+    if judgement.run.cannot:  # other tools do not measure them
+        return ()
+    if limits is None:
+        return (Paragraph(_why_none(judgement.run.limits), "warn"),)
+    blocks = (Paragraph(_intro(limits)), *_failed(judgement), _bandwidths(limits), _peaks(limits), Paragraph(MEANING))
+    if not judgement.bounds:
+        return (*blocks, *_without(judgement), Paragraph("No case that was measured has a bound."))
+    places = Places(tuple(field for field in places_of(judgement).varying if field == "dtype"))
+    by_op: dict[str, list[Bound]] = {}
+    for bound in judgement.bounds:
+        by_op.setdefault(Case.from_id(bound.case).op, []).append(bound)
+    named = [*judgement.latencies["label"], *(Case.from_id(bound.case).variant for bound in judgement.bounds)]
+    pinned = looks(judgement.run.catalogue["variants"], named)
+    pages = (block for op, bounds in by_op.items() for block in _op(judgement, op, bounds, (places, pinned)))
+    return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *pages)
+
+
+def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
+    if not lines:
+        return (
+            "This run has no limits of the machine stored, because it was made before they were measured: how much "
+            "faster the best variant could still become cannot be told."
+        )
+    return f"What the machine can do at most could not be measured: {lines[0]['reason']}"
+
+
+def _intro(limits: Limits) -> str:
+    return (
+        "What this machine can do at most, measured with NumPy before the cases: the best of several repetitions, as "
+        f"the median over {formatting.count(limits.launches, 'launch', 'launches')}. Copy is a = b and triad a = b + s c in "
+        "float32 (as in STREAM), by all cores, or by one where that is faster; each array counts once. Arithmetic is "
+        "the matrix product of NumPy's BLAS."
+    )
+
+
+def _failed(judgement: Judgement) -> Sequence[Block]:
+    reasons = [line["reason"] for line in judgement.run.limits if line["reason"]]
+    if not reasons:
+        return ()
+    count = formatting.count(len(reasons), "launch", "launches")
+    return (Paragraph(f"In {count} this could not be measured: {reasons[0]}", "warn"),)
+
+
+def _bandwidths(limits: Limits) -> Table:
+    rows = tuple(
+        (
+            formatting.byte_count(one.working_set_bytes),
+            *(f"{formatting.byte_count(speed)}/s" for speed in (one.copy, one.triad)),
+        )
+        for one in limits.bandwidths
+    )
+    return Table(("moved in one pass", "copy", "triad"), rows, "Bandwidth by working set")
+
+
+def _peaks(limits: Limits) -> Table:
+    rows = tuple((dtype, f"{formatting.number(peak / GIGA)} Gflop/s") for dtype, peak in limits.peaks.items())
+    return Table(("dtype", "matrix product"), rows, "Peak of arithmetic")
+
+
+def _without(judgement: Judgement) -> Sequence[Block]:
+    """Say how many cases have no bound although they are forward calls on the CPU."""
+    count = len(bounded_rows(judgement.latencies)) - len(judgement.bounds)
+    if count <= 0:
+        return ()
+    cases = formatting.count(count, "case")
+    return (Paragraph(f"For {cases} the results do not say what bytes and operations a perfect pass needs.", "warn"),)
+
+
+def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places: Places) -> Table:
+    """Return for each op and dtype, at the largest size measured, the variant that comes nearest its bound."""
+    rows: list[tuple[Cell | str, ...]] = []
+    for op, bounds in by_op.items():
+        for dtype in sorted({Case.from_id(bound.case).dtype for bound in bounds}):
+            there = [bound for bound in bounds if Case.from_id(bound.case).dtype == dtype]
+            largest = max(Case.from_id(bound.case).size for bound in there)
+            best = nearest([bound for bound in there if Case.from_id(bound.case).size == largest])
+            rows.append((op, *places.of(vars(Case.from_id(best.case))), *_told(judgement, best)))
+    columns = ("op", *places.varying, "size", "variant", "measured", "bound", "by", "share", "what that means")
+    caption = "What comes nearest its bound, at the largest size measured"
+    return Table(columns, tuple(rows), caption, headings=2 + len(places.varying))
+
+
+def _told(judgement: Judgement, bound: Bound) -> tuple[Cell | str, ...]:
+    case = Case.from_id(bound.case)
+    return (
+        formatting.sized(case.size, unit_of(judgement, case.op)),
+        case.variant,
+        formatting.seconds(bound.latency),
+        formatting.seconds(bound.seconds),
+        bound.limit,
+        percent(bound.share),
+        Cell(*meaning_of(bound)),
+    )
+
+
+def percent(share: float) -> str:
+    """Format a share of a bound: `45.3%`, or `< 0.1%`."""
+    return f"< {formatting.percent(LEAST_SHARE)}" if share < LEAST_SHARE else formatting.percent(share)
+
+
+def meaning_of(bound: Bound) -> tuple[str, Tone]:
+    """Return in words what a share means for further work, and the tone of it."""
+    if bound.seconds < OVERHEAD_SECONDS:
+        # How much of the time is the call differs by machine and is not known here; a gain would be made up.
+        return (
+            "nothing about the op: a call costs more than this bound; --mode node measures the op without it",
+            "muted",
+        )
+    if bound.share > BEYOND_SHARE:
+        return "faster than its bytes and operations allow: it needs fewer, or they lie in a nearer cache", "muted"
+    if bound.share >= ENOUGH_SHARE:
+        return "no variant can be much faster here", "good"
+    return f"up to {formatting.ratio(1 / bound.share)} could be gained", "warn"
+
+
+def _op(
+    judgement: Judgement, op: str, bounds: Sequence[Bound], shown: tuple[Places, Mapping[str, Look]]
+) -> Sequence[Block]:
+    """Return the chart and the table of an op; no chart where no share tells anything about the op."""
+    places, pinned = shown
+    labels = dict(zip(judgement.latencies["case"], judgement.latencies["label"], strict=True))
+    rows = places.in_panels(_fields(bound, labels) for bound in bounds)
+    unit = unit_of(judgement, op)
+    table = by_size(rows, places, _share, f"{op}: share of the bound, by {unit}")
+    if all(row["bound"].seconds < OVERHEAD_SECONDS for row in rows):
+        return (Heading(op, of_op=True), Paragraph(f"{NOTHING_TOLD}: {BELOW_CALL}.", "muted"), table)
+    scene = Scene(panels_of(rows, places), judgement.baseline, unit)
+    spec = share_chart([_chart_row(row) for row in rows], pinned, scene, OVERHEAD_SECONDS)
+    return (Heading(op, of_op=True), Chart(spec, _alt(op, rows, unit)), table)
+
+
+def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    bound: Bound = row["bound"]
+    told = {"share": bound.share, "seconds": bound.latency, "bound": bound.seconds, "limit": bound.limit}
+    return {**{key: row[key] for key in ("panel", "label", "size")}, **told}
+
+
+def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
+    """Say what the chart shows: both ends where sizes are largest, and where the share tells nothing."""
+    panel, largest = rows[0]["panel"], max(row["size"] for row in rows if row["panel"] == rows[0]["panel"])
+    there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
+    ends = [end(there, key=lambda row: row["bound"].share) for end in (max, min)]
+    near, far = (f"{end['label']}" for end in ends)
+    shares = [percent(end["bound"].share) for end in ends]
+    muted = [row["size"] for row in rows if row["bound"].seconds < OVERHEAD_SECONDS]
+    below = f" Sizes up to {formatting.sized(max(muted), unit)} are shaded or left out: {BELOW_CALL}." if muted else ""
+    return (
+        f"Share of the bound that calls of {op} reach; 100% is as fast as the machine can be. "
+        f"{panel.capitalize()} at {formatting.sized(largest, unit)}: {near} comes nearest with {shares[0]}, {far} is "
+        f"farthest with {shares[1]}.{below}"
+    )
+
+
+def _share(row: Mapping[str, Any]) -> Cell:
+    bound: Bound = row["bound"]
+    return Cell(f"{percent(bound.share)} {bound.limit}", "muted" if bound.seconds < OVERHEAD_SECONDS else "")
+
+
+def _fields(bound: Bound, labels: Mapping[str, str]) -> dict[str, Any]:
+    case = Case.from_id(bound.case)
+    fields = {name: getattr(case, name) for name in ("direction", "mode", "dtype", "placement", "size")}
+    return {**fields, "label": labels.get(bound.case, case.variant), "bound": bound}
+
+
+SECTION = Section("limits", "How near the machine's limits", 38, build)

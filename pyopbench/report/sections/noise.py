@@ -1,0 +1,106 @@
+"""How quiet the machine was, launch by launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.core import formatting
+from pyopbench.judge.noise import FAR_DEVIATIONS
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.report.wording.noise import noise_warning, reach_text
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.noise import Disturbance, LaunchNoise
+
+MOST_ROWS = 12
+"""A longer table is folded."""
+LARGE_STEAL = 0.01
+"""Another guest had one hundredth of the cores: as much as launches of a quiet machine differ by."""
+LARGE_FAR = 0.05
+"""Where one block in twenty is far off, medians begin to move."""
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return what launches differ by, whether that is little enough, and what went on during each of them."""
+    disturbance = judgement.disturbance
+    if judgement.run.cannot:  # other tools do not record what else went on
+        return ()
+    spread = Paragraph(_spread(disturbance), "warn" if disturbance.too_noisy else "")
+    if not disturbance.launches:
+        return (spread,)
+    cores = judgement.run.environment.get("cores") or 1
+    return (spread, Paragraph(_seen(disturbance.launches, cores)), _table(disturbance.launches, cores))
+
+
+def _spread(disturbance: Disturbance) -> str:
+    if disturbance.too_noisy:
+        return noise_warning(disturbance)
+    if disturbance.smallest_effect is None:
+        return "How much launches differ cannot be told: no comparison has two of them."
+    told = (
+        f"Ratios usually differ by {formatting.percent(disturbance.usual_spread)} from launch to launch, so that "
+        f"{reach_text(disturbance)}, by half of the usual interval after the correction for "
+        f"{formatting.count(disturbance.verdicts, 'verdict')}; the minimum effect is "
+        f"{formatting.percent(disturbance.minimum_effect)}."
+    )
+    if disturbance.smallest_effect <= disturbance.minimum_effect:
+        return told
+    return f"{told} That is more than the minimum effect, but every verdict is resolved all the same."
+
+
+def _seen(launches: Sequence[LaunchNoise], cores: int) -> str:
+    """Say how many launches were disturbed, and what is done about it."""
+    far = [launch.far_share for launch in launches if launch.far_share is not None]
+    stolen = [launch.steal_share for launch in launches if launch.steal_share is not None]
+    blocks = (
+        f"{formatting.percent(sum(far) / len(far))} of the timed blocks of a launch, on average, lie more than "
+        f"{FAR_DEVIATIONS:g} robust standard deviations above the median of their launch."
+        if far
+        else "No case has blocks enough in one launch to tell which were disturbed."
+    )
+    many = (
+        f"In {sum(share > LARGE_STEAL for share in stolen):,} of {formatting.count(len(stolen), 'launch', 'launches')} other "
+        f"guests of the host had more than {formatting.percent(LARGE_STEAL)} of the processors."
+        if stolen
+        else "The system does not tell what other guests of the host took."
+    )
+    busy = sum((launch.load or 0.0) > cores for launch in launches)
+    other = f" In {busy:,} more tasks ran or waited than there are cores, {cores:,}: other work." if busy else ""
+    return (
+        f"{blocks} {many}{other} None of this is dropped: the median over rounds gives disturbed blocks little "
+        "weight, and the spread between launches, which every interval is made of, holds what disturbed whole launches."
+    )
+
+
+def _table(launches: Sequence[LaunchNoise], cores: int) -> Table:
+    columns = ("launch", "stolen", "load (1 min)", "MHz", "switches per s", "collections", "blocks", "far blocks")
+    rows = tuple(_row(launch, cores) for launch in launches)
+    return Table(columns, rows, "What went on during each launch", folded=len(rows) > MOST_ROWS)
+
+
+def _row(launch: LaunchNoise, cores: int) -> tuple[Cell | str, ...]:
+    return (
+        str(launch.launch),
+        _share(launch.steal_share, LARGE_STEAL),
+        Cell(formatting.number(launch.load), "warn" if (launch.load or 0.0) > cores else ""),
+        _span(launch.mhz_low, launch.mhz_high),
+        formatting.number(launch.switches_per_second),
+        formatting.MISSING if launch.collections is None else f"{launch.collections:,}",
+        f"{launch.blocks:,}",
+        _share(launch.far_share, LARGE_FAR),
+    )
+
+
+def _share(share: float | None, large: float) -> Cell:
+    return Cell(formatting.percent(share), "warn" if share is not None and share > large else "")
+
+
+def _span(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return formatting.MISSING
+    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
+
+
+SECTION = Section("noise", "How quiet the machine was", 45, build)

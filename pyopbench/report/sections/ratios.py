@@ -1,0 +1,102 @@
+"""How much faster or slower than the callback of today."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core import formatting
+from pyopbench.report.charts.latency import Scene, ratio_chart
+from pyopbench.report.charts.style import OUTCOMES
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Tone
+from pyopbench.report.sections._places import Places, by_size, panels_of, parsed, places_of, unit_of
+from pyopbench.report.wording.verdicts import unresolved_text
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Verdict
+
+TONES: dict[str, Tone] = {"faster": "good", "slower": "bad", "equivalent": "", "unresolved": "warn"}
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return for each op a chart of ratios to the baseline and the verdicts as tables."""
+    if not judgement.verdicts:
+        return (Paragraph(f"Nothing could be compared with {judgement.baseline}.", "warn"),)
+    places = places_of(judgement)
+    by_op: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows(judgement):
+        by_op.setdefault(row["op"], []).append(row)
+    effect = formatting.percent(judgement.minimum_effect)
+    how = "paired within launches" if judgement.run.tool == "pyopbench" else "each timed on its own"
+    intro = Paragraph(
+        f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; left of 1 is "
+        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a "
+        "variant small sizes are on top. Unresolved is what has an interval, corrected for "
+        f"{formatting.count(len(judgement.verdicts), 'verdict')}, that reaches across a border of the band."
+    )
+    return (
+        intro,
+        *(block for op, rows in by_op.items() for block in _op(judgement, op, places.in_panels(rows), places)),
+    )
+
+
+def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
+    unit = unit_of(judgement, op)
+    chart_rows = [{key: row[key] for key in CHART_FIELDS} for row in rows]
+    spec = ratio_chart(chart_rows, Scene(panels_of(rows, places), judgement.baseline, unit), judgement.minimum_effect)
+    caption = f"{op}: time relative to {judgement.baseline} (95% interval) and verdict, by {unit}"
+    table = by_size(rows, places, _cell, caption)
+    return (
+        Heading(op, of_op=True),
+        Chart(spec, _alt(op, rows, judgement.baseline)),
+        table,
+        *_unresolved(op, rows, places),
+    )
+
+
+JUDGED = ("ratio", "low", "high", "outcome", "reason", "needed", "launches")
+CHART_FIELDS = ("panel", "label", "size", "ratio", "low", "high", "outcome")
+
+
+def _rows(judgement: Judgement) -> list[dict[str, Any]]:
+    labels = dict(zip(judgement.latencies["case"], judgement.latencies["label"], strict=True))
+    found = (_row(verdict, labels) for verdict in judgement.verdicts)
+    return [row for row in found if row is not None]
+
+
+def _row(verdict: Verdict, labels: Mapping[str, str]) -> dict[str, Any] | None:
+    case = parsed(verdict.case)
+    if case is None:
+        return None
+    fields = {name: getattr(case, name) for name in ("op", "direction", "mode", "dtype", "size", "placement")}
+    judged = {name: getattr(verdict, name) for name in JUDGED}
+    return {**fields, **judged, "label": labels.get(verdict.case, case.variant)}
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    return Cell(
+        f"{formatting.ratio_interval(row['ratio'], row['low'], row['high'])} {row['outcome']}", TONES[row["outcome"]]
+    )
+
+
+def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
+    counts = Counter(row["outcome"] for row in rows)
+    told = formatting.listing([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]])
+    return f"Ratios of {op} to {baseline}: {formatting.count(len(rows), 'verdict')}, {told}."
+
+
+def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
+    """Return a folded table of the verdicts that are open: about how many launches would settle each, or why none."""
+    left = [row for row in rows if row["outcome"] == "unresolved"]
+    return (by_size(left, places, _settling, f"{op}: launches that would settle what is unresolved"),) if left else ()
+
+
+def _settling(row: Mapping[str, Any]) -> str:
+    if row["needed"] is None:
+        return unresolved_text(row["reason"])
+    return f"about {row['needed']:,}, not {row['launches']:,}"
+
+
+SECTION = Section("ratios", "Ratio to the callback of today", 30, build)

@@ -1,0 +1,24 @@
+"""What results of another tool cannot support, said first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.report.sections import Block, Bullets, Paragraph, Section
+from pyopbench.report.wording.limitations import limitation_text
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return what the source cannot tell; nothing for a run of pyopbench."""
+    run = judgement.run
+    if not run.cannot:
+        return ()
+    sentences = tuple(map(limitation_text, run.cannot))
+    return (Paragraph(f"These are results of {run.tool}. What they cannot tell:", "warn"), Bullets(sentences))
+
+
+SECTION = Section("source", "What this source cannot tell", 5, build, build)

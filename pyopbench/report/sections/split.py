@@ -1,0 +1,142 @@
+"""Where the time of a callback goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core import formatting
+from pyopbench.core.model import Case
+from pyopbench.judge.cost_split import CLOSE, PARTS, Split
+from pyopbench.report.charts.cost_split import stack_chart
+from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, Table
+from pyopbench.report.sections._places import places_of, unit_of
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+TITLES = tuple(part.replace("_", " ") for part in PARTS)
+COLUMNS = ("measured", *TITLES, "predicted", "remainder")
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return how well the parts predict the total, and for each op a chart and a table of them."""
+    found = judgement.splits
+    if not found:
+        return (Paragraph("Not told here: bodies and bridges were not measured by themselves in this run."),)
+    by_op: dict[str, list[Split]] = {}
+    for split in found:
+        by_op.setdefault(Case.from_id(split.case).op, []).append(split)
+    blocks = [block for op, splits in by_op.items() for block in _op(judgement, op, splits)]
+    return (_intro(), _verdict(found), *_unexplained(judgement, found), *blocks)
+
+
+def _intro() -> Paragraph:
+    return Paragraph(
+        "A forward call of a callback, taken apart. Dispatch is a call of a tf.function with nothing to do, bridge "
+        "what the callback adds to it for one element, bytes in and bytes out what many elements add on their way to "
+        "Python and back, body the Python function alone, without TensorFlow around it. Each was measured by itself "
+        "in every launch and none was fitted, so that their sum is a prediction. A bar that ends short of the dashed "
+        "line at 100%, the measured time, leaves a remainder; one that passes it takes longer in parts than whole."
+    )
+
+
+def _verdict(found: Sequence[Split]) -> Paragraph:
+    told = [split for split in found if split.predicted is not None]
+    good = sum(split.is_explained for split in told)
+    rest = len(found) - len(told)
+    missing = f" For {formatting.count(rest, 'more case')} a part has no number." if rest else ""
+    return Paragraph(
+        f"The parts predict the measured total within {formatting.percent(CLOSE)} in {good} of "
+        f"{formatting.count(len(told), 'case')}.{missing}"
+    )
+
+
+def _unexplained(judgement: Judgement, found: Sequence[Split]) -> Sequence[Block]:
+    """Return tables of the cases that are predicted badly, the worst first, and of those that are not at all."""
+    off = [split for split in found if split.predicted is not None and not split.is_explained]
+    off.sort(key=lambda split: -abs(_share(split)))
+    head = ("op", *_head_columns(judgement))
+    blocks: list[Block] = []
+    if off:
+        rows = tuple((Case.from_id(split.case).op, *_head(judgement, split), *_off_by(split)) for split in off)
+        columns = (*head, "measured", "predicted", "remainder", "share of measured")
+        blocks.append(Table(columns, rows, "Cases that the parts do not predict", folded=True, headings=len(head)))
+    if dark := [split for split in found if split.predicted is None]:
+        lines = tuple((Case.from_id(one.case).op, *_head(judgement, one), one.reason) for one in dark)
+        blocks.append(Table((*head, "why"), lines, "Cases without a prediction", folded=True, headings=len(head)))
+    return blocks
+
+
+def _off_by(split: Split) -> tuple[str, ...]:
+    amounts = (split.total, split.predicted, split.remainder)
+    return (*map(formatting.seconds, amounts), formatting.percent(_share(split)))
+
+
+def _share(split: Split) -> float:
+    return (split.remainder or 0.0) / split.total
+
+
+def _op(judgement: Judgement, op: str, splits: Sequence[Split]) -> Sequence[Block]:
+    unit = unit_of(judgement, op)
+    head = _head_columns(judgement)
+    rows = tuple((*_head(judgement, split), *_amounts(split)) for split in splits)
+    table = Table((*head, *COLUMNS), rows, f"{op}: time per call by part, by {unit}", folded=True, headings=len(head))
+    drawn = [row for split in splits for row in _bars(judgement, split)]
+    panels = {row["panel"]: row.pop("fields") for row in drawn}
+    return (
+        Heading(op, of_op=True),
+        *((Chart(stack_chart(drawn, panels, unit), _alt(op, splits)),) if drawn else ()),
+        table,
+    )
+
+
+def _amounts(split: Split) -> tuple[str, ...]:
+    seconds = (split.total, *split.parts.values(), split.predicted, split.remainder)
+    return tuple(map(formatting.seconds, seconds))
+
+
+def _bars(judgement: Judgement, split: Split) -> list[dict[str, Any]]:
+    case = Case.from_id(split.case)
+    panel = " · ".join((case.variant, *places_of(judgement).of(_fields(case))))
+    fields = {"variant": case.variant, "direction": case.direction, **_fields(case)}
+    return [
+        {
+            "panel": panel,
+            "fields": fields,
+            "size": case.size,
+            "part": title,
+            "seconds": seconds,
+            "share": seconds / split.total,
+        }
+        for title, seconds in zip(TITLES, split.parts.values(), strict=True)
+        if seconds is not None
+    ]
+
+
+def _head_columns(judgement: Judgement) -> tuple[str, ...]:
+    return ("variant", *places_of(judgement).varying, "size")
+
+
+def _head(judgement: Judgement, split: Split) -> tuple[str, ...]:
+    case = Case.from_id(split.case)
+    return (case.variant, *places_of(judgement).of(_fields(case)), formatting.size(case.size))
+
+
+def _fields(case: Case) -> Mapping[str, str]:
+    return {"mode": case.mode, "dtype": case.dtype, "placement": case.placement}
+
+
+def _alt(op: str, splits: Sequence[Split]) -> str:
+    """Say what the chart shows, and the largest part at either end of the sizes."""
+    told = sorted((split for split in splits if split.predicted), key=lambda split: Case.from_id(split.case).size)
+    ends = (told[0], told[-1])
+    largest = [max(TITLES, key=dict(zip(TITLES, end.parts.values(), strict=True)).__getitem__) for end in ends]  # type: ignore[arg-type]
+    cases = [Case.from_id(end.case) for end in ends]
+    return (
+        f"Parts of a call of {op} as shares of the measured time. The largest is {largest[0]} for {cases[0].variant} "
+        f"at {formatting.size(cases[0].size)}, {largest[1]} for {cases[1].variant} at {formatting.size(cases[1].size)}."
+    )
+
+
+SECTION = Section("split", "Where the time goes", 37, build)

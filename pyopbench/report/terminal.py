@@ -1,0 +1,105 @@
+"""What a terminal shows of a judgement: the answers as tables, notes to them, and why cases have no number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyopbench.core import formatting
+from pyopbench.judge.evidence import notes_of
+from pyopbench.judge.holes import cases_by_reason, holes_of
+from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.report.sections import automatic, worth
+from pyopbench.report.sections._places import places_of
+from pyopbench.report.sections.decisions import place_of
+from pyopbench.report.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
+from pyopbench.report.wording.decisions import answer_text, flip_text, note_text, why
+from pyopbench.report.wording.holes import hole_text
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Decision
+
+
+@dataclass(frozen=True)
+class TerminalTable:
+    """A table for a terminal of 80 columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
+    """Return the answers, a row for each decision, and behind them every table that has a row; all fit 80 columns."""
+    others = (_automatic_table(judgement), _worth_table(judgement), _table_without_number(judgement))
+    return (_answers_table(judgement), *(table for table in others if table.rows))
+
+
+def _answers_table(judgement: Judgement) -> TerminalTable:
+    places = places_of(judgement)
+    rows = [
+        (made.op, made.use, *place_of(made, places), answer_text(made.answer), _gain(made))
+        for made in judgement.decisions
+    ]
+    return TerminalTable("What to do", ("op", "use", *places.varying, "answer", "gain"), tuple(rows))
+
+
+def _gain(decision: Decision) -> str:
+    return formatting.MISSING if decision.choice is None else formatting.gain_at_least(decision.gain, decision.gain_low)
+
+
+def _automatic_table(judgement: Judgement) -> TerminalTable:
+    """Return a row for each port that was tried by itself; those that fail for the same reason are in one."""
+    ports: dict[tuple[str, ...], list[Attempt]] = {}
+    for attempt in attempts_of(judgement):
+        alone = attempt.variant if attempt.works or not attempt.reason else ""
+        ports.setdefault((attempt.op, attempt.reason, alone), []).append(attempt)
+    rows = tuple(_joined(attempts) for attempts in ports.values())
+    return TerminalTable("Ports that cost nothing, tried by themselves", automatic.COLUMNS, rows)
+
+
+def _joined(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    op, _, *rest = map(str, automatic.row(attempts[0]))
+    return (op, "\n".join(attempt.variant for attempt in attempts), *rest)
+
+
+def _worth_table(judgement: Judgement) -> TerminalTable:
+    found = worth.table(judgement, places_of(judgement))
+    rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
+    return TerminalTable("What a port is worth (lower end)", found.columns, rows)
+
+
+def _table_without_number(judgement: Judgement) -> TerminalTable:
+    measured = measured_in(judgement)
+    cases: dict[str, set[str]] = {}
+    for reason, found in cases_by_reason(judgement.run, measured).items():
+        cases.setdefault(reason.status, set()).update(set(found) - measured)
+    rows = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
+    return TerminalTable("Without a number", ("status", "cases"), rows)
+
+
+def notes(judgement: Judgement) -> tuple[str, ...]:
+    """Return what else is to be known of the answers, a sentence each with the decisions that it holds for."""
+    places = places_of(judgement)
+    holds_for: dict[str, list[str]] = {}
+    for decision in judgement.decisions:
+        name = " ".join((decision.op, decision.use, *place_of(decision, places)))
+        for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision)):
+            holds_for.setdefault(note, []).append(name)
+    return tuple(f"{note}: {', '.join(names)}" for note, names in holds_for.items())
+
+
+def reasons(judgement: Judgement) -> tuple[str, ...]:
+    """Return why cases were not measured at all, the reasons that most cases have; what failed is told by itself."""
+    found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
+    unsupported = [hole for hole in found if hole.reason.status == UNSUPPORTED]
+    return tuple(map(hole_text, unsupported[:MOST_BRIEF]))
+
+
+def _why_undecided(decision: Decision) -> tuple[str, ...]:
+    """Return what would settle an undecided one, which is short; the reason names every candidate that is open."""
+    if decision.action != "undecided":
+        return ()
+    return tuple(map(flip_text, decision.flips[:1])) or (why(decision),)

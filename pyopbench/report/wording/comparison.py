@@ -1,0 +1,100 @@
+"""What a comparison of two sides found, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyopbench.compare.diff import Comparison, UnmatchedCase
+from pyopbench.compare.notes import (
+    DifferentProcessors,
+    NoInterval,
+    Note,
+    NotPaired,
+    Paired,
+    Reach,
+    SmallestSlowdown,
+    reach_of,
+)
+from pyopbench.core import formatting
+from pyopbench.report.wording.limitations import limitation_text
+from pyopbench.report.wording.verdicts import unresolved_text
+
+PAIRED = {
+    "round": "Both were timed in the same rounds of the same processes: ratios are paired by round.",
+    "block": "Launches of both came in blocks, one of each in random order: ratios are paired by block.",
+}
+
+
+@dataclass(frozen=True)
+class NoteText:
+    """A note in a sentence or two; `heading` is what must not be overlooked, and "" where nothing is."""
+
+    text: str
+    heading: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.heading}: {self.text}" if self.heading else self.text
+
+
+def title(comparison: Comparison) -> str:
+    """Return what was compared with what, in one line."""
+    sides = comparison.sides
+    return f"{sides.second.label} (B) against {sides.first.label} (A), by {sides.axis}, measured by {sides.tool}"
+
+
+def summary(comparison: Comparison) -> str:
+    """Return how many cases have which verdict."""
+    counts = [f"{count:,} {outcome}" for outcome, count in comparison.counts().items() if count]
+    return f"{formatting.count(len(comparison.cases), 'case')} compared: {formatting.listing(counts)}."
+
+
+def reach(comparison: Comparison) -> str:
+    """Return which slowdown would have been found, in a sentence."""
+    return _reach(reach_of(comparison))
+
+
+def note_text(note: Note) -> NoteText:
+    """Return what a reader has to know before the table."""
+    match note:
+        case DifferentProcessors(first, second):
+            said = f"{first} in A, {second} in B. These ratios compare machines, not code."
+            return NoteText(said, "DIFFERENT PROCESSORS")
+        case Paired(by):
+            return NoteText(PAIRED[by])
+        case NotPaired():
+            return NoteText(_not_paired(note), "UNPAIRED")
+        case NoInterval() | SmallestSlowdown():
+            return NoteText(_reach(note))
+        case _:
+            return NoteText(limitation_text(note))
+
+
+def unmatched_text(case: UnmatchedCase) -> str:
+    """Return why the other side has no number for a case, a clause."""
+    other = "B" if case.side == "A" else "A"
+    match case.kind:
+        case "failed":
+            return f"{case.status} in {other}: {case.reason}"
+        case "not_reached":
+            return f"planned in {other} but not reached"
+        case "not_measured":
+            return f"not measured in {other}"
+
+
+def _not_paired(note: NotPaired) -> str:
+    return (
+        "A and B were not measured interleaved. Each interval is widened by what runs differ by: at least "
+        f"{formatting.percent(note.run_spread)} (one standard deviation), more where the other cases of this pair moved by "
+        f"more. All cases together are at {formatting.ratio(note.common)}; what they have in common counts as the machine's."
+    )
+
+
+def _reach(found: Reach) -> str:
+    match found:
+        case NoInterval(reason):
+            why = f": {unresolved_text(reason)}" if reason is not None else ""
+            return f"No case has an interval, so nothing is told apart{why}."
+        case SmallestSlowdown(slowdown) if slowdown > formatting.LARGEST_SHARE:
+            return "In a usual case the launches are too few to rule any slowdown out."
+        case SmallestSlowdown(slowdown):
+            return f"In a usual case a slowdown to {formatting.ratio(1 + slowdown)} or more would be found here."

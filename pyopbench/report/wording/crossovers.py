@@ -1,0 +1,41 @@
+"""Where variants change places, in words."""
+
+from __future__ import annotations
+
+from pyopbench.core import formatting
+from pyopbench.judge.decision import Course, Crossover
+
+
+def fastest_text(crossover: Crossover, unit: str) -> str:
+    """Return where the fastest changes, and how far that may be off, in a line without brackets."""
+    size = formatting.about_size(crossover.size)
+    said = f"{crossover.before} is fastest up to about {size} {unit}, {crossover.after} beyond"
+    low, high = crossover.low, crossover.high
+    if low is None and high is None:
+        return said
+    span = formatting.about_sizes(low, high)
+    if low is not None and high is not None:
+        ends = [formatting.about_size(end) for end in (low, high)]
+        span = f"at {span}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
+    return f"{said}; by the 95% interval they change places {span}"
+
+
+def course_text(course: Course) -> str:
+    """Return where a candidate that never crosses the current callback clearly differs from it."""
+    if course.answer == "unclear":
+        return "no clear difference"
+    if course.clear == course.sizes:
+        return f"{course.answer} at every size"
+    return f"{course.answer} at {formatting.listing([formatting.size(size) for size in course.clear])}, elsewhere not clear"
+
+
+def change_text(label: str, crossover: Crossover) -> str:
+    """Return what a candidate is below and above a crossover with the current callback."""
+    first, then = ("faster", "slower") if crossover.before == label else ("slower", "faster")
+    perhaps = "" if is_closed(crossover) else ", if it crosses at all"
+    return f"{first} below, {then} above{perhaps}"
+
+
+def is_closed(crossover: Crossover) -> bool:
+    """Return whether measured sizes are clear on both sides, so that the crossover lies between them."""
+    return crossover.low is not None and crossover.high is not None

@@ -1,0 +1,196 @@
+"""What a decision says, in words: the answer, why, what it leaves out, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.core import formatting
+from pyopbench.judge.findings import (
+    Action,
+    Answer,
+    BaselineBarred,
+    BaselineFailed,
+    BaselineLacksSizes,
+    BaselineMeasured,
+    BaselineNotMeasured,
+    BeyondMeasured,
+    CandidateLacksSizes,
+    Caveat,
+    ClearGain,
+    DiffersBySize,
+    DtypeNotCalled,
+    FasterBaseline,
+    FasterVariant,
+    Flip,
+    MeasuredGain,
+    MoreLaunches,
+    MoreTimeAtSizes,
+    NoAnswerAt,
+    NoCandidate,
+    NoLaunchOverMix,
+    NoneWorthIt,
+    Note,
+    Reason,
+    SecondLaunch,
+    SlowerBaseline,
+    StillOpen,
+    VariantMeasured,
+)
+from pyopbench.stats.estimate import MOST_LAUNCHES
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decision import Decision
+
+MOST_NAMED = 3
+"""Open candidates that a reason names; the verdicts list all of them."""
+COUNTED: dict[Action, str] = {
+    "port": "to port",
+    "switch": "to switch to another callback",
+    "keep": "to keep",
+    "undecided": "undecided",
+}
+"""What follows the number of decisions with an action, in the order in which they are told."""
+
+
+def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
+    """Return how many decisions of each kind there are, and how a gain is to be read.
+
+    Args:
+        actions: of each decision.
+        ops: how many ops they are about.
+        baseline: the current callback.
+    """
+    told = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
+    return (
+        f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(told)}. "
+        f"A gain is time today, with {baseline}, over time afterwards: "
+        "2× is half the time; ≥ is the lower end of its 95% interval."
+    )
+
+
+def answer_text(answer: Answer) -> str:
+    """Return `keep`, `undecided`, `port to native` or `switch to numpy_function`."""
+    return answer.action if answer.choice is None else f"{answer.action} to {answer.choice}"
+
+
+def why(decision: Decision) -> str:
+    """Return the reason of a decision with what goes with it."""
+    return "; ".join((reason_text(decision.reason), *map(caveat_text, decision.caveats)))
+
+
+def reason_text(reason: Reason) -> str:
+    """Return why a decision is what it is."""
+    match reason:
+        case ClearGain():
+            return f"{gain_text(reason.chosen)} against {reason.baseline}{_passed_over(reason)}"
+        case NoneWorthIt():
+            border, best = formatting.ratio(reason.threshold), gain_text(reason.best)
+            return f"every measured variant stays below {border} the speed of {reason.baseline}: the best is {best}"
+        case StillOpen():
+            return _still_open(reason)
+        case NoCandidate():
+            able = " that can do what is required" if reason.required else ""
+            return f"nothing{able} was measured beside {reason.baseline} at all sizes of the mix"
+        case BaselineFailed():
+            return f"{reason.label} has no number: {reason.status} at {formatting.size(reason.size)}: {reason.message}"
+        case BaselineNotMeasured():
+            return f"{reason.baseline} was not measured here, so there is nothing to compare with"
+        case DtypeNotCalled():
+            return f"the mix that was given has no calls in {reason.dtype}"
+        case BeyondMeasured():
+            return f"{_no_number(reason.baseline, reason.sizes, reason.statuses)}, which the mix asks for"
+
+
+def caveat_text(caveat: Caveat) -> str:
+    """Return what goes with a reason."""
+    match caveat:
+        case BaselineBarred():
+            return f"{caveat.baseline} cannot stay, for what is required"
+        case BaselineLacksSizes():
+            return f"{_no_number(caveat.baseline, caveat.sizes, caveat.statuses)}, so this says nothing about it"
+        case CandidateLacksSizes():
+            gone = _no_number(caveat.label, caveat.sizes, caveat.statuses)
+            return f"{gone} and is a candidate only at the other sizes"
+        case NoLaunchOverMix():
+            return f"{caveat.label} has no launch with all sizes of the mix and is a candidate only by size"
+
+
+def flip_text(flip: Flip) -> str:
+    """Return what would change a decision."""
+    match flip:
+        case FasterBaseline():
+            now = f"{flip.baseline} at {formatting.ratio(flip.speed)} its measured speed or more at every size"
+            return f"{now}: {flip.label} would not be clearly worth it"
+        case SlowerBaseline():
+            now = f"{flip.baseline} taking more than {formatting.ratio(flip.times)} its measured time at every size"
+            return f"{now}: {flip.label} would be worth it"
+        case FasterVariant():
+            border = formatting.ratio(flip.threshold)
+            return f"another variant, clearly more than {border} as fast as {flip.baseline} over this mix"
+        case MoreTimeAtSizes():
+            return _more_time(flip)
+        case BaselineMeasured():
+            return f"a measurement of {flip.baseline} there"
+        case VariantMeasured():
+            return f"a measurement of another variant wherever {flip.baseline} has one"
+        case SecondLaunch():
+            return "a second launch: one launch gives no interval"
+        case MoreLaunches():
+            return _more_launches(flip)
+
+
+def note_text(note: Note) -> str:
+    """Return what an answer says nothing of, or not in one word."""
+    match note:
+        case NoAnswerAt():
+            return f"no number at {_sizes(note.sizes)}"
+        case DiffersBySize():
+            return "the answer differs by size"
+
+
+def gain_text(gain: MeasuredGain) -> str:
+    """Return a gain with its interval and launches: `native at 2.00× (1.90–2.10×, 3 launches)`."""
+    launches = formatting.count(gain.launches, "launch", "launches")
+    if gain.low is None:
+        return f"{gain.label} at {formatting.ratio(gain.gain)} ({launches})"
+    return f"{gain.label} at {formatting.ratio(gain.gain)} ({formatting.interval(gain.low, gain.high)}, {launches})"
+
+
+def _passed_over(reason: ClearGain) -> str:
+    if reason.faster is None:
+        return ""
+    work = ", and takes more work" if reason.faster_takes_more_work else ""
+    return f"; {gain_text(reason.faster)} is not clearly faster than that{work}"
+
+
+def _still_open(reason: StillOpen) -> str:
+    named = [gain_text(gain) for gain in reason.candidates[:MOST_NAMED]]
+    left = len(reason.candidates) - MOST_NAMED
+    still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
+    border = f"{formatting.ratio(reason.threshold)} the speed of {reason.baseline}"
+    return f"{still_open} may lie on either side of {border}; {flip_text(reason.settled_by)}"
+
+
+def _more_launches(flip: MoreLaunches) -> str:
+    watched = f"({flip.label} is the one to watch)"
+    if flip.enough is None:
+        return f"more than {MOST_LAUNCHES:,} launches would be needed instead of {flip.launches} {watched}"
+    return f"about {flip.enough} launches instead of {flip.launches} would settle it {watched}"
+
+
+def _more_time(flip: MoreTimeAtSizes) -> str:
+    where = f"{'size' if len(flip.sizes) == 1 else 'sizes'} {_sizes(flip.sizes)}"
+    share, now = formatting.percent(flip.share), formatting.percent(flip.share_now)
+    pays = "pays" if flip.pays else "does not pay"
+    spent = f"more than about {share} of today's time (it is {now} in this mix) spent at {where}"
+    return f"{spent}, where {flip.label} {pays}"
+
+
+def _no_number(label: str, sizes: Sequence[int], statuses: Sequence[str]) -> str:
+    how = f" ({formatting.listing(statuses)})" if statuses else ""
+    return f"{label} has no number at {_sizes(sizes)}{how}"
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return formatting.listing([formatting.size(size) for size in sizes])

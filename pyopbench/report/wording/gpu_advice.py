@@ -1,0 +1,58 @@
+"""What an answer means where data live on a GPU, in words."""
+
+from __future__ import annotations
+
+from pyopbench.core import formatting
+from pyopbench.judge.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
+
+
+def advice_text(advice: CopiesAdvice) -> str:
+    """Return what counted copies add to a decision, as a sentence."""
+    return _on_device(advice) if isinstance(advice, DataOnDevice) else _pin(advice)
+
+
+def _on_device(advice: DataOnDevice) -> str:
+    today = advice.today
+    moves = f"moves at least {_moved(today)}" if today.copies else f"copies nothing ({_pinned(today)})"
+    free = f"; nothing crosses with {formatting.listing(advice.free)}" if advice.free else ""
+    return f"With data on the device {advice.baseline} {moves}{_afterwards(advice)}{free}."
+
+
+def _afterwards(advice: DataOnDevice) -> str:
+    choice, after, today = advice.choice, advice.afterwards, advice.today
+    if after is None:
+        return ""
+    if isinstance(after, NotCounted):
+        return f"; what {choice} would move is not known: {_why_not(after)}"
+    if not after.copies:
+        saved = ", all of which is saved too: {} copies nothing" if today.copies else ", and neither does {}"
+        return f"{saved.format(choice)} ({_pinned(after)})"
+    if after.moved_bytes < today.moved_bytes:
+        return f", and {choice} only {_moved(after)}"
+    return f", and {choice} saves none of that: at least {_moved(after)}"
+
+
+def _pin(advice: PinToHost) -> str:
+    head = f"With data on the host {advice.variant} goes by the device unless it is pinned to the host"
+    if not advice.pinned.copies:
+        return f"{head}, where nothing crosses."
+    return f"{head}, and pinned there still moves {_moved(advice.pinned)}."
+
+
+def _why_not(missing: NotCounted) -> str:
+    match missing.why:
+        case "simulated":
+            return "the simulated device has no way to run it"
+        case "refused":
+            return f"it was refused ({missing.message})"
+        case "left_out":
+            return "it was not counted"
+
+
+def _moved(copied: Copied) -> str:
+    copies = formatting.count(copied.copies, "copy", "copies")
+    return f"{formatting.byte_count(copied.moved_bytes)} in {copies} per call of {formatting.size(copied.size)} ({_pinned(copied)})"
+
+
+def _pinned(copied: Copied) -> str:
+    return copied.pinned if copied.pinned == "unpinned" else f"pinned to the {copied.pinned}"

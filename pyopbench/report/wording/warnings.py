@@ -1,0 +1,50 @@
+"""What a reader should know about the files of a run, in sentences."""
+
+from __future__ import annotations
+
+from pyopbench.core import formatting
+from pyopbench.results.warnings import (
+    Counted,
+    LeftRunning,
+    NoTimes,
+    RunWarning,
+    SlowedGpu,
+    UnfinishedLine,
+    UnknownClocks,
+    UnknownGradients,
+    UnreadableFile,
+)
+
+
+def warning_text(warning: RunWarning) -> str:
+    """Return a warning in a sentence, without a full stop."""
+    match warning:
+        case UnfinishedLine(path, line):
+            return f"{path}:{line}: an unfinished last line was dropped"
+        case UnreadableFile(problem, received):
+            return f"{problem}: {received}; it is left out"
+        case NoTimes(path, benchmarks):
+            return f"{path}: left out, because they measure no time: {formatting.listing(benchmarks)}"
+        case UnknownGradients(path, variants):
+            return f"{path}: left out, because these variants and their gradients are not known here: {_each(variants)}"
+        case LeftRunning():
+            return _left_running(warning)
+        case SlowedGpu(groups, of, reasons):
+            share = f"{groups:,} of {formatting.count(of, 'group')}"
+            return f"the GPU was held back in {share}: {_each(reasons)}; its times there are those of a slower one"
+        case UnknownClocks(groups, of):
+            return f"clocks of the GPU are not known for {groups:,} of {formatting.count(of, 'group')}"
+
+
+def _left_running(warning: LeftRunning) -> str:
+    most = (
+        f"{formatting.count(warning.threads, 'thread')}, {formatting.count(warning.processes, 'process', 'processes')}"
+    )
+    return (
+        f"{warning.op}: bodies left something running after {formatting.count(warning.groups, 'group')} (at most {most}, "
+        f"{formatting.number(warning.cores)} cores busy); what else was measured in these groups ran beside it"
+    )
+
+
+def _each(names: tuple[Counted, ...]) -> str:
+    return formatting.listing([f"{one.name} ({one.count:,})" for one in names])

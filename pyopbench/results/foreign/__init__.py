@@ -1,0 +1,1 @@
+"""Results of other tools, read as a `Run`: asv and pytest-benchmark."""

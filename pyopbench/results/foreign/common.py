@@ -1,0 +1,175 @@
+"""What files of other tools have in common: JSON that is whole and as that tool writes it, or an error with the place.
+
+Nothing is taken from a file before all of it has been checked, and nothing in it is trusted: names may hold anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pyopbench.core import formatting
+from pyopbench.results.catalogue_facts import declared
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE, Case
+from pyopbench.results.run import CASE_COLUMNS, COLUMNS
+
+LONGEST_NAME = 200
+"""A longer name of a benchmark is cut where it is shown; no tool's own are as long."""
+LONGEST_SECONDS = 1e9
+"""Of a call, thirty years: more is no measurement, and JSON's whole numbers have no end that a float has."""
+DURATION = f"seconds from 0 to {LONGEST_SECONDS:g}"
+"""What `is_duration` takes, for messages."""
+MOST_CALLS = 10**12
+"""In a sample; more would be a quarter of an hour of calls of a nanosecond."""
+COUNT = f"a whole number from 1 to {MOST_CALLS:,}"
+"""What `is_count` takes, for messages."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One benchmark of another tool.
+
+    Attributes:
+        name: what the tool calls it, with its parameters.
+        case: the case that it is, or None for a benchmark that is not one of pyopbench.
+        calls: calls in each sample, at least 1.
+        seconds: of one call, for each sample in the order of the file; the median alone where samples were not kept.
+    """
+
+    name: str
+    case: Case | None
+    calls: int
+    seconds: tuple[float, ...]
+
+    @property
+    def key(self) -> str:
+        """What it is matched by: the id of the case, or the name."""
+        return self.name if self.case is None else self.case.id
+
+
+def load(path: Path) -> Any:
+    """Return the JSON of a file.
+
+    Raises:
+        BadInput: the file is empty or not JSON; with line and column.
+    """
+    content = path.read_bytes()
+    if not content.strip():
+        raise damaged(path, "the file is empty")
+    try:
+        return json.loads(content)
+    except UnicodeDecodeError as error:
+        raise damaged(path, f"not text in UTF-8 (byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        raise damaged(path, f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+    except (RecursionError, ValueError) as error:  # nested without end; a whole number of thousands of digits
+        raise damaged(path, f"not JSON that can be read ({formatting.shorten(str(error), 80)})") from error
+
+
+def damaged(path: Path, problem: str, legal: str = "the file as the tool wrote it") -> BadInput:
+    """Return the error for a file that is not as its tool writes it; nothing of it is used."""
+    return BadInput(
+        "results that cannot be read",
+        received=f"{path}: {shown(problem, 300)}",
+        legal=legal,
+        next_step="restore the file or measure again; no number was taken from it",
+    )
+
+
+def printable(name: str) -> str:
+    """Return a name with codes in place of everything that a terminal would act on."""
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in name)
+
+
+def shown(name: str, characters: int = LONGEST_NAME) -> str:
+    """Return a name as `printable`, cut where it is too long."""
+    return formatting.shorten(printable(name), characters)
+
+
+def is_duration(value: Any) -> bool:
+    """Whether a value is seconds: a number from 0 to `LONGEST_SECONDS`; True is none, though Python counts with it."""
+    return type(value) in (int, float) and 0 <= value <= LONGEST_SECONDS
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a number of calls: whole, from 1 to `MOST_CALLS`; asv writes some of them as 1.0."""
+    return type(value) in (int, float) and 1 <= value <= MOST_CALLS and value == int(value)
+
+
+def require_once(keys: Iterable[str], path: Path) -> None:
+    """Check that nothing was measured twice in one file.
+
+    Raises:
+        BadInput: with the first key that is there more often.
+    """
+    for key, count in Counter(keys).items():
+        if count > 1:
+            raise damaged(path, f"{count} benchmarks are {shown(key)}", "each benchmark once")
+
+
+def frames(tool: str, run: str, version: str | None, timed: Iterable[Timed]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tidy frame of the cases, and the one of all other benchmarks, whose case is their name.
+
+    All samples are of round 0, because a round is what is interleaved, and here nothing is; and of launch 0, because
+    neither tool tells which process a sample is from.
+    """
+    timed = list(timed)
+    cases = [row for one in timed if one.case is not None for row in _rows(one, tool, run, version)]
+    others = [row for one in timed if one.case is None for row in _rows(one, tool, run, version)]
+    return pd.DataFrame(cases, columns=list(COLUMNS)), pd.DataFrame(others, columns=list(COLUMNS))
+
+
+def _rows(one: Timed, tool: str, run: str, version: str | None) -> list[dict[str, Any]]:
+    """Return a row for each sample; what is not told of a column is left out, and so becomes nan."""
+    parts = (None,) * len(CASE_COLUMNS) if one.case is None else one.case.parts
+    head = {
+        "tool": tool,
+        "run": run,
+        "launch": 0,
+        "case": one.key,
+        "tf": version,
+        "round": 0,
+        "group": one.name if one.case is None else one.case.group,
+        "calls": one.calls,
+        "copies": 1,
+        **dict(zip(CASE_COLUMNS, parts, strict=True)),
+    }
+    return [{**head, "order": place, "seconds": seconds * one.calls} for place, seconds in enumerate(one.seconds)]
+
+
+def catalogue_of(cases: Iterable[Case]) -> dict[str, Any]:
+    """Return what is known here of the ops and variants of these cases, in the form of `run.json`."""
+    ops: dict[str, list[Case]] = {}
+    for case in cases:
+        ops.setdefault(case.op, []).append(case)
+    variants = sorted({case.variant for of_op in ops.values() for case in of_op})
+    known = declared("variants"), declared("ops")
+    return {
+        "ops": {op: _op(known[1].get(op, {}), found) for op, found in sorted(ops.items())},
+        "variants": {name: dict(known[0].get(name, {})) for name in variants},
+        "gradients": {},
+    }
+
+
+def _op(known: Mapping[str, Any], cases: Iterable[Case]) -> dict[str, Any]:
+    told = {key: known[key] for key in ("summary", "source", "size_unit") if key in known}
+    sizes = sorted({case.size for case in cases})
+    return {**told, "sizes": sizes, "bytes_moved": {}, "flops": {}}
+
+
+def settings_of(cases: Iterable[Case]) -> dict[str, Any]:
+    """Return how it was measured, as far as known, with the baseline that a report takes unless told otherwise."""
+    known = declared("variants")
+    # The callback of today if it is there, else any callback, else any variant.
+    variants = sorted(
+        {case.variant for case in cases},
+        key=lambda name: (name != BASELINE, known.get(name, {}).get("kind") != "callback", name),
+    )
+    return {"baseline": (*variants, BASELINE)[0], "launches": 1}

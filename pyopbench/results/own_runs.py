@@ -1,0 +1,214 @@
+"""From the folders of runs to what was measured in them: each read by itself, several of one environment pooled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pyopbench.results import probes, copy_costs, counted_copies, store
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Case, Failure
+from pyopbench.results.run import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.results.warnings import UnreadableFile, gpu_warnings, left_running
+
+POOLED_ENVIRONMENT = (
+    *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
+    *("variables", "intra_op_threads", "inter_op_threads"),
+)
+"""What has to be equal for launches of several runs to count as launches of one."""
+
+
+def read_runs(folders: Sequence[Path]) -> Run:
+    """Read one run, or several of one environment as one with more launches.
+
+    Args:
+        folders: folders written by `pyopbench run`.
+
+    Raises:
+        BadInput: a file is missing or corrupt, or the environments differ.
+    """
+    runs = [_read_run(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)]
+    first, *others = runs
+    for other in others:
+        _require_same_environment(first, other)
+    return _pool(runs) if others else first
+
+
+def _read_run(folder: Path) -> Run:
+    content = store.read_run(folder)
+    lines, warnings = store.read_lines(folder)
+    groups = [line for line in lines if line["kind"] == "group"]
+    frame = pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS))
+    failures = [_failure(skip) for skip in content["skips"]]
+    failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
+    whole = Run(
+        name=content["run"],
+        command=tuple(content["command"]),
+        created=content["created"],
+        settings=content["settings"],
+        environment=content["environment"],
+        catalogue=content["catalogue"],
+        cases=tuple(content["cases"]),
+        failures=tuple(failures),
+        launches=tuple(line for line in lines if line["kind"] == "launch"),
+        frame=frame,
+        warnings=(*warnings, *left_running(groups), *gpu_warnings(groups)),
+        looks=tuple(line for line in lines if line["kind"] == "look"),
+        noise=_noise(content["run"], groups),
+        certificate=content.get("certificate"),
+        limits=tuple(line for line in lines if line["kind"] == "limits"),
+        checked={key: errors for group in groups for key, errors in group.get("checked", {}).items()},
+    )
+    for name, path, read in (
+        ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
+        ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
+        ("probes", folder / probes.FILE, probes.read),
+    ):
+        whole = _with_beside(whole, name, path, read)
+    return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
+
+
+def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
+    """Return the run with a file that is kept beside it; one that cannot be read is a warning."""
+    if not path.exists():
+        return run
+    try:
+        found: dict[str, Any] = {name: read(path)}
+    except BadInput as error:
+        return replace(run, warnings=(*run.warnings, UnreadableFile(error.what, str(error.received))))
+    return replace(run, **found)
+
+
+def _apart(run: Run, crossings: pd.DataFrame) -> Run:
+    """Return the run with all that only explains callbacks put into its `costs`, out of the way of what judges."""
+    parts, floor = (run.catalogue.get(key, {}) for key in ("parts", "floor"))
+
+    def explains(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.variant in parts or case.op in floor
+
+    beside = run.frame["variant"].isin(list(parts)) | run.frame["op"].isin(list(floor))
+    costs = Costs(
+        tuple(case for case in run.cases if explains(case)),
+        tuple(failure for failure in run.failures if explains(failure.case)),
+        run.frame[beside].reset_index(drop=True),
+        crossings,
+    )
+    return replace(
+        run,
+        cases=tuple(case for case in run.cases if not explains(case)),
+        failures=tuple(failure for failure in run.failures if not explains(failure.case)),
+        frame=run.frame[~beside].reset_index(drop=True),
+        costs=costs,
+    )
+
+
+def _crossings(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    for line in groups:
+        shares = line.get("aligned", {})
+        for key, sides in line.get("bytes", {}).items():
+            yield ("pyopbench", content["run"], line["launch"], key, *sides, shares.get(key, math.nan))
+
+
+def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    rows = [
+        {**line["noise"], "run": run, "launch": line["launch"], "group": line["group"]}
+        for line in groups
+        if "noise" in line
+    ]
+    # None becomes nan, also where a whole column has nothing else.
+    numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
+    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
+
+
+def _failure(stored: Mapping[str, Any]) -> Failure:
+    return Failure(stored["case"], stored["status"], stored["reason"], stored["launch"])
+
+
+def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    version = content["environment"].get("tensorflow")
+    for line in groups:
+        for key, samples in line["samples"].items():
+            case = Case.from_id(key)
+            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
+            tail = (line["timer_seconds"], line["timer_error_seconds"])
+            for sample in samples:
+                yield (*head, *(sample if case.mode == "node" else (*sample, 1)), *tail)
+
+
+def _require_same_environment(first: Run, other: Run) -> None:
+    for key in POOLED_ENVIRONMENT:
+        ours, theirs = first.environment.get(key), other.environment.get(key)
+        if ours != theirs:
+            raise BadInput(
+                f"runs of different environments cannot be pooled: {key} differs",
+                received=f"{first.name}: {ours!r}, {other.name}: {theirs!r}",
+                legal=f"equal {', '.join(POOLED_ENVIRONMENT)}",
+                next_step="report each of them on its own",
+            )
+
+
+def _pool(runs: Sequence[Run]) -> Run:
+    frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
+    for run in runs:
+        frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
+        costs.append(_shifted(run.costs, offset))
+        noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
+        launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
+        limits += [{**line, "launch": line["launch"] + offset} for line in run.limits]
+        failures += _later(run.failures, offset)
+        offset += 1 + max((line["launch"] for line in run.launches), default=-1)
+    first = runs[0]
+    return Run(
+        name=" + ".join(run.name for run in runs),
+        command=first.command,
+        created=first.created,
+        settings=first.settings,
+        environment=first.environment,
+        catalogue=_merge_catalogues([run.catalogue for run in runs]),
+        cases=tuple(dict.fromkeys(case for run in runs for case in run.cases)),
+        failures=tuple(dict.fromkeys(failures)),
+        launches=tuple(launches),
+        frame=pd.concat(frames, ignore_index=True),
+        warnings=tuple(warning for run in runs for warning in run.warnings),
+        costs=Costs(
+            tuple(dict.fromkeys(case for cost in costs for case in cost.cases)),
+            tuple(dict.fromkeys(failure for cost in costs for failure in cost.failures)),
+            pd.concat([cost.frame for cost in costs], ignore_index=True),
+            pd.concat([cost.crossings for cost in costs], ignore_index=True),
+        ),
+        noise=pd.concat(noises, ignore_index=True),
+        certificate=first.certificate,
+        limits=tuple(limits),
+        checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
+        counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
+        copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
+        probes=next((run.probes for run in runs if run.probes), None),
+    )
+
+
+def _shifted(costs: Costs, offset: int) -> Costs:
+    return replace(
+        costs,
+        failures=tuple(_later(costs.failures, offset)),
+        frame=costs.frame.assign(launch=costs.frame["launch"] + offset),
+        crossings=costs.crossings.assign(launch=costs.crossings["launch"] + offset),
+    )
+
+
+def _later(failures: Sequence[Failure], offset: int) -> list[Failure]:
+    return [
+        failure if failure.launch is None else replace(failure, launch=failure.launch + offset) for failure in failures
+    ]
+
+
+def _merge_catalogues(catalogues: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        part: {name: value for catalogue in catalogues for name, value in catalogue.get(part, {}).items()}
+        for part in ("ops", "variants", "gradients", "parts", "floor")
+    }

@@ -1,0 +1,121 @@
+"""What a path to results is: a run's folder, results of asv, or a file of pytest-benchmark; and the runs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyopbench.results.foreign import asv_file, asv, common, pytest_benchmark
+from pyopbench.results import store, versions
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput, NothingMeasured
+from pyopbench.results.own_runs import read_runs
+from pyopbench.results.run import Run
+
+LEGAL = (
+    "a folder written by `pyopbench run`, a folder of asv's results or one of their files, or a JSON file of "
+    "pytest-benchmark"
+)
+MOST_SHOWN = 8
+"""So many files are named in a message."""
+
+
+def read_source(path: Path) -> tuple[Run, ...]:
+    """Return the runs in a path: one for a run's folder or a file; else one for each version, or for each file of asv.
+
+    Raises:
+        BadInput: it is none of these, or something in it is not as it was written.
+    """
+    if path.is_dir() and (path / store.RUN_FILE).exists():
+        return (read_runs([path]),)
+    if versions.is_here(path):
+        return _read_versions(path)
+    if path.is_file():
+        return (_read_file(path),)
+    files = asv_file.files_in(path)
+    if not files:
+        raise _none_of_these(path)
+    return tuple(_read_file(file) for file in files)
+
+
+def read_one(paths: Sequence[Path]) -> Run:
+    """Return the one run in paths; several folders of pyopbench's own are pooled.
+
+    Raises:
+        BadInput: as `read_source`; or there are several runs that are not pyopbench's own, or of several tools.
+    """
+    if len(paths) > 1 and all((path / store.RUN_FILE).exists() for path in paths):
+        return read_runs(paths)
+    runs = [run for path in paths for run in read_source(path)]
+    if len(runs) > 1:
+        raise _several(paths)
+    return runs[0]
+
+
+def read_cases(paths: Sequence[Path]) -> Run:
+    """Return the one run in paths, which has to have measured a case: what a report can be made of.
+
+    Raises:
+        BadInput: as `read_one`.
+        NothingMeasured: it holds none.
+    """
+    run = read_one(paths)
+    if run.frame.empty:
+        others = run.others["case"].nunique()
+        raise NothingMeasured(
+            "no case of pyopbench was measured, so there is nothing to report on",
+            received=f"{formatting.listing([str(path) for path in paths])}: {formatting.count(others, 'other benchmark')}",
+            legal="results of pyopbench's own suites for asv and pytest-benchmark",
+            next_step="pyopbench compare takes benchmarks of other suites too" if others else "",
+        )
+    return run
+
+
+def _read_versions(folder: Path) -> tuple[Run, ...]:
+    """Return a run for each version, on its own: what failed on one of them says nothing about another.
+
+    The label of the version stands for TensorFlow's, and the frame has a column `block`: launches of one number were
+    made by turns, one of each version.
+    """
+    name = folder.resolve().name
+    return tuple(_labelled(read_runs([version.folder]), version.label, name) for version in versions.read(folder))
+
+
+def _labelled(run: Run, label: str, name: str) -> Run:
+    frame = run.frame.assign(run=name, tf=label, block=run.frame["launch"])
+    return replace(run, frame=frame, environment={**run.environment, "tensorflow": label})
+
+
+def _read_file(path: Path) -> Run:
+    document = common.load(path)
+    if asv_file.is_result(document):
+        return asv.read(path, document)
+    if pytest_benchmark.is_result(document):
+        return pytest_benchmark.read(path, document)
+    raise _none_of_these(path)
+
+
+def _none_of_these(path: Path) -> BadInput:
+    if not path.exists():
+        what = f"{path}: no such file or folder"
+    elif path.is_dir():
+        what = f"{path}: a folder with neither {store.RUN_FILE} nor a machine.json of asv in it or below"
+    else:
+        what = f"{path}: JSON of something else"
+    files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
+    named = formatting.listing([str(file) for file in files], "or")
+    next_step = f"name one file: {named}" if named else "`pyopbench run` makes results; name the folder that it printed"
+    return BadInput("not results", received=what, legal=LEGAL, next_step=next_step)
+
+
+def _several(paths: Sequence[Path]) -> BadInput:
+    files = [file for path in paths for file in asv_file.files_in(path)]
+    return BadInput(
+        "several runs that are not of one clock or one environment, which no single report can hold",
+        received=formatting.listing([str(path) for path in paths]),
+        legal="one run of asv or pytest-benchmark, or several folders of pyopbench's own",
+        next_step="report each on its own"
+        + (f", for example pyopbench report {files[0]}" if files else "")
+        + "; pyopbench compare puts two side by side",
+    )

@@ -1,0 +1,101 @@
+"""What was measured, as the judging half sees it: a run, what explains its callbacks, and the columns of its frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from pyopbench.results.limitations import Limitation
+from pyopbench.core.model import Failure
+from pyopbench.results.warnings import RunWarning
+
+CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
+COLUMNS = (
+    "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
+    "round", "order", "calls", "seconds", "copies", "timer_seconds", "timer_error_seconds",
+)  # fmt: skip
+
+NOISE_COLUMNS = (
+    "run", "launch", "group", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections", "load",
+    "mhz_low", "mhz_high",
+)  # fmt: skip
+
+CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
+
+
+def _no_rows(columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame([], columns=list(columns))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured to explain callbacks: bodies alone and the floor of each bridge; never decided about.
+
+    Attributes:
+        cases: ids of the planned cases.
+        failures: of these cases.
+        frame: one row for each timed block of these cases, as `Run.frame`.
+        crossings: one row for each body and launch, with `CROSSING_COLUMNS`; `aligned` is nan where it is not known.
+    """
+
+    cases: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    frame: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
+    crossings: pd.DataFrame = field(default_factory=lambda: _no_rows(CROSSING_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was measured, as the judging half sees it.
+
+    Attributes:
+        name: of the run; names joined by " + " where several are pooled.
+        command: the command line that made it.
+        created: date and time, ISO 8601.
+        settings, environment, catalogue: as in `run.json`.
+        cases: ids of the planned cases.
+        failures: skips of the plan and failures of launches, in the order of the files.
+        launches: the launch lines, in order.
+        looks: the look lines, in order; none where several runs are pooled.
+        frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block, copies is how many of the
+            op a call runs (1 in every mode but `node`).
+        warnings: what a reader should know about the files; `wording.warnings` has the sentences.
+        costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
+        noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
+        certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
+        limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
+        tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
+        others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
+        cannot: what results of this tool cannot support; nothing for runs of pyopbench.
+        checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
+            `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
+        counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
+            beside the samples; else None.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    created: str
+    settings: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    catalogue: Mapping[str, Any]
+    cases: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    launches: tuple[Mapping[str, Any], ...]
+    frame: pd.DataFrame
+    warnings: tuple[RunWarning, ...] = ()
+    looks: tuple[Mapping[str, Any], ...] = ()
+    costs: Costs = Costs()
+    noise: pd.DataFrame = field(default_factory=lambda: _no_rows(NOISE_COLUMNS))
+    certificate: Mapping[str, Any] | None = None
+    limits: tuple[Mapping[str, Any], ...] = ()
+    tool: str = "pyopbench"
+    others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
+    cannot: tuple[Limitation, ...] = ()
+    checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    counted_copies: Mapping[str, Any] | None = None
+    copy_costs: Mapping[str, Any] | None = None
+    probes: Mapping[str, Any] | None = None

@@ -1,0 +1,304 @@
+"""The schema of a run: `run.json` and the lines of `samples.jsonl` as types. Prose: results/README.md.
+
+A key that no type has may be there and hold anything: another version may have written it. A field with a default may
+be absent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias, get_args
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from pyopbench.results.certificate import Certificate, Environment, check_certificate
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Case
+from pyopbench.results.validation import converted, corrupt
+
+STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+Positive: TypeAlias = Annotated[float, Meta(gt=0)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+# What `check_line` says of these two names the case and what each number is, so that only the schema has their lengths.
+Sample: TypeAlias = Annotated[list[float], Meta(extra_json_schema={"minItems": 4, "maxItems": 5})]
+Crossing: TypeAlias = Annotated[list[int], Meta(extra_json_schema={"minItems": 2, "maxItems": 2})]
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """A case without a number, and why."""
+
+    case: str
+    status: Annotated[str, Meta(extra_json_schema={"enum": list(STATUSES)})]
+    reason: str
+    launch: int | None
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How a run was measured."""
+
+    seed: int
+    launches: int
+    rounds: int
+    block_seconds: float
+    group_seconds: float
+    budget_seconds: float | None
+    case_timeout_seconds: float
+    memory_limit_bytes: int | UnsetType | None = UNSET
+    quick: bool
+    baseline: str
+    first_look: int | UnsetType = UNSET
+    pairs: dict[str, str] | UnsetType = UNSET
+    tf: str | UnsetType = UNSET
+
+
+class Op(Struct, frozen=True, kw_only=True):
+    """What an op is."""
+
+    summary: str
+    source: str
+    sizes: list[int]
+    quick_sizes: list[int]
+    size_unit: str
+    dtypes: list[str]
+    outputs: list[str]
+    differentiable: bool
+    bytes_moved: dict[str, dict[str, int]]
+    flops: dict[str, int]
+    tried: list[str] | UnsetType = UNSET
+
+
+class Variant(Struct, frozen=True, kw_only=True):
+    """What a variant is, or a part that is measured beside it."""
+
+    summary: str
+    body: str
+    kind: str
+    effort: int
+    gradients: list[str]
+    modes: list[str]
+
+
+class Gradient(Struct, frozen=True, kw_only=True):
+    """What a mechanism of gradients is."""
+
+    summary: str
+    source: str
+    works_in: list[str]
+
+
+class Catalogue(Struct, frozen=True, kw_only=True):
+    """What the ops, variants and gradients of a run are, by name."""
+
+    ops: dict[str, Op]
+    variants: dict[str, Variant]
+    gradients: dict[str, Gradient]
+    parts: dict[str, Variant] | UnsetType = UNSET
+    floor: dict[str, Op] | UnsetType = UNSET
+
+
+class Own(Struct, frozen=True, kw_only=True):
+    """Where an op of the user's own comes from."""
+
+    words: list[str]
+    fingerprint: str
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """The content of `run.json`: what was planned, on what, with which settings."""
+
+    schema: int
+    run: str
+    created: str
+    command: list[str]
+    settings: Settings
+    environment: Environment
+    catalogue: Catalogue
+    cases: list[str]
+    skips: list[Failure]
+    own: dict[str, Own] | UnsetType = UNSET
+    certificate: Certificate | UnsetType | None = UNSET
+
+
+class Line(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
+    """What every line of `samples.jsonl` has: its kind, which is the name of its type in small letters."""
+
+    launch: Annotated[int, Meta(ge=0)]
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: a value makes no sense; names `place`.
+        """
+
+
+class Launch(Line, frozen=True, kw_only=True):
+    """A worker process has started."""
+
+    environment: dict[str, Any]
+
+
+class Gpu(Struct, frozen=True, kw_only=True):
+    """A reading of a GPU."""
+
+    held_back_by: list[str] | None
+
+
+class Noise(Struct, frozen=True, kw_only=True):
+    """What else went on while a group was sampled."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    steal_seconds: float | None
+    switches: int
+    collections: int
+    load: float | None
+    mhz_low: float | None
+    mhz_high: float | None
+    gpus: list[Gpu] | UnsetType = UNSET
+
+
+class LeftBehind(Struct, frozen=True, kw_only=True):
+    """What bodies left running when a group was done."""
+
+    threads: int
+    processes: int
+    cores: float
+
+
+class Group(Line, frozen=True, kw_only=True):
+    """Cases that were measured interleaved, in the same process."""
+
+    group: str
+    samples: dict[str, list[Sample]]
+    failures: list[Failure]
+    bytes: dict[str, Crossing] | UnsetType = UNSET
+    aligned: dict[str, Share] | UnsetType = UNSET
+    checked: dict[str, dict[str, float]] | UnsetType = UNSET
+    noise: Noise | UnsetType = UNSET
+    left_behind: LeftBehind | UnsetType = UNSET
+    timer_seconds: float
+    timer_error_seconds: float
+
+    def check(self, place: str) -> None:
+        """Check ids, samples and bytes, as `Line.check`."""
+        _check_failures(self.failures, place)
+        for key, samples in self.samples.items():
+            case = _require_case(key, place)
+            if case.group != self.group:
+                raise corrupt(place, f"{key} does not belong to the group {self.group}")
+            _check_samples(case, samples, place)
+        for key, crossing in (self.bytes or {}).items():
+            if len(crossing) != 2 or min(crossing) < 0:
+                raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
+
+
+class Lost(Line, frozen=True, kw_only=True):
+    """A worker hung or died within a group."""
+
+    group: str
+    failures: list[Failure]
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        _check_failures(self.failures, place)
+
+
+class Look(Line, frozen=True, kw_only=True):
+    """The data were judged between two launches, to see what is worth measuring on."""
+
+    open: list[str]
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        for key in self.open:
+            _require_case(key, place)
+
+
+class Bandwidth(Struct, frozen=True, kw_only=True):
+    """Bytes per second at one working set."""
+
+    working_set_bytes: Annotated[int, Meta(gt=0)]
+    copy: Positive
+    triad: Positive
+
+
+class Limits(Line, frozen=True, kw_only=True):
+    """What the machine can do at most."""
+
+    bandwidths: list[Bandwidth]
+    peaks: dict[str, Positive]
+    reason: str
+
+
+AnyLine: TypeAlias = Launch | Group | Lost | Look | Limits
+LINES: dict[str, type[Line]] = {line.__name__.lower(): line for line in get_args(AnyLine)}
+
+PUBLISHED: dict[str, tuple[str, Any]] = {
+    "run": ("pyopbench run.json", Run),
+    "samples": ("a line of pyopbench samples.jsonl", AnyLine),
+}
+"""What `docs/` has a JSON Schema of, by the name in front of `.schema.json`: its title and its type."""
+
+
+def check_run(content: Any, place: str) -> None:
+    """Check the content of a `run.json`.
+
+    Raises:
+        BadInput: it has another shape, or a case id that is none; names `place`.
+    """
+    run = converted(content, Run, place)
+    for key in run.cases:
+        _require_case(key, place)
+    _check_failures(run.skips, place)
+    if run.certificate:
+        check_certificate(content["certificate"], f"{place}: certificate")
+
+
+def check_line(content: Any, place: str) -> None:
+    """Check a line of samples.
+
+    Raises:
+        BadInput: it has another shape, or a value that makes no sense; names `place`.
+    """
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(kind, str) or kind not in LINES:
+        raise corrupt(place, f"kind is {kind!r}, not one of {', '.join(LINES)}")
+    converted(content, LINES[kind], place).check(place)
+
+
+def as_text(name: str) -> str:
+    """Return a JSON Schema (draft 2020-12), by its name in `PUBLISHED`, as the text of its file."""
+    title, kind = PUBLISHED[name]
+    document: dict[str, Any] = {"$schema": DIALECT, **msgspec.json.schema(kind), "title": title}
+    for noun in document["$defs"].values():  # how the rest of a docstring is indented depends on the version of Python
+        noun["description"] = noun["description"].partition("\n")[0]
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+
+def _require_case(key: str, place: str) -> Case:
+    try:
+        return Case.from_id(key)
+    except BadInput as error:
+        raise corrupt(place, f"{key!r} is not the id of a case") from error
+
+
+def _check_failures(failures: Sequence[Failure], place: str) -> None:
+    for failure in failures:
+        _require_case(failure.case, place)
+        if failure.status not in STATUSES:
+            raise corrupt(place, f"status is {failure.status!r}, not one of {', '.join(STATUSES)}")
+
+
+def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:
+    node = case.mode == "node"
+    for sample in samples:
+        copies = sample[4:] if node else [1.0]
+        whole = len(sample) == 4 + node and all(number.is_integer() for number in (*sample[:3], *copies))
+        if not whole or min(sample) < 0 or min(sample[2], *copies) < 1:
+            numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 1" if node else "")
+            raise corrupt(place, f"a sample of {case.id} is not [{numbers}]: {sample}")

@@ -1,0 +1,230 @@
+"""A run on disk: `run.json`, written once, and `samples.jsonl`, appended group by group. Schema: results/README.md."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from pyopbench.core.errors import BadInput, CannotStore
+from pyopbench.results.schema import check_line, check_run
+from pyopbench.results.validation import corrupt, parse
+from pyopbench.results.warnings import UnfinishedLine
+
+LOCK_ATTEMPTS = 10
+LOCK_SECONDS = 0.05
+"""Between attempts; half a second in all is longer than any start of a process takes to let go of a lock."""
+
+SCHEMA = 1
+RUN_FILE = "run.json"
+SAMPLES_FILE = "samples.jsonl"
+
+ANSWER_KEYS = (
+    "samples",
+    "failures",
+    "bytes",
+    "aligned",
+    "timer_seconds",
+    "timer_error_seconds",
+    "noise",
+    "left_behind",
+    "checked",
+)
+"""What a group's line takes over from a worker's answer, as far as it is there."""
+
+NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
+"""What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a reader, or a crash, sees all of it or nothing."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError:  # the disk is full, for example: what there is of it would only take more
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def require_new(folder: Path) -> None:
+    """Check that a folder holds no run yet.
+
+    Raises:
+        BadInput: it does, or it cannot be a folder that one may write to.
+    """
+    if any((folder / name).exists() for name in (RUN_FILE, SAMPLES_FILE)):
+        raise BadInput(
+            "the output folder holds a run already, and measured data is never overwritten",
+            received=folder,
+            legal="an empty or new folder",
+            next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
+        )
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise BadInput(
+            "the output folder cannot be written to",
+            received=f"{folder}: {nearest} is {'not writable' if nearest.is_dir() else 'a file'}",
+            legal="an empty or new folder",
+            next_step="choose another --out",
+        )
+
+
+def create(folder: Path, run: Mapping[str, Any]) -> None:
+    """Make the folder of a new run and write its `run.json`."""
+    content = json.dumps({"schema": SCHEMA, **run}, indent=1, allow_nan=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        require_new(folder)
+        write_atomically(folder / RUN_FILE, content.encode() + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep every other process from measuring into a folder; the lock goes with the process, however it ends.
+
+    Raises:
+        BadInput: another process has it.
+    """
+    with (folder / RUN_FILE).open("rb") as stream:
+        if not _take(stream):
+            raise BadInput(
+                "another process is measuring into this folder",
+                received=folder,
+                legal="a run that nobody is measuring",
+                next_step="wait for that process or end it, or choose another --out",
+            )
+        yield
+
+
+def _take(stream: IO[bytes]) -> bool:
+    """Lock a file; return False if another process keeps it.
+
+    One that is killed while it starts a worker leaves the lock with the process that is to become it, for a moment.
+    """
+    for attempt in range(LOCK_ATTEMPTS):
+        with suppress(BlockingIOError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if attempt < LOCK_ATTEMPTS - 1:
+            time.sleep(LOCK_SECONDS)
+    return False
+
+
+def append(folder: Path, line: Mapping[str, Any]) -> None:
+    """Append one line to the samples and return when it is on the disk.
+
+    Raises:
+        CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
+    """
+    path = folder / SAMPLES_FILE
+    content = json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    before = path.stat().st_size if path.exists() else 0
+    try:
+        with path.open("ab") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        with suppress(OSError):
+            os.truncate(path, before)
+        raise CannotStore(
+            "what was just measured cannot be stored; what was stored before is kept",
+            received=error,
+            legal="a disk with room, and a folder that one may write to",
+            next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
+        ) from error
+
+
+def drop_torn_line(folder: Path) -> None:
+    """Cut off a last line that a crash left unfinished, so that what is appended next stands on a line of its own."""
+    path = folder / SAMPLES_FILE
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        with path.open("r+b") as stream:
+            stream.truncate(content.rfind(b"\n") + 1)
+            os.fsync(stream.fileno())
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Return the validated content of `run.json`.
+
+    Raises:
+        BadInput: no such file, not JSON, another schema version, a key missing or a case id that is none.
+    """
+    path = folder / RUN_FILE
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise BadInput(
+            f"not a folder of results: it holds no {RUN_FILE}",
+            received=folder,
+            legal="a folder written by `pyopbench run`",
+            next_step=f"give the folder itself, the one with {RUN_FILE} in it",
+        ) from error
+    run = _load(content, str(path))
+    version = run.get("schema") if isinstance(run, dict) else None
+    if version is not None and version != SCHEMA:
+        raise BadInput(
+            "results of another schema version",
+            received=f"{path}: {version!r}",
+            legal=SCHEMA,
+            next_step="read them with the version of pyopbench that wrote them",
+        )
+    check_run(run, str(path))
+    return dict(run)
+
+
+def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]]:
+    """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
+
+    Raises:
+        BadInput: a line other than the last is no JSON, or any line is not of the schema, or a group of a launch is
+            there twice; names file and line.
+    """
+    path = folder / SAMPLES_FILE
+    if not path.exists():
+        return [], []
+    content = path.read_bytes()
+    lines = content.split(b"\n")
+    torn = lines.pop()
+    warnings = [UnfinishedLine(str(path), len(lines) + 1)] if torn else []
+    parsed = [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    _require_once([line for line in parsed if line["kind"] == "group"], path)
+    return parsed, warnings
+
+
+def _parse(line: bytes, place: str) -> dict[str, Any]:
+    parsed = _load(line, place)
+    check_line(parsed, place)
+    return dict(parsed)
+
+
+def _load(content: bytes, place: str) -> Any:
+    try:
+        return parse(content)
+    except (ValueError, RecursionError) as error:
+        raise corrupt(place, f"not JSON ({error})") from error
+
+
+def _require_once(groups: Sequence[Mapping[str, Any]], path: Path) -> None:
+    seen = Counter((line["launch"], line["group"]) for line in groups)
+    for (launch, group), count in seen.items():
+        if count > 1:
+            raise corrupt(str(path), f"{count} lines hold group {group} of launch {launch}")

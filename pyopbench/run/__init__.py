@@ -1,0 +1,1 @@
+"""The parent process: it plans, starts workers, stores what they measure, and decides when to stop."""

@@ -1,0 +1,88 @@
+"""From the verdicts on pairs whose difference is known to the figures of a certificate."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+
+from scipy import special
+
+from pyopbench.judge.decide import Judgement
+from pyopbench.judge.decision import Verdict
+from pyopbench.judge.findings import Answer
+from pyopbench.judge.latencies import checked_frame
+from pyopbench.judge.verdicts import Yardstick
+from pyopbench.report.wording.decisions import answer_text
+from pyopbench.results.certificate import Moved, Pairs
+from pyopbench.stats import estimate
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.looks import Looks
+
+LEVEL = 0.95
+LEAST_LAUNCHES = 2
+"""A pair that was measured in fewer has no interval, and so could not be judged at all."""
+
+
+def upper_bound(hits: int, n: int) -> float:
+    """Return the upper 95% bound of a share of which `hits` in `n` were seen; 1 for none of none.
+
+    Source: C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+    binomial", Biometrika 26 (1934) 404-413. It takes the `n` for independent; pairs of one launch share a process.
+    """
+    return 1.0 if hits >= n else float(special.betaincinv(hits + 1, n - hits, LEVEL))
+
+
+def lower_bound(hits: int, n: int) -> float:
+    """Return the lower 95% bound of a share of which `hits` in `n` were seen; see `upper_bound`."""
+    return 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, 1 - LEVEL))
+
+
+def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
+    """Return how the verdicts on pairs that truly differ by `percent` came out; each counts once."""
+    judged = [verdict for verdict in verdicts if verdict.launches >= LEAST_LAUNCHES]
+    outcomes = [verdict.outcome for verdict in judged]
+    slower, n = outcomes.count("slower"), len(judged)
+    faster = outcomes.count("faster")
+    return Pairs(
+        percent=percent,
+        pairs=n,
+        faster=faster,
+        slower=slower,
+        equivalent=outcomes.count("equivalent"),
+        unresolved=outcomes.count("unresolved"),
+        ratio=statistics.median(verdict.ratio for verdict in judged) if judged else None,
+        bound=lower_bound(slower, n) if percent else upper_bound(faster + slower, n),
+    )
+
+
+def smallest_effects(judgement: Judgement) -> list[float]:
+    """Return for each pair the effect that it could just have resolved, as a share.
+
+    That is half the width of its interval at the level that is corrected for all verdicts of the run: a true effect
+    that is further than this from the border of the minimum effect is more likely than not to be resolved.
+    """
+    baselines = {verdict.case: verdict.baseline for verdict in judgement.verdicts}
+    found = estimate.estimates(estimate.paired_logs(checked_frame(judgement.run), baselines))
+    estimates = estimate.moderated([found.get(case, Estimate.of([])) for case in baselines])
+    looks = Looks.of(judgement.run.settings)
+    level = Yardstick(math.log1p(judgement.minimum_effect), len(estimates), looks).level if estimates else LEVEL
+    ends = [estimate.interval(level) for estimate in estimates if estimate.n >= LEAST_LAUNCHES]
+    return [estimate.exp((high - low) / 2) - 1 for low, high in ends]
+
+
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """Return the value that `share` of the values do not exceed; None without any."""
+    return sorted(values)[max(math.ceil(share * len(values)), 1) - 1] if values else None
+
+
+def moved(judgements: Sequence[Judgement]) -> tuple[int, tuple[Moved, ...]]:
+    """Return how many decisions each of several runs of the same made, and those whose answers differ."""
+    answers: dict[tuple[str, str], list[Answer]] = {}
+    for judgement in judgements:
+        for decision in judgement.decisions:
+            answers.setdefault((decision.op, decision.use), []).append(decision.answer)
+    found = [
+        Moved(op, use, tuple(map(answer_text, given))) for (op, use), given in answers.items() if len(set(given)) > 1
+    ]
+    return len(answers), tuple(found)

@@ -1,0 +1,279 @@
+"""Begins and continues a run: the path from a request to a folder with samples."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyopbench
+from pyopbench.core import formatting
+from pyopbench.core.discover import PACKAGE, find, require_known
+from pyopbench.core.errors import BadInput, NothingMeasured
+from pyopbench.core.model import (
+    FLOOR_SUFFIX,
+    Axes,
+    Case,
+)
+from pyopbench.core.own_target import brought
+from pyopbench.results import certificate, store
+from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
+from pyopbench.run.settings import Settings
+
+QUICK = Settings(
+    seed=0,
+    first_look=3,
+    launches=8,
+    rounds=24,
+    block_seconds=0.0005,
+    group_seconds=0.2,
+    budget_seconds=170.0,
+    case_timeout_seconds=60.0,
+)
+FULL = Settings(
+    seed=0,
+    first_look=4,
+    launches=24,
+    rounds=120,
+    block_seconds=0.0005,
+    group_seconds=1.5,
+    budget_seconds=None,
+    case_timeout_seconds=120.0,
+)
+
+RESULTS_FOLDER = Path("results")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
+
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
+    measure on, of those of `environments.available`; None is the one beside this Python.
+    """
+
+    axes: Axes
+    settings: Settings
+    baseline: str
+    command: tuple[str, ...]
+    pairs: Mapping[str, str] = field(default_factory=dict)
+    tf: str | None = None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that has been planned and has its folder."""
+
+    folder: Path
+    cases: int
+    skips: int
+
+
+def begin(folder: Path | None, request: Request) -> Begun:
+    """Plan a run and make its folder.
+
+    Args:
+        folder: where; None for a new folder under `results/`.
+        request: what is asked for.
+
+    Raises:
+        BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
+    """
+    folder = folder or new_folder()
+    return begin_all([(folder, request)])[0]
+
+
+def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[Begun]:
+    """Plan several runs, and make their folders when all are planned: one that cannot be leaves nothing of the others.
+
+    Raises:
+        BadInput: as `begin`.
+    """
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for folder, request in asked:
+        check_request(request)
+        store.require_new(folder)
+    contents = [{"run": folder.resolve().name, "created": created, **_planned(request)} for folder, request in asked]
+    for (folder, _), content in zip(asked, contents, strict=True):
+        store.create(folder, content)
+    return [
+        Begun(folder, len(content["cases"]), len(content["skips"]))
+        for (folder, _), content in zip(asked, contents, strict=True)
+    ]
+
+
+def _planned(request: Request) -> dict[str, Any]:
+    plan = ask_for_plan(request.axes, tf=request.tf)
+    require_cases(plan, request.axes)
+    return _content(request, plan)
+
+
+def new_folder() -> Path:
+    """Return a folder under `results/` that is named by the time."""
+    return RESULTS_FOLDER / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+
+
+def check_request(request: Request) -> None:
+    """Check what can be checked before a worker is started.
+
+    Raises:
+        BadInput: a bad name or size, or a baseline that is left out.
+    """
+    check_axes(request.axes)
+    require_known("baseline", [request.baseline], find("variants"))
+    variants = request.axes.variants
+    if variants and request.baseline not in variants:
+        raise BadInput(
+            "the baseline is not among the variants to measure, so there would be nothing to compare with",
+            received=f"--baseline {request.baseline} with --variant {','.join(variants)}",
+            legal=f"one of {', '.join(variants)}",
+            next_step=f"add --variant {request.baseline}, or choose another --baseline",
+        )
+
+
+def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
+    if request.pairs:
+        settings["pairs"] = dict(request.pairs)
+    if request.tf is not None:
+        settings["tf"] = request.tf
+    environment = {**plan["environment"], **_commit(), "pyopbench": pyopbench.__version__}
+    return {
+        "command": list(request.command),
+        "settings": settings,
+        "environment": environment,
+        "certificate": certificate.find(environment),
+        "catalogue": plan["catalogue"],
+        "cases": plan["cases"],
+        "skips": plan["skips"],
+        "own": {name: {"words": one.words, "fingerprint": one.fingerprint} for name, one in brought().items()},
+    }
+
+
+def require_resumable(folder: Path) -> None:
+    """Check that what a run was planned with is still there.
+
+    Raises:
+        BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
+            another commit, so that what is measured now could not be compared with what was.
+    """
+    run = store.read_run(folder)
+    _require_same_own(folder, run.get("own", {}))
+    cases = [Case.from_id(key) for key in run["cases"]]
+    known = find("variants")
+    require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
+    require_known(
+        "variant",
+        sorted({case.variant for case in cases}),
+        {*known, *find("parts"), *(name + FLOOR_SUFFIX for name in known)},
+    )
+    then, now = run["environment"].get("commit"), _commit()["commit"]
+    if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
+        raise BadInput(
+            "the run was begun at another commit",
+            received=f"{now} now, {then} in {store.RUN_FILE}",
+            legal="the same commit",
+            next_step="check that commit out to continue, or start a new run",
+        )
+
+
+def _require_same_own(folder: Path, then: Mapping[str, Any]) -> None:
+    now = brought()
+    then_words = [word for one in then.values() for word in one["words"]]
+    for name, one in then.items():
+        if name not in now or now[name].fingerprint != one["fingerprint"]:
+            raise BadInput(
+                "the run has an own op that is another one now" if name in now else "the run has an own op",
+                received=f"{name}, from {one['words'][0]}",
+                legal="its own ops named again as when it was begun, unchanged: nothing that a folder holds is run",
+                next_step=_resume_command(folder, then_words) if name not in now else "start a new run",
+            )
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that resumes a run of this process."""
+    return _resume_command(folder, [word for target in brought().values() for word in target.words])
+
+
+def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
+    return shlex.join(["pyopbench", "resume", str(folder), *own_words])
+
+
+def settings_of(folder: Path) -> Settings:
+    """Return how the run in a folder is measured, to continue it."""
+    # A run from before there were looks measured everything in each of its launches.
+    settings = store.read_run(folder)["settings"]
+    stored = {"first_look": settings["launches"], "memory_limit_bytes": None, **settings}
+    return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
+
+
+def tf_of(folder: Path) -> str | None:
+    """Return the version of TensorFlow that a run was asked for; None is the one beside this Python."""
+    tf: str | None = store.read_run(folder)["settings"].get("tf")
+    return tf
+
+
+def _commit() -> dict[str, Any]:
+    """Return the commit of the checkout that pyopbench runs from; None where it runs from an installed package."""
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if commit is None else bool(changes)}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(PACKAGE), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def require_measured(folder: Path) -> None:
+    """Check that a folder holds at least one sample.
+
+    Raises:
+        NothingMeasured: it does not; with the first reasons.
+    """
+    why = why_nothing(folder)
+    if why is not None:
+        raise NothingMeasured(
+            "nothing was measured",
+            received=f"{folder}: {why}",
+            legal="at least one case with a sample",
+            next_step="pyopbench verify shows what is wrong with each variant",
+        )
+
+
+def why_nothing(folder: Path) -> str | None:
+    """Return why a folder has no sample, with the first reason; None if it has one."""
+    lines, _ = store.read_lines(folder)
+    if any(line.get("samples") for line in lines):
+        return None
+    reasons = [failure["reason"] for line in lines for failure in line.get("failures", ())]
+    return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
+
+
+def found_wrong(folder: Path) -> bool:
+    """Whether a launch found a case wrong."""
+    lines, _ = store.read_lines(folder)
+    return any(failure["status"] == "wrong" for line in lines for failure in line.get("failures", ()))
+
+
+def are_own(paths: Sequence[Path]) -> bool:
+    """Whether all are folders that `pyopbench run` made, and not results of another tool."""
+    return all((path / store.RUN_FILE).exists() for path in paths)
+
+
+def baseline_of(folder: Path) -> str:
+    """Return the baseline that a run was made for."""
+    return str(store.read_run(folder)["settings"]["baseline"])

@@ -1,0 +1,45 @@
+"""Begins and continues a run on several versions of TensorFlow, and says what came out for each and between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyopbench.core.errors import BadInput
+from pyopbench.results import store, versions
+from pyopbench.run import start
+from pyopbench.run.environments import require_available
+
+
+def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> tuple[Path, list[start.Begun]]:
+    """Plan a run for each version and make the folders.
+
+    Every launch measures everything, because a look at one version says nothing of how it compares with another.
+
+    Args:
+        folder: where; None for a new folder under `results/`.
+        request: what is asked for.
+        asked: versions of TensorFlow, in the order to show them in; one may be named twice, to see what noise is.
+
+    Returns:
+        The folder of all, and each run in it.
+
+    Raises:
+        BadInput: a version cannot be had, or as `runs.begin`.
+    """
+    require_available(asked)
+    folder = folder or start.new_folder()
+    store.require_new(folder)
+    if versions.is_here(folder):
+        raise BadInput(
+            "the output folder holds a run of several versions already",
+            received=folder,
+            legal="an empty or new folder",
+            next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
+        )
+    settings = replace(request.settings, first_look=request.settings.launches)
+    named = versions.named(folder, asked)
+    begun = start.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
+    versions.write(folder, named)
+    return folder, begun

@@ -1,0 +1,260 @@
+"""Starts worker processes, asks them, and survives them: a worker that hangs or dies costs one case."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pyopbench.core.discover import PACKAGE
+from pyopbench.core.errors import WorkerLost
+from pyopbench.core.marker import BYTES, VARIABLE, Marker
+from pyopbench.core.process_guard import Guard, end_group
+from pyopbench.run import bytecode, memory_limit
+from pyopbench.run.environments import folder_with_only
+from pyopbench.run.worker_log import cause_of_end
+
+START_TIMEOUT_SECONDS = 180.0
+"""Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
+
+COMMAND = (sys.executable, "-m", "pyopbench.worker")
+
+WORKER_VARIABLES = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
+"""TensorFlow is silent, output is not kept back, and where a body crashes is told."""
+
+LOG_TAIL_BYTES = 64_000
+"""More than the stacks of a hundred threads, which are behind the words that count."""
+
+LONGEST_ANSWER = 100
+"""How much of an answer that is none is shown, in bytes."""
+
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""Signals by which somebody else ends a process, or the kernel that is out of memory; no body does so by mistake."""
+
+READ_SECONDS = 5.0
+"""How long what an ended worker has said may take to read: longer only if a process that it left holds the pipe."""
+
+
+Status: TypeAlias = Literal["timeout", "crashed", "raised"]
+
+
+class CaseLost(WorkerLost):
+    """The worker hung or died in the middle of a request.
+
+    Attributes:
+        case: id of the case it was at, or None if it had not come to one.
+        status: `timeout`, `crashed`, or `raised` where it answered that the case took all the memory.
+        reason: in words.
+        from_outside: it was ended by a signal that its bodies hardly send themselves.
+    """
+
+    def __init__(self, case: str | None, status: Status, reason: str, *, from_outside: bool = False) -> None:
+        super().__init__(reason)
+        self.case = case
+        self.status = status
+        self.reason = reason
+        self.from_outside = from_outside
+
+
+class Worker:
+    """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in."""
+
+    def __init__(self, timeout_seconds: float, python: Path | None = None, limit_bytes: int | None = None) -> None:
+        """Start the process and wait until it has imported TensorFlow.
+
+        Args:
+            timeout_seconds: longest silence within a request, in seconds.
+            python: the interpreter that has the TensorFlow; this one if None.
+            limit_bytes: how much memory it may take, as in `memory_limit.limit`; None for as much as there is.
+
+        Raises:
+            WorkerLost: it did not come up; with the end of its log.
+        """
+        self.timeout_seconds = timeout_seconds
+        self._log = tempfile.TemporaryFile()
+        with tempfile.TemporaryFile() as shared:
+            # Written, not only sized: a page that a full disk has no room for would end the worker when it is touched.
+            shared.write(bytes(BYTES))
+            shared.flush()
+            self._marker = Marker(shared)
+            self._process = self._start(shared.fileno(), python)
+        self._guard = Guard(self._process.pid)
+        memory_limit.offer(self._process.pid)
+        if limit_bytes is not None:
+            memory_limit.limit(self._process.pid, limit_bytes)
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._reader.start()
+        self._watcher.start()
+        self._come_up(limit_bytes, python)
+
+    def _come_up(self, limit_bytes: int | None, python: Path | None) -> None:
+        within = "" if limit_bytes is None else f" within the memory limit of {limit_bytes:,} bytes"
+        try:
+            self.environment: Mapping[str, Any] = self._next(START_TIMEOUT_SECONDS, None)["environment"]
+        except CaseLost as lost:
+            self.close()
+            raise WorkerLost(
+                f"the worker process did not start{within}: {lost.reason}",
+                next_step=_remedy(python),
+            ) from lost
+        except BaseException:  # Ctrl-C while TensorFlow is being imported
+            self.close()
+            raise
+
+    def _start(self, shared: int, python: Path | None) -> subprocess.Popen[bytes]:
+        command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
+        variables |= bytecode.variables(python)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env={**os.environ, **variables, **WORKER_VARIABLES, VARIABLE: str(shared)},
+            pass_fds=(shared,),
+            # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return the answer.
+
+        Raises:
+            CaseLost: the worker was silent for too long and has been killed, or it ended.
+        """
+        assert self._process.stdin is not None
+        case: str | None = None
+        self._marker.clear()
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise self._ended(None) from error
+        while True:
+            event = self._next(self.timeout_seconds, case)
+            kind = event.pop("event")
+            if kind == "done":
+                return event
+            if kind == "full":
+                raise CaseLost(event["case"], "raised", event["reason"])
+            case = event.get("case", case)  # an event without one only shows that there is life
+
+    def close(self) -> None:
+        """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
+        self._kill()
+        self._watcher.join()
+        self._guard.close()
+        if self._process.stdin is not None:
+            _close_quietly(self._process.stdin)
+        self._log.close()
+        self._marker.close()
+
+    def _kill(self) -> None:
+        # The whole group: a compiler that it has started would go on, beside whatever is measured next.
+        if self._process.poll() is None:
+            end_group(self._process.pid)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            for line in stream:
+                if line.endswith(b"\n"):  # or else the process ended in the middle of it
+                    self._lines.put(line)
+
+    def _watch(self) -> None:
+        """Wait for the end of the process, end what it leaves, and say so behind the last of its lines.
+
+        The end of the pipe is no sign: a process that a body has forked may hold it open.
+        """
+        self._process.wait()
+        end_group(self._process.pid)
+        self._reader.join(READ_SECONDS)
+        self._lines.put(b"")
+
+    def _next(self, timeout_seconds: float, case: str | None) -> dict[str, Any]:
+        try:
+            line = self._lines.get(timeout=timeout_seconds)
+        except queue.Empty:
+            self._kill()
+            raise CaseLost(
+                self._marker.get() or case,
+                "timeout",
+                f"no sign of life for {timeout_seconds:g} s; the worker was killed",
+            ) from None
+        if not line:
+            raise self._ended(self._marker.get() or case)
+        try:
+            event: dict[str, Any] = json.loads(line)
+            return {"event": event.pop("event"), **event}
+        except (ValueError, AttributeError, KeyError) as error:
+            self._kill()
+            said = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
+            reason = f"the worker was killed, because what it answered is no answer: {said}"
+            raise CaseLost(self._marker.get() or case, "crashed", reason) from error
+
+    def _ended(self, case: str | None) -> CaseLost:
+        code = self._process.wait()
+        outside = -code in FROM_OUTSIDE
+        how = f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        words = ", from outside or for want of memory" if outside else self._cause_in_log(case)
+        return CaseLost(case, "crashed", f"the worker process {how}{words}", from_outside=outside)
+
+    def _cause_in_log(self, case: str | None) -> str:
+        if self._log.closed:
+            return ""
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - LOG_TAIL_BYTES))
+        words = cause_of_end(self._log.read().decode(errors="replace"), case)
+        return f": {words}" if words else ""
+
+
+def _remedy(python: Path | None) -> str:
+    if python is None:
+        return "see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'"
+    return f"see that `{python} -c 'import tensorflow'` works; delete {python.parent.parent} to have it made again"
+
+
+def _elsewhere(python: Path) -> tuple[Sequence[str], dict[str, str]]:
+    """Return the command of a worker with another interpreter, and what lets that find pyopbench and nothing else.
+
+    Where pyopbench is installed, the folder that it is in holds this Python's TensorFlow too, which would come first.
+    """
+    places = [str(folder_with_only(PACKAGE)), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return (str(python), *COMMAND[1:]), {"PYTHONPATH": os.pathsep.join(places)}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _close_quietly(stream: Any) -> None:
+    try:
+        stream.close()
+    except BrokenPipeError:
+        pass  # what was still to be written concerns nobody any more
+
+
+def ask_once(
+    request: Mapping[str, Any], timeout_seconds: float = START_TIMEOUT_SECONDS, python: Path | None = None
+) -> dict[str, Any]:
+    """Answer one request by a worker of its own, with the arguments of `Worker`."""
+    with Worker(timeout_seconds, python) as worker:
+        return worker.ask(request)

@@ -1,0 +1,303 @@
+"""Estimates over launches, paired ratios, and the correction for many verdicts.
+
+The process is the unit of analysis: samples inside a launch are reduced to one median, and only these medians, one per
+launch, are treated as independent. Durations are compared on the log scale, where a ratio is a difference.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import special
+
+from pyopbench.stats import slopes
+from pyopbench.stats.spread import UNKNOWN, Spread, usual_spread
+from pyopbench.stats.unresolved import FewOtherCases, MoreLaunches, OneLaunch, Remedy
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+LEVEL = 0.95
+"""Level of every interval that is shown for itself."""
+FAMILY_ERROR = 0.05
+"""How often one of the corrected verdicts of a report may be wrong."""
+MOST_LAUNCHES = 1000
+"""Where the search for enough launches ends: nobody waits for more."""
+LARGEST_LOG = 700.0
+"""Just below the largest logarithm whose power float64 can hold (709.78)."""
+TRIMMED = 6
+"""One launch in so many is trimmed at each end, so that fewer launches are all kept. One in five or four costs more
+where nothing is wrong and gains little where something is: docs/statistics.md has the figures."""
+DEGREES_PER_PAIR = 2.6
+"""Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
+of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
+1.2 to 1.5 times as often as it should."""
+BAD_LUCK = 2.0
+"""Standard errors that a mean may have been unlucky by: it is further off in one case of forty."""
+UNIT = ["tool", "run", "launch"]
+"""What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
+
+
+def exp(log: float) -> float:
+    """Return e to the power of `log`, infinite where that is beyond float64: two launches can leave an end that far."""
+    return math.inf if log > LARGEST_LOG else math.exp(log)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A trimmed mean over launches, usually of logs: a launch that went wrong pulls it no further than its neighbours.
+
+    With fewer than `TRIMMED` launches it is the plain mean and the plain standard deviation.
+
+    Attributes:
+        mean: mean over launches without the `trimmed` lowest and highest; nan if there are none.
+        deviation: standard deviation between launches, as far as the mean goes by it: the standard error of the mean,
+            from the winsorized variance, times the root of `n`; nan for fewer than two launches.
+        n: launches, trimmed ones included.
+        usual: the spread that is usual in the run, towards which `deviation` is moved.
+
+    Sources: J. W. Tukey and D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location
+    based on a single sample", Sankhya A 25 (1963) 331-352; K. K. Yuen, "The two-sample trimmed t for unequal population
+    variances", Biometrika 61 (1974) 165-170.
+    """
+
+    mean: float
+    deviation: float
+    n: int
+    usual: Spread = UNKNOWN
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> Estimate:
+        """Estimate from one value per launch: `(launches,)` float64."""
+        array = np.array(values, dtype=np.float64)
+        array.sort()
+        n = array.size
+        # What is no number would be sorted to an end and trimmed away.
+        if not n or not (math.isfinite(array[0]) and math.isfinite(array[-1])):
+            return cls(math.nan, math.nan, n)
+        out = trimmed(n)
+        kept = array[out : n - out]
+        mean = float(np.add.reduce(kept) / kept.size)
+        if n < 2:
+            return cls(mean, math.nan, n)
+        # The sums that `mean` and `var` of NumPy make, which take longer to find out what they are given.
+        array[:out], array[n - out :] = kept[0], kept[-1]
+        off = array - np.add.reduce(array) / n
+        winsorized = float(np.add.reduce(off * off) / (n - 1))
+        return cls(mean, math.sqrt(winsorized * n * (n - 1) / (kept.size * (kept.size - 1))), n)
+
+    @property
+    def trimmed(self) -> int:
+        """How many launches count at each end only as being there."""
+        return trimmed(self.n)
+
+    @property
+    def own_degrees(self) -> float:
+        """The degrees of freedom of `deviation`; 0 or less for fewer than two launches."""
+        return own_degrees(self.n)
+
+    @cached_property
+    def degrees(self) -> float:
+        """The degrees of freedom of the moderated spread: of these launches, and of what is usual."""
+        return self.own_degrees + (self.usual.weight(self.deviation**2, self.own_degrees) if self.n > 1 else 0)
+
+    @cached_property
+    def moderated(self) -> float:
+        """The standard deviation between launches, moved towards what is usual; nan for fewer than two launches."""
+        return math.sqrt(self.usual.moderate(self.deviation**2, self.own_degrees)) if self.n > 1 else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean; nan for fewer than two launches."""
+        return self.moderated / math.sqrt(self.n) if self.n > 1 else math.nan
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a spread to judge by."""
+        return self.n > 1
+
+    @property
+    def why_unknown(self) -> OneLaunch | FewOtherCases:
+        """Why there is no interval."""
+        return OneLaunch()
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the ends of the t interval; nan if there is no spread to judge by."""
+        if not self.known:
+            return math.nan, math.nan
+        half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
+        return self.mean - half, self.mean + half
+
+    def effect_p(self, delta: float) -> float:
+        """Return the smallest a at which the interval of level 1 - a excludes [-delta, delta] or lies inside it.
+
+        The interval reaches t(1 - a/2) standard errors to each side of the mean, and the nearer end of
+        [-delta, delta] is `||mean| - delta|` away. Below 0.05 the interval of 95% has left the border behind: on the
+        outside the mean differs by more than delta, on the inside by less.
+
+        Args:
+            delta: the minimum effect on the log scale, at least 0.
+
+        Returns:
+            A probability; 1 if there is no spread to judge by.
+        """
+        if not self.known:
+            return 1.0
+        distance = abs(abs(self.mean) - delta)
+        if self.standard_error == 0:
+            return 0.0 if distance > 0 else 1.0
+        return float(2 * special.stdtr(self.degrees, -distance / self.standard_error))
+
+    def launches_to_clear(self, border: float, level: float) -> int | None:
+        """Return about how many launches would take the interval clear of `border`, if mean and spread stay.
+
+        Returns:
+            A number of launches in all that does where one less does not; None if it is above `MOST_LAUNCHES` or
+            there are fewer than two to judge the spread by.
+        """
+        return self._launches(abs(self.mean - border), self.moderated, level) if self.n > 1 else None
+
+    def fewest_launches(self, border: float, level: float) -> int | None:
+        """Return how few launches could take the interval clear of `border`, if luck has been bad so far.
+
+        Few launches tell neither mean nor spread well, and what is given up for good is to be out of reach of more
+        than a guess. So the mean is taken `BAD_LUCK` standard errors further away from the border, and the spread for
+        no more than what is usual.
+
+        Returns:
+            As `launches_to_clear`; 2 for one launch, and none for no launch.
+        """
+        if self.n < 2:
+            return 2 if self.n else None
+        usual = math.sqrt(self.usual.variance) if self.usual.degrees else self.moderated
+        distance = abs(self.mean - border) + BAD_LUCK * self.standard_error
+        return self._launches(distance, min(self.moderated, usual), level)
+
+    def _launches(self, distance: float, spread: float, level: float) -> int | None:
+        usual_degrees = self.degrees - self.own_degrees
+
+        def clears(n: int) -> bool:
+            quantile = float(special.stdtrit(own_degrees(n) + usual_degrees, (1 + level) / 2))
+            return quantile * spread / math.sqrt(n) < distance
+
+        # Intervals shrink with launches, but for a step back where one more is trimmed: no matter, this is a forecast.
+        launches = range(self.n, MOST_LAUNCHES + 1)
+        place = bisect_left(launches, 1, key=clears)
+        return launches[place] if place < len(launches) else None
+
+    def remedy(self, border: float, level: float) -> Remedy:
+        """Return what would take the interval clear of `border`: how many launches, as `launches_to_clear`."""
+        return MoreLaunches(self.n, self.launches_to_clear(border, level), MOST_LAUNCHES)
+
+
+def trimmed(n: int) -> int:
+    """Return how many of `n` launches are trimmed at each end."""
+    return n // TRIMMED
+
+
+def own_degrees(n: int) -> float:
+    """Return the degrees of freedom of a deviation over `n` launches."""
+    return n - 1 - DEGREES_PER_PAIR * trimmed(n)
+
+
+def block_logs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the log of seconds per call of every block: columns case, tool, run, launch, round, log_seconds.
+
+    Blocks of one case in one round (a group that was measured again) become their median. Blocks of mode node are
+    passed over: what they tell is a slope over all blocks of a launch.
+    """
+    # What took no longer than reading the clock has no ratio.
+    frame = frame[(frame["seconds"] > 0) & (frame["mode"] != slopes.MODE)]
+    blocks = frame[["case", *UNIT, "round"]].assign(log_seconds=np.log(frame["seconds"] / frame["calls"]))
+    return blocks.groupby(["case", *UNIT, "round"], observed=True)["log_seconds"].median().reset_index()
+
+
+def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one number per case and launch, the log of the median over rounds of seconds per call.
+
+    For a case of mode node it is the log of seconds per copy; a launch whose slope is not above zero is absent.
+
+    Args:
+        frame: one row per timed block, in any order, as `results.Run.frame`.
+
+    Returns:
+        Columns case, tool, run, launch, value; sorted by them.
+    """
+    calls = frame[(frame["seconds"] > 0) & (frame["mode"] != slopes.MODE)]
+    per_call = calls[["case", *UNIT]].assign(value=calls["seconds"] / calls["calls"])
+    medians = per_call.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
+    return _joined(medians.assign(value=np.log(medians["value"])), slopes.slope_logs(frame, UNIT))
+
+
+def _joined(calls: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
+    # Only where there is something to join: pandas takes the types of columns from empty frames as well.
+    found = [one for one in (calls, nodes) if len(one)]
+    return pd.concat(found).sort_values(["case", *UNIT], kind="stable", ignore_index=True) if found else calls
+
+
+def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataFrame:
+    """Return one number per case and launch, the median over rounds of log(case / baseline), paired by round.
+
+    Blocks of one round lie within moments of each other, so whatever slows both down cancels. A case of mode node has
+    one slope in a launch, and is paired by that.
+
+    Args:
+        frame: one row per timed block, in any order, as `results.Run.frame`.
+        baseline_of: id of a case -> id of the case that it is compared to.
+
+    Returns:
+        Columns case, tool, run, launch, value; sorted by them. Launches without a common round are absent.
+    """
+    calls = _paired(block_logs(frame), baseline_of, [*UNIT, "round"], "log_seconds")
+    calls = calls.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
+    nodes = _paired(slopes.slope_logs(frame, UNIT), baseline_of, UNIT, "value")
+    return _joined(calls, nodes[["case", *UNIT, "value"]])
+
+
+def _paired(blocks: pd.DataFrame, baseline_of: Mapping[str, str], keys: Sequence[str], log: str) -> pd.DataFrame:
+    cases = blocks[blocks["case"].isin(list(baseline_of))]
+    cases = cases.assign(baseline=cases["case"].map(dict(baseline_of)).astype(blocks["case"].dtype))
+    baselines = blocks[blocks["case"].isin(list(set(baseline_of.values())))]
+    baselines = baselines.rename(columns={"case": "baseline", log: "baseline_log"})
+    pairs = cases.merge(baselines, on=["baseline", *keys])
+    return pairs.assign(value=pairs[log] - pairs["baseline_log"])
+
+
+def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:
+    """Return the estimate over launches of each case, from `launch_logs` or `paired_logs`."""
+    return {str(case): Estimate.of(values.to_numpy()) for case, values in logs.groupby("case", observed=True)["value"]}
+
+
+def moderated(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Return estimates whose spread is moved towards what is usual among them."""
+    usual = usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
+    return [replace(estimate, usual=usual) for estimate in estimates]
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjust p values for being many, by the step-down method.
+
+    The i-th smallest of n is multiplied by n - i + 1, never falling below an earlier one nor passing 1. Rejecting what
+    is at most a keeps the chance of any false rejection at a or below, whatever the dependence.
+    Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6 (1979) 65-70.
+
+    Args:
+        p: probabilities in any order.
+
+    Returns:
+        The adjusted probabilities, in the order of `p`.
+    """
+    array = np.asarray(p, dtype=np.float64)
+    order = np.argsort(array, kind="stable")
+    stepped = np.maximum.accumulate(array[order] * (array.size - np.arange(array.size)))
+    adjusted = np.empty_like(array)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in adjusted]

@@ -1,0 +1,1 @@
+"""The measuring process, one launch of one TensorFlow. Imports TensorFlow."""

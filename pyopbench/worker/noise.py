@@ -1,0 +1,136 @@
+"""What else went on while a group was sampled: processor time that was stolen, switches, collections, load, frequency.
+
+Read once before and once after, never between two blocks, so that it costs the measurement nothing. Nothing is
+corrected by it: it tells a reader how far a launch can be trusted. Sources: proc(5) for `stat` and `cpuinfo`, the
+kernel's cpufreq documentation for `scaling_cur_freq`, getrusage(2) for switches.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pyopbench.core.cores import usable_cores
+
+STEAL_COLUMN = 8
+"""In a line of /proc/stat: name, user, nice, system, idle, iowait, irq, softirq, steal."""
+KHZ_PER_MHZ = 1000
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the kernel tells about its processors, and which of them this process may use."""
+
+    proc: Path = Path("/proc")
+    cpus: Path = Path("/sys/devices/system/cpu")
+    cores: frozenset[int] = field(default_factory=usable_cores)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Counters at one moment; their differences mean something.
+
+    Attributes:
+        wall_seconds: of a clock that only goes on.
+        cpu_seconds: of all threads of this process.
+        steal_seconds: in which another guest of the host had the used cores; None where the kernel does not tell.
+        switches: how often a thread of this process was taken off its core.
+        collections: runs of Python's garbage collector.
+        load: tasks that ran or waited to, over the last minute; None where the system does not tell.
+        mhz: of each used core, now; empty where the system does not tell.
+    """
+
+    wall_seconds: float
+    cpu_seconds: float
+    steal_seconds: float | None
+    switches: int
+    collections: int
+    load: float | None
+    mhz: tuple[float, ...]
+
+
+def read(sources: Sources | None = None) -> Reading:
+    """Return where the counters stand."""
+    sources = sources or Sources()
+    return Reading(
+        wall_seconds=time.perf_counter(),
+        cpu_seconds=time.process_time(),
+        steal_seconds=_steal_seconds(sources),
+        switches=resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
+        collections=sum(generation["collections"] for generation in gc.get_stats()),
+        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        mhz=_governed_mhz(sources) or _told_mhz(sources),
+    )
+
+
+class Meter:
+    """Notes what went on inside a `with` block; entered again it begins anew."""
+
+    def __init__(self, reader: Callable[[], Reading] = read) -> None:
+        self._reader = reader
+        self._before = self._after = reader()
+
+    def __enter__(self) -> Meter:
+        self._before = self._reader()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._after = self._reader()
+
+    @property
+    def noise(self) -> dict[str, Any]:
+        """What is stored under `noise` with a group; results/README.md says what each key holds."""
+        before, after = self._before, self._after
+        mhz = (*before.mhz, *after.mhz)
+        stolen = None
+        if before.steal_seconds is not None and after.steal_seconds is not None:
+            stolen = after.steal_seconds - before.steal_seconds
+        return {
+            "wall_seconds": after.wall_seconds - before.wall_seconds,
+            "cpu_seconds": after.cpu_seconds - before.cpu_seconds,
+            "steal_seconds": stolen,
+            "switches": after.switches - before.switches,
+            "collections": after.collections - before.collections,
+            "load": after.load,
+            "mhz_low": min(mhz, default=None),
+            "mhz_high": max(mhz, default=None),
+        }
+
+
+def _steal_seconds(sources: Sources) -> float | None:
+    names = {f"cpu{core}" for core in sources.cores}
+    lines = [line.split() for line in _text(sources.proc / "stat").splitlines()]
+    ticks = [int(line[STEAL_COLUMN]) for line in lines if line and line[0] in names and len(line) > STEAL_COLUMN]
+    return sum(ticks) / os.sysconf("SC_CLK_TCK") if ticks else None
+
+
+def _governed_mhz(sources: Sources) -> tuple[float, ...]:
+    found = [_text(sources.cpus / f"cpu{core}" / "cpufreq" / "scaling_cur_freq") for core in sorted(sources.cores)]
+    return tuple(int(khz) / KHZ_PER_MHZ for khz in found if khz.strip().isdigit())
+
+
+def _told_mhz(sources: Sources) -> tuple[float, ...]:
+    """Return what `cpuinfo` says, a paragraph for each core with its number under `processor`."""
+    found: list[float] = []
+    core = -1
+    for line in _text(sources.proc / "cpuinfo").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "processor":
+            core = int(value)
+        elif name.strip() == "cpu MHz" and core in sources.cores:
+            found.append(float(value))
+    return tuple(found)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,203 @@
+"""From ops, variants and axes to the cases that can be, and for each that cannot be the reason."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pyopbench.catalogue.gradients import GRADIENTS
+from pyopbench.core.model import (
+    BASELINE,
+    DTYPES,
+    FLOOR_DTYPE,
+    FLOOR_SUFFIX,
+    GPU,
+    NATIVE,
+    NO_GRADIENT,
+    Axes,
+    Case,
+    Failure,
+    Op,
+    Variant,
+)
+
+GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
+"""Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases to measure, and the ones that cannot be, with the reason of each."""
+
+    cases: tuple[Case, ...] = ()
+    skips: tuple[Failure, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """What is measured beside callbacks to tell where their time goes: bodies alone, and the floor of each bridge."""
+
+    parts: Mapping[str, Variant] = field(default_factory=dict)
+    floor: Mapping[str, Op] = field(default_factory=dict)
+
+
+def plan_instruments(
+    cases: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments
+) -> tuple[Case, ...]:
+    """Return the cases that tell where the time of the callbacks among `cases` goes, each once.
+
+    Only forward calls of a `tf.function` are told apart. The body alone can be measured wherever the callback can.
+    """
+    split = [
+        case
+        for case in cases
+        if (case.mode, case.direction) == ("call", "forward")
+        and case.placement != GPU  # what a GPU takes apart is not measured
+        and variants[case.variant].has_parts
+    ]
+    bridges = dict.fromkeys((case.variant, case.placement) for case in split)
+    floors = [
+        Case(op.name, variant, NO_GRADIENT, "forward", "call", FLOOR_DTYPE, size, placement)
+        for op in instruments.floor.values()
+        for size in op.sizes
+        for variant, placement in bridges
+        if getattr(op, variants[variant].body) is not None
+    ]
+    beside = [
+        replace(case, variant=part.name)
+        for case in (*split, *floors)
+        for part in _parts_of(variants[case.variant], instruments.parts, alone=case in split)
+    ]
+    return tuple(dict.fromkeys((*beside, *floors)))
+
+
+def _parts_of(variant: Variant, parts: Mapping[str, Variant], *, alone: bool) -> Iterator[Variant]:
+    """Yield what is measured in the rounds of a callback: its floor and native's, and its body alone."""
+    yield from (parts[name + FLOOR_SUFFIX] for name in (NATIVE, variant.name) if name + FLOOR_SUFFIX in parts)
+    if alone:
+        yield from (part for part in parts.values() if part.is_body_alone and part.body == variant.body)
+
+
+def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Plan:
+    """Cross ops, variants and axes.
+
+    Returns:
+        Every combination, either as a case or as a skip with its reason.
+    """
+    cases, skips = [], []
+    for case in _combinations(axes, ops, variants):
+        reason = why_not(ops[case.op], variants[case.variant], case)
+        if reason is None:
+            cases.append(case)
+        else:
+            skips.append(Failure(case.id, "unsupported", reason))
+    return Plan(tuple(cases), tuple(skips))
+
+
+def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
+    """Return the sizes at which `op` is to be measured."""
+    if axes.sizes:
+        return axes.sizes
+    return op.quick_sizes if axes.quick else op.sizes
+
+
+def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Iterator[Case]:
+    chosen_ops = axes.ops or tuple(ops)
+    for op_name, mode, placement in itertools.product(chosen_ops, axes.modes, axes.placements):
+        op = ops[op_name]
+        axes_of_op = (_dtypes(op, axes), sizes_of(op, axes), axes.directions, _variants(op, axes, variants))
+        for dtype, size, direction, name in itertools.product(*axes_of_op):
+            case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
+            for gradient in _gradients(axes, op, variants[name], case):
+                yield replace(case, gradient=gradient)
+
+
+def _dtypes(op: Op, axes: Axes) -> tuple[str, ...]:
+    """Return the dtypes to cover: an own op has that of its inputs, unless another one is asked for."""
+    usual = op.is_own and axes.dtypes in (Axes.dtypes, DTYPES)
+    return op.dtypes if usual else axes.dtypes
+
+
+def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str, ...]:
+    if axes.variants:
+        return axes.variants
+    return tuple(name for name, one in variants.items() if one.is_usual_for(op))
+
+
+def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, ...]:
+    """Return the mechanisms to cover: those asked for, or the first that there is a way for."""
+    if case.direction == "forward":
+        return (NO_GRADIENT,)
+    if axes.gradients == ("all",):
+        return variant.gradients
+    if axes.gradients:
+        return axes.gradients
+    possible = (name for name in variant.gradients if why_not(op, variant, replace(case, gradient=name)) is None)
+    return (next(possible, variant.gradients[0]),)
+
+
+def why_not(op: Op, variant: Variant, case: Case) -> str | None:
+    """Return the reason why a case cannot be, or None if it can."""
+    return (
+        _why_not_here(op, variant, case)
+        or _why_no_gradient(op, variant, case)
+        or _why_not_this_size(op, variant, case)
+        or variant.unsupported(op, case)
+    )
+
+
+def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
+    if getattr(op, variant.body) is None:
+        return f"the op has no {variant.body} body, which {variant.name} needs"
+    if op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE:
+        return f"the op has a py_function body and no NumPy body, which {variant.name} needs"
+    if case.dtype not in op.dtypes:
+        return f"the op is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
+    if case.mode not in variant.modes:
+        return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
+    if case.mode == "node" and case.direction == "backward":
+        return "in mode node only forward and forward_backward are: inside a graph no clock parts backward from forward"
+    if case.placement == GPU and case.mode == "node":
+        return "mode node is measured on the CPU only"
+    if case.placement not in variant.placements:
+        return f"{variant.name} cannot be placed on {case.placement}"
+    return None
+
+
+def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
+    if case.direction == "forward":
+        return None
+    gradient = GRADIENTS[case.gradient]
+    if not op.differentiable:
+        return "the op has no gradient"
+    if not op.has_gradient:
+        return "the op brings no gradient, so that its callback has none to compare with; ports' own are checked"
+    if case.gradient not in variant.gradients:
+        return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
+    works = "call" if case.mode == "node" else case.mode  # a graph of copies is a tf.function as well
+    if works not in gradient.works_in:
+        return f"{case.gradient} does not work in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
+    return gradient.missing() or _why_no_gradient_body(op, variant, case)
+
+
+def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
+    if GRADIENTS[case.gradient].attach is None:
+        return None
+    needed = [GRADIENT_BODIES.get(variant.body, "tensor_gradient")]
+    if case.gradient == "override_map_ops":
+        needed.append("tensor_gradient")
+    for body in needed:
+        if getattr(op, body) is None:
+            return f"the op has no {body}, which {case.gradient} of {variant.name} needs"
+    return None
+
+
+def _why_not_this_size(op: Op, variant: Variant, case: Case) -> str | None:
+    largest = op.largest.get(variant.body)
+    if largest is not None and case.size > largest:
+        return f"the {variant.body} body is given at most {largest:,} {op.size_unit}: it is slow by nature"
+    if not op.exists_at(case.size):
+        only = "one size only" if len(op.sizes) == 1 else "these sizes only"
+        return f"the op has {only}: {', '.join(map(str, op.sizes))}"
+    return None

@@ -1,0 +1,83 @@
+"""The suite for pytest-benchmark, run as a user would: one case, what is skipped, what `-k` selects, bad usage."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pyopbench
+from places import ROOT
+from pyopbench.core.discover import find
+
+pytest.importorskip("pytest_benchmark")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:cacheprovider", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=environment)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, alone: None) -> tuple[subprocess.CompletedProcess[str], list[Path]]:
+    """Return what came of two cases that can be, backward and both ways, and one that cannot."""
+    folder = tmp_path_factory.mktemp("stored")
+    selected = "relu and (native or autograph) and backward"
+    options = ["--benchmark-only", "--sizes=1", "-k", selected, "-rs", "--directions=backward,forward_backward"]
+    finished = run(*options, "--benchmark-max-time=0.001", f"--benchmark-storage=file://{folder}")
+    return finished, sorted(folder.rglob("*.json"))
+
+
+def test_cases_run_and_the_others_are_skipped_with_their_reason(
+    done: tuple[subprocess.CompletedProcess[str], list[Path]],
+) -> None:
+    finished, _ = done
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "2 passed, 2 skipped" in finished.stdout
+    assert "the op has no python body, which autograph needs" in finished.stdout
+
+
+def test_the_plain_command_stores_case_environment_and_version(
+    done: tuple[subprocess.CompletedProcess[str], list[Path]],
+) -> None:
+    (path,) = done[1]
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert "node" not in document["machine_info"]
+    backward, both = document["benchmarks"]
+    assert backward["extra_info"]["case"] == "relu/native/autodiff/backward/call/float32/1/cpu"
+    assert both["extra_info"]["case"] == "relu/native/autodiff/forward_backward/call/float32/1/cpu"
+    assert {"tensorflow", "numpy", "cpu", "cores", "python"} <= set(backward["extra_info"]["environment"])
+    assert backward["extra_info"]["pyopbench"] == pyopbench.__version__
+    assert [one["group"] for one in (backward, both)] == ["relu, size 1, backward", "relu, size 1, forward_backward"]
+    assert backward["stats"]["iterations"] == 1
+    assert backward["stats"]["rounds"] >= 5
+    assert backward["stats"]["min"] > 0
+
+
+def test_k_selects_a_variant() -> None:
+    """An op is selected above. The ids of other variants do not hold `numpy_function`."""
+    finished = run("--collect-only", "-k", "numpy_function", "--directions=forward")
+    names = [line for line in finished.stdout.splitlines() if "::" in line]
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert len(names) == len(find("ops"))
+    assert all("-numpy_function-forward-" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [("--directions=sideways", "legal:    backward, forward"), ("--sizes=0", "not a size")]
+)
+def test_bad_usage_is_told_before_anything_is_collected(option: str, said: str) -> None:
+    finished = run("--benchmark-only", option)
+    assert finished.returncode == pytest.ExitCode.USAGE_ERROR
+    assert said in finished.stderr
+
+
+def test_a_selection_of_nothing_is_told() -> None:
+    finished = run("--benchmark-only", "-k", "no_such_op")
+    assert finished.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "Traceback" not in finished.stdout + finished.stderr

@@ -1,0 +1,62 @@
+"""What processes counted is added up; mixes hold the calls of each size, as `--mix` reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyopbench.callbacks.record.usage import merge, propose_sizes, write_mixes
+from pyopbench.results.mix_file import read_mix
+
+
+def tally(calls: int = 0, seconds: float = 0.0, outside: float | None = None) -> dict[str, Any]:
+    timed = 0 if outside is None else calls
+    return {"calls": calls, "raised": 0, "seconds": seconds, "outside_calls": timed, "outside_seconds": outside or 0.0}
+
+
+def site(line: int, shapes: dict[tuple[int, ...] | None, int], **tallies: Any) -> dict[str, Any]:
+    rows = [
+        {"inputs": None if shape is None else [{"shape": shape, "dtype": "float32"}], "calls": calls, "seconds": 0.0}
+        for shape, calls in shapes.items()
+    ]
+    names = {"file": "a.py", "line": line, "function": "f", "kind": "py_function", "mode": "graph", "body": "g"}
+    return {**names, "forward": tally(), "gradient": tally(), "shapes": rows, **tallies}
+
+
+def part(*sites: dict[str, Any], trouble: str = "") -> dict[str, Any]:
+    return {"sites": sites, "trouble": trouble}
+
+
+def test_processes_are_added_up_and_the_dearest_site_comes_first() -> None:
+    cheap = site(1, {}, forward=tally(4, 1.0))
+    dear = site(2, {}, forward=tally(2, 1.0, 1.5), gradient=tally(2, 4.0))
+    used = merge([part(cheap, dear), part(cheap), part(trouble="no")], 10.0)
+    assert [(one.line, one.forward.calls, one.seconds) for one in used.sites] == [(2, 2, 5.5), (1, 8, 2.0)]
+    assert (used.processes, used.troubles) == (3, ["no"])
+
+
+def test_what_was_not_timed_from_outside_has_no_time_around() -> None:
+    inside, outside = merge(
+        [part(site(1, {}, forward=tally(2, 1.0)), site(2, {}, forward=tally(2, 1.0, 3.0)))], 1
+    ).sites[::-1]
+    assert inside.forward.around is None
+    assert outside.forward.around == 2.0
+
+
+def test_a_site_that_was_never_called_is_left_out() -> None:
+    assert merge([part(site(1, {}))], 1.0).sites == []
+
+
+def test_a_mix_holds_the_calls_of_each_size_of_the_largest_input(tmp_path: Path) -> None:
+    shapes = {(2, 3): 5, (6,): 1, (): 2, (0, 4): 7, None: 9}
+    used = merge([part(site(1, shapes, forward=tally(24, 2.0)), site(2, {(0,): 1}, forward=tally(1, 1.0)))], 1.0)
+    written = write_mixes(used, tmp_path / "r.json")
+    assert list(written) == [1]
+    assert read_mix(written[1]) == {1: 2.0, 6: 6.0}
+    assert written[1].name == "r-mix-1.csv"
+
+
+def test_proposed_sizes_hold_both_ends() -> None:
+    assert propose_sizes([7]) == [7]
+    proposed = propose_sizes(list(range(1, 101)))
+    assert (proposed[0], proposed[-1], len(proposed)) == (1, 100, 5)

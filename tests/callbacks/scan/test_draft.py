@@ -1,0 +1,103 @@
+"""Drafts: op files that load and whose bodies give what the callback gave; bad places and names are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench import OwnOp
+from pyopbench.callbacks.scan.draft import draft, next_steps
+from pyopbench.catalogue.own.complete import complete
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Op
+
+CODE = """import numpy as np
+import tensorflow as tf
+LIMIT = 3.0
+def clip(x, y):
+    return np.minimum(x + y, LIMIT)
+a = tf.numpy_function(clip, [1, 2], tf.float64)
+b = tf.py_function(lambda t: (t * 2, t > 0), [1], [tf.float32, tf.bool])
+@tf.py_function(Tout=tf.float32)
+def branch(x):
+    if tf.reduce_sum(x) > 0:
+        return x
+    return -x
+c = tf.py_function(
+    lambda t: np.sinh(t.numpy()), [1], tf.float32
+)
+d = tf.numpy_function(make(), [1], tf.float32)
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text(CODE)
+    return path
+
+
+def load(source: Path, line: int) -> Op:
+    made = draft(f"{source}:{line}", source.parent / "my_op.py")
+    space: dict[str, Any] = {}
+    exec(compile(made.code, "my_op.py", "exec"), space)
+    own = space["OP"]
+    assert isinstance(own, OwnOp)
+    return complete(replace(own, sizes=(5, 9)), "my_op", source.parent)
+
+
+def test_a_numpy_body_is_the_op_with_its_constants(source: Path) -> None:
+    op = load(source, 6)
+    inputs = op.make_inputs(5, "float64", np.random.default_rng(0))
+    assert [(one.shape, one.dtype.name) for one in inputs] == [((5,), "float64")] * 2
+    np.testing.assert_array_equal(op.numpy(np.array([1.0, 5.0]), np.array([1.0, 1.0])), [2.0, 3.0])
+    assert (op.name, op.dtypes, op.tensor) == ("my_op", ("float64",), None)
+
+
+def test_a_tensor_body_is_tried_as_tensorflow_ops_too(source: Path) -> None:
+    op = load(source, 7)
+    doubled, positive = op.numpy(np.array([-1.0, 2.0], np.float32))
+    np.testing.assert_array_equal(doubled, [-2.0, 4.0])
+    np.testing.assert_array_equal(positive, [False, True])
+    assert op.tensor is op.py_function is not None
+    assert op.outputs == ("float32", "bool")
+
+
+@pytest.mark.parametrize(("line", "given", "expected"), [(8, [-1.0], [1.0]), (14, [1.0], np.sinh([1.0]))])
+def test_a_decorated_body_and_one_of_any_line_of_a_call_will_do(
+    source: Path, line: int, given: list[float], expected: list[float]
+) -> None:
+    op = load(source, line)
+    np.testing.assert_allclose(op.numpy(np.array(given, np.float32)), expected, rtol=1e-6)
+
+
+def test_a_body_that_is_not_there_is_left_to_write(source: Path) -> None:
+    made = draft(f"{source}:16", None)
+    assert "write the body" in made.todo[0]
+    assert "NotImplementedError" in made.code
+
+
+@pytest.mark.parametrize("site", ["train.py", "train.py:x", "missing.py:3", ":3"])
+def test_what_is_no_place_is_refused(site: str) -> None:
+    with pytest.raises(BadInput):
+        draft(site, None)
+
+
+def test_a_line_without_a_callback_names_those_that_have_one(source: Path) -> None:
+    with pytest.raises(BadInput, match="no callback begins there") as refused:
+        draft(f"{source}:1", None)
+    assert refused.value.legal == "lines 6, 7, 8, 13, 16"
+
+
+@pytest.mark.parametrize("name", ["sinh.py", "My-Op.py", "_hidden.py"])
+def test_a_name_that_is_taken_or_none_is_refused(source: Path, name: str) -> None:
+    with pytest.raises(BadInput, match="not a name for a new op"):
+        draft(f"{source}:6", Path(name))
+
+
+def test_the_next_steps_name_the_file() -> None:
+    assert next_steps(Path("mine/my op.py"))[0] == "pyopbench verify 'mine/my op.py'"

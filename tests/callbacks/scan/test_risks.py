@@ -1,0 +1,46 @@
+"""Each risk is told where its cause stands in the source, and not where it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.callbacks.scan.call_sites import find_sites
+
+
+def risks_of(code: str) -> str:
+    (site,) = find_sites(("import tensorflow as tf\n" + code).encode(), "a.py")
+    return "; ".join(site.risks)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "take turns"),
+        ("y = tf.numpy_function(f, [x], 1)", "no gradient"),
+        ("y = tf.py_function(f, [x], 1)", "second order is None"),
+        ("tf.map_fn(lambda x: tf.py_function(f, [x], 1), xs)", "KeyError"),
+        ("y = tf.compat.v1.py_func(f, [x], 1, False)", "stateful=False"),
+        ("y = tf.numpy_function(f, [x], 1, stateful=False)", "stateful=False"),
+        ("def g(x):\n    return tf.numpy_function(f, [x], 1)", "shape unknown"),
+        ("@tf.function(jit_compile=True)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "XLA refuses"),
+        ("def f(x):\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes to its input"),
+    ],
+)
+def test_a_risk_is_told(code: str, words: str) -> None:
+    assert words in risks_of(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    y.set_shape([3])\n    return y", "shape unknown"),
+        ("def g(x):\n    return tf.ensure_shape(tf.numpy_function(f, [x], 1), [3])", "shape unknown"),
+        ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "no gradient"),
+        ("y = tf.numpy_function(f, [x], 1, stateful=True)", "stateful=False"),
+        ("@tf.function(jit_compile=False)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "XLA refuses"),
+        ("def f(x):\n    x = x.copy()\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes"),
+        ("def f(x):\n    x[0] = 1\n    return x\ny = tf.py_function(f, [x], 1)", "writes"),
+    ],
+)
+def test_a_risk_without_its_cause_is_not_told(code: str, words: str) -> None:
+    assert words not in risks_of(code)

@@ -1,0 +1,155 @@
+"""What is made of an own op: what it is like is seen from running the body once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench import OwnOp
+from pyopbench.catalogue.load import load_variants
+from pyopbench.catalogue.own.complete import complete
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE, Axes, Case, Op
+from pyopbench.prepare.prepare import prepare
+from pyopbench.worker.plan import make_plan
+from small_ops import put_in_place
+
+HERE = Path(__file__).parent
+X = np.linspace(0.5, 2, 12, dtype=np.float32)
+
+
+def softplus(x: Any) -> Any:
+    """Return log(1 + exp(x))."""
+    return np.log1p(np.exp(x))
+
+
+def lengths(words: Any) -> Any:
+    return [word.decode().upper() for word in words], np.array([len(word) for word in words])
+
+
+def keep_largest(x: Any) -> Any:
+    order = np.argsort(-x)[: int(x[0] * 4)]
+    return x[order], order
+
+
+def op_of(**fields: Any) -> Op:
+    return complete(OwnOp(**{"inputs": (X,), "numpy": softplus, **fields}), "mine", HERE)
+
+
+def test_one_body_and_one_example_are_enough() -> None:
+    op = op_of()
+    assert (op.dtypes, op.outputs, op.sizes, op.differentiable) == (("float32",), ("float32",), (12,), (0,))
+    assert op.summary == "Return log(1 + exp(x))."
+    assert not op.has_gradient
+
+
+def test_text_whole_numbers_and_several_outputs_are_seen() -> None:
+    op = op_of(inputs=(["a", "few", "words"],), numpy=lengths)
+    assert (op.dtypes, op.outputs, op.differentiable) == (("string",), ("string", "int64"), ())
+
+
+def test_examples_are_told_apart_by_their_elements() -> None:
+    op = op_of(inputs=[(X,), (X[:4],)])
+    assert op.sizes == (4, 12)
+    assert op.make_inputs(4, "float32", np.random.default_rng(0))[0].tolist() == X[:4].tolist()
+
+
+def test_an_output_that_jumps_has_no_gradient() -> None:
+    assert op_of(numpy=keep_largest).differentiable == ()
+    assert op_of(numpy=np.round, differentiable=()).differentiable == ()
+
+
+def test_a_tape_that_ends_at_numpy_gives_no_gradient() -> None:
+    on_tape = op_of(numpy=None, py_function=tf.tanh)
+    ended = op_of(numpy=None, py_function=lambda x: tf.constant(np.tanh(x.numpy())))
+    assert (on_tape.differentiable, ended.differentiable) == ((0,), ())
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"numpy": None}, "no body"),
+        ({"numpy": 3}, "numpy is no function"),
+        ({"inputs": X}, "no tuple of arrays"),
+        ({"inputs": []}, "no tuple of arrays"),
+        ({"inputs": [(X,), (X + 1,)]}, "as many elements"),
+        ({"inputs": lambda size, rng: (X,)}, "do not fit each other"),
+        ({"sizes": (3,)}, "do not fit each other"),
+        ({"inputs": lambda size, rng: (X,), "sizes": (3, 1)}, "not sizes"),
+        ({"numpy": lambda x: {"a": x}}, "does not return arrays"),
+        ({"numpy": lambda x: ()}, "does not return arrays"),
+        ({"tolerance": -1.0}, "not a tolerance"),
+        ({"tolerance": float("nan")}, "not a tolerance"),
+        ({"differentiable": (1,)}, "not floating"),
+        ({"kernel": "missing.cc"}, "no such kernel"),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_said(fields: dict[str, Any], what: str) -> None:
+    with pytest.raises(BadInput, match=what) as refused:
+        op_of(**fields)
+    assert refused.value.received is not None
+    assert refused.value.legal
+
+
+def outcomes(op: Op, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
+    """Yield variant and outcome of every forward case that is planned by default."""
+    put_in_place(monkeypatch, op)
+    plan = make_plan(Axes(ops=("mine",), directions=("forward",)), {"mine": op}, load_variants())
+    for case in plan.cases:
+        yield case.variant, _outcome(case)
+
+
+def _outcome(case: Case) -> str:
+    try:
+        prepare(case)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the test looks at it
+        return f"{type(error).__name__}: {error}"
+    return "right"
+
+
+def test_ports_are_tried_from_a_numpy_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = dict(outcomes(op_of(), monkeypatch))
+    tried = {"tnp", "tnp_autograph", "tnp_xla", "njit"}
+    assert tried | {BASELINE, "numpy_function", "py_func"} == set(found)
+    assert {found[name] for name in found} == {"right"}
+
+
+def test_text_and_shapes_that_depend_on_the_data_pass_the_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    callbacks = (BASELINE, "numpy_function", "py_func")
+    words = dict(outcomes(op_of(inputs=(["a", "few"],), numpy=lengths), monkeypatch))
+    largest = dict(outcomes(op_of(numpy=keep_largest), monkeypatch))
+    assert [words[name] for name in callbacks] == ["right"] * 3
+    assert [largest[name] for name in callbacks] == ["right"] * 3
+    assert "Iterating over a symbolic" in words["tnp"]
+
+
+def test_a_py_function_body_is_tried_in_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = dict(outcomes(op_of(numpy=None, py_function=lambda x: tf.tanh(x) * 2.0), monkeypatch))
+    assert found == dict.fromkeys([BASELINE, "native", "autograph", "xla", "xla_autograph"], "right")
+
+
+def test_a_body_that_leaves_tensorflow_is_a_callback_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = dict(outcomes(op_of(numpy=None, py_function=lambda x: np.tanh(x.numpy())), monkeypatch))
+    assert found[BASELINE] == "right"
+    assert {name for name, outcome in found.items() if outcome.startswith("Unsupported")} == set(found) - {BASELINE}
+
+
+def test_a_port_with_another_gradient_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tf.custom_gradient
+    def wrong(x: Any) -> Any:
+        return tf.math.softplus(x), lambda dy: dy
+
+    found = dict(outcomes(op_of(tensor=wrong), monkeypatch))
+    assert "finite differences" in found["native"]
+
+
+def test_an_input_that_matters_not_may_have_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = op_of(inputs=(X, X), numpy=lambda x, mask: np.where(mask > 100, 0, x))
+    put_in_place(monkeypatch, replace(op, differentiable=(0, 1)))
+    assert prepare(Case("mine", "tnp", "none", "forward", "call", "float32", 12)).checked.finite_difference is not None

@@ -1,0 +1,69 @@
+"""Why a port that nobody wrote does not work, with the line of the user's file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench import OwnOp
+from pyopbench.catalogue.own.complete import complete
+from pyopbench.catalogue.own.explain import explain, place_in
+from pyopbench.core.errors import Unsupported
+from pyopbench.prepare.prepare import prepare
+from small_ops import case_of, put_in_place, square
+
+HERE = Path(__file__)
+
+
+def determinant(x: Any) -> Any:
+    return np.linalg.slogdet(x)[1]
+
+
+def helper(x: Any) -> Any:
+    return 1 if x[0] > 0 else 2
+
+
+def branch(x: Any) -> Any:
+    return x * helper(x)
+
+
+def line_of(text: str) -> int:
+    lines = HERE.read_text(encoding="utf-8").splitlines()
+    return lines.index(text) + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "variant", "says", "line"),
+    [
+        (determinant, "tnp", "`np.linalg.slogdet` has no tnp counterpart", "    return np.linalg.slogdet(x)[1]"),
+        (determinant, "tnp_autograph", "`np.linalg.slogdet` has no tnp", "    return np.linalg.slogdet(x)[1]"),
+        (determinant, "njit", "slogdet() only supported on 2-D arrays", "    return np.linalg.slogdet(x)[1]"),
+        (branch, "tnp", "as a Python `bool` is not allowed.", "    return 1 if x[0] > 0 else 2"),
+    ],
+)
+def test_a_port_that_fails_says_why_and_where(
+    body: Any, variant: str, says: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = (np.ones((2, 3, 3)) + np.eye(3),) if body is determinant else (np.ones(3),)
+    op = complete(OwnOp(inputs=inputs, numpy=body), "made", HERE.parent)
+    put_in_place(monkeypatch, op)
+    with pytest.raises(Unsupported) as refused:
+        prepare(replace(case_of(variant), size=op.sizes[0]))
+    assert says in str(refused.value)
+    assert str(refused.value).endswith(f", {HERE.name} line {line_of(line)}")
+
+
+def test_ops_that_are_not_the_users_keep_their_words() -> None:
+    assert explain(ValueError("as it is"), square()) == "ValueError: as it is"
+
+
+def test_a_place_is_found_in_a_message_too() -> None:
+    quoted = ValueError('in user code:\n\n    File "/a/mine.py", line 7, in f  *\n        x\n\n    ValueError: no\n')
+    numba = ValueError('Failed\n\nFile "../../a/mine.py", line 9:\ndef f(x):\n')
+    assert place_in(quoted, ["/a/mine.py"]) == ("/a/mine.py", 7)
+    assert place_in(numba, ["/a/mine.py"]) == ("/a/mine.py", 9)
+    assert place_in(quoted, ["/a/other.py"]) is None

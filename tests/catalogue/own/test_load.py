@@ -1,0 +1,109 @@
+"""Own ops out of files: what is wrong with one points at its line."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyopbench.catalogue.load import load_op
+from pyopbench.catalogue.own import load as own_load
+from pyopbench.core import own_target
+from pyopbench.core.discover import bring_own, find
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Op
+
+HEAD = "import numpy as np\nfrom pyopbench import OwnOp\n"
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    own_load.load_own.cache_clear()
+
+
+def load(path: Path, source: str, function: str = "", *inputs: str) -> Op:
+    path.write_text(source, encoding="utf-8")
+    (name,) = bring_own([f"{path}:{function}" if function else str(path)], inputs)
+    return load_op(name)
+
+
+def test_a_file_is_found_by_its_name_and_loaded(tmp_path: Path) -> None:
+    op = load(tmp_path / "mine.py", HEAD + "OP = OwnOp(inputs=(np.ones(3),), numpy=np.tanh)\n")
+    assert (op.name, op.sizes) == ("mine", (3,))
+    assert find("ops")["mine"] == tmp_path / "mine.py"
+
+
+def test_a_function_is_taken_as_it_stands_with_inputs_from_the_command_line(tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", np.arange(4.0))
+    source = "def body(x, y):\n    return x + y\n"
+    op = load(tmp_path / "mine.py", source, "body", "rng.random(4)", str(tmp_path / "y.npy"))
+    x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
+    np.testing.assert_array_equal(x, np.random.default_rng(0).random(4))
+    np.testing.assert_array_equal(y, np.arange(4.0))
+
+
+def test_a_class_of_a_file_finds_its_module(tmp_path: Path) -> None:
+    """As `dataclasses` and `pickle` look for it: by the name that the class has of it."""
+    op = load(
+        tmp_path / "mine.py",
+        "class Twice:\n    def __call__(self, x):\n        return 2 * x\nbody = Twice()\n",
+        "body",
+        "np.ones(2)",
+    )
+    assert pickle.loads(pickle.dumps(op.numpy))(3) == 6
+
+
+def test_a_file_of_a_package_imports_relatively(tmp_path: Path) -> None:
+    package = tmp_path / "a_package_for_this_test"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "other.py").write_text("def twice(x):\n    return 2 * x\n", encoding="utf-8")
+    source = "from .other import twice\ndef body(x):\n    return twice(x)\n"
+    assert load(package / "mine.py", source, "body", "np.ones(2)").numpy(3) == 6
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "what"),
+    [
+        (HEAD + "import nothing_of_that_name\n", 3, "ModuleNotFoundError"),
+        (HEAD + "x = 1 / 0\n", 3, "ZeroDivisionError"),
+        (HEAD + "OP = OwnOp(body=np.tanh)\n", 3, "TypeError"),
+        (HEAD + "def f(x):\n    return x @ x\nOP = OwnOp(inputs=(np.ones((2, 3)),), numpy=f)\n", 4, "ValueError"),
+        (
+            HEAD + "def draw(size, rng):\n    return (np.ones(size)[size],)\n"
+            "OP = OwnOp(inputs=draw, sizes=(2,), numpy=np.tanh)\n",
+            4,
+            "IndexError",
+        ),
+    ],
+)
+def test_an_error_points_at_the_line_of_the_file(tmp_path: Path, source: str, line: int, what: str) -> None:
+    path = tmp_path / "mine.py"
+    with pytest.raises(BadInput, match=rf"^{path}:{line}: {what}") as refused:
+        load(path, source)
+    assert refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("source", "function", "inputs", "what"),
+    [
+        ("", "", [], "does not end with an op"),
+        ("OP = 3\n", "", [], "does not end with an op"),
+        ("def f(x): return x\n", "g", ["1.0"], "no such function"),
+        ("def f(x): return x\n", "f", ["nothing"], "--input cannot be evaluated: NameError"),
+        ("def f(x): return x\n", "f", ["missing.npy"], "FileNotFoundError"),
+        ("def f(x): return x\n", "f", ["1.0", "2.0"], "TypeError"),
+    ],
+)
+def test_what_is_not_there_is_said(tmp_path: Path, source: str, function: str, inputs: list[str], what: str) -> None:
+    with pytest.raises(BadInput, match=what):
+        load(tmp_path / "mine.py", source, function, *inputs)
+
+
+def test_a_saved_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{}], object), allow_pickle=True)
+    with pytest.raises(BadInput, match="allow_pickle"):
+        load(tmp_path / "mine.py", "def f(x): return x\n", "f", str(tmp_path / "x.npy"))

@@ -1,0 +1,102 @@
+"""`pyopbench certify`: what it prints, and that its exit code tells whether the promises are kept."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certificates import as_stored, certificate
+from pyopbench.cli import app
+from pyopbench.results.certificate import FILE, Certificate, Pairs
+from pyopbench.run import certify as measuring
+from pyopbench.run.certify import FULL, QUICK, Stage
+
+Call = Callable[..., tuple[int, str, str]]
+MISSED = Pairs(5, 100, 0, 90, 0, 10, 1.05, 0.84)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Put a certificate in place of the measuring, and return what that is called with."""
+    made: list[dict[str, Any]] = []
+
+    def certify(folder: Path, extent: object, *, tell: Callable[[Stage], None], **options: Any) -> Certificate:
+        made.append({"folder": folder, "extent": extent, **options})
+        for left in (90.0, 80.0):
+            tell(Stage("controls-1: launch 1", left))
+        found = certificate(injected=(MISSED,)) if "missed" in folder.name else certificate()
+        folder.mkdir(parents=True)
+        (folder / FILE).write_text(found.as_json(), encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(measuring, "certify", certify)
+    return made
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pyopbench", "certify", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.usefixtures("calls")
+def test_promises_that_are_kept_end_well_in_eighty_columns(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = call("--out", "well")
+    assert code == 0
+    lines = out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert lines[1].split() == ["what", "found", "promised"]
+    assert any(line.startswith("slowed by 10%, found") and "at least 99%" in line for line in lines)
+    assert "sinh, training: keep, undecided then keep" in lines
+    assert lines[-1] == f"certificate: well/{FILE}"
+    assert err.splitlines() == ["controls-1: launch 1, about 1 min 30 s left at most"]
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_missed_promise_is_named_and_ends_with_one(call: Call) -> None:
+    code, out, err = call("--out", "missed")
+    assert code == 1
+    assert "slowed by 5%, found" in out
+    assert "missed: 90 of 100 slowdowns by 5% were found, 90%; promised are at least 95%" in err
+
+
+@pytest.mark.usefixtures("calls")
+def test_json_is_the_certificate_and_nothing_else(call: Call) -> None:
+    code, out, _ = call("--json")
+    assert (code, json.loads(out)) == (0, as_stored(certificate()))
+
+
+def test_how_much_is_measured_and_where(call: Call, calls: list[dict[str, Any]]) -> None:
+    call("--quick", "--out", "there")
+    call()
+    quick, full = calls
+    assert (quick["extent"], quick["quick"], quick["folder"]) == (QUICK, True, Path("there"))
+    assert quick["command"] == ("pyopbench", "certify", "--quick", "--out", "there")
+    assert (full["extent"], full["quick"]) == (FULL, False)
+    assert full["folder"].parent == Path("results")
+    assert full["folder"].name.startswith("certify-")
+
+
+def test_an_interrupted_one_certifies_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measuring, "certify", interrupted)
+    code, out, err = call("--out", "here")
+    assert (code, out) == (130, "")
+    assert "nothing is certified" in err
+    assert "cannot be continued" in err

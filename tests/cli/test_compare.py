@@ -1,0 +1,172 @@
+"""`pyopbench compare`: exit codes, where what is printed goes, and that no input ends in a traceback."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from foreign_files import asv_folder, document, write
+from pairs import cases, write_run
+from pyopbench.cli import app
+
+KEYS = cases(ops=("double", "square", "cube", "sinh"))
+SLOW = KEYS[5]
+
+
+class Call:
+    """Calls the command line as a shell does, in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *words: Path | str) -> tuple[int, str, str]:
+        self.monkeypatch.setattr(sys, "argv", ["pyopbench", *map(str, words)])
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = self.capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return Call(monkeypatch, capsys)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    first = write_run(tmp_path / "before", KEYS, seed=1)
+    return first, write_run(tmp_path / "after", KEYS, seed=2, factors={SLOW: 1.6})
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ([], 1, "1 case slower by 3% or more: failed."),
+        (["--fail-on", "slower:5%"], 1, "1 case slower by 5% or more: failed."),
+        (["--fail-on", "slower:0.7"], 0, "No case is shown to be slower by 70% or more."),
+        (["--fail-on", "never"], 0, "do not fail"),
+        (["--run-spread", "40%"], 0, "No case is shown to be slower by 3% or more."),
+        (["--minimum-effect", "70%"], 0, "slower by 70%"),
+    ],
+)
+def test_it_fails_where_it_is_asked_to(
+    call: Call, pair: tuple[Path, Path], options: list[str], code: int, said: str
+) -> None:
+    found = call("compare", *pair, *options)
+    assert found[0] == code
+    assert said in found[1]
+    assert max(map(len, found[1].splitlines())) <= 80
+
+
+def test_the_way_back_is_faster_and_does_not_fail(call: Call, pair: tuple[Path, Path]) -> None:
+    code, printed, _ = call("compare", *pair[::-1])
+    assert code == 0
+    assert "1 faster" in printed
+
+
+def test_json_goes_to_stdout_alone(call: Call, pair: tuple[Path, Path]) -> None:
+    code, printed, _ = call("compare", *pair, "--json")
+    content = json.loads(printed)
+    assert code == 1
+    assert content["failed"] is True
+    assert content["cases"][0]["case"] == SLOW
+
+
+def test_markdown_goes_to_a_file_or_to_stdout(call: Call, pair: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "compare.md"
+    assert call("compare", *pair, "--markdown", path)[0] == 1
+    _, printed, _ = call("compare", *pair, "--markdown", "-")
+    assert path.read_text(encoding="utf-8") == printed
+    assert printed.startswith("## ")
+
+
+def test_without_any_interval_it_is_3_because_nothing_can_be_told(call: Call, tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
+    code, printed, _ = call("compare", *paths, "--fail-on", "slower:5%")
+    assert code == 3
+    assert "cannot be told" in printed
+
+
+def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
+    code, _, said = call("compare", write_run(tmp_path / "a", KEYS[:2]), write_run(tmp_path / "b", KEYS[2:]))
+    assert code == 3
+    assert "nothing to compare" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["nowhere", "nothing"], "two results are needed"),
+        (["before", "before"], "the same results"),
+        (["before", "after", "--fail-on", "faster"], "not what a comparison can fail on"),
+        (["before", "after", "--fail-on", "slower:"], "not what a comparison can fail on"),
+        (["before", "after", "--fail-on", "slower:1%"], "below the smallest difference"),
+        (["before", "after", "--minimum-effect", "3"], "not a share for --minimum-effect"),
+        (["before", "after", "--run-spread", "x"], "not a share for --run-spread"),
+        (["before", "after", "--axis", "up"], "unknown axis"),
+        (["before", "native", "nothing", "--axis", "variant"], "no such variant"),
+        (["before", "empty.json"], "the file is empty"),
+        (["before", "half.json"], "half.json: not JSON"),
+        (["before", "other.json"], "JSON of something else"),
+        (["before", "old.json"], "version is 1"),
+        (["before", "folder"], "neither run.json nor"),
+    ],
+)
+def test_bad_input_is_2_with_what_was_received(
+    call: Call, pair: tuple[Path, Path], tmp_path: Path, words: list[str], what: str
+) -> None:
+    assert pair
+    whole = json.dumps(document("asv-first"))
+    for name, content in {"empty": "", "half": whole[: len(whole) // 2], "other": '{"a": 1}'}.items():
+        write(tmp_path / f"{name}.json", content)
+    write(tmp_path / "old.json", {**document("asv-first"), "version": 1})
+    (tmp_path / "folder").mkdir()
+    code, printed, said = call("compare", *words)
+    assert code == 2
+    assert what in said
+    assert "received:" in said
+    assert printed == ""
+
+
+def test_commits_of_asv_by_the_first_digits(call: Call, tmp_path: Path) -> None:
+    folder = asv_folder(tmp_path / "asv", first=document("asv-first"), second=document("asv-second"))
+    code, printed, said = call("compare", folder, "f8023586", "e56cd84e", "--axis", "commit")
+    assert code == 0
+    assert "UNPAIRED" in printed
+    assert "PeakMemory" in said, "what is left out is said on stderr"
+
+
+def test_a_report_of_asv_says_first_what_it_cannot_tell(call: Call, tmp_path: Path) -> None:
+    path = write(tmp_path / "file.json", document("asv-first"))
+    code, printed, _ = call("report", path)
+    assert code == 0
+    assert printed.startswith("asv: ")
+    assert (tmp_path / "results" / "report-file" / "report.html").exists(), "not into folders of other tools"
+
+
+@pytest.mark.parametrize("content", ["", '{"results": ', '{"a": 1}'])
+def test_a_report_of_a_damaged_file_is_2(call: Call, tmp_path: Path, content: str) -> None:
+    code, printed, said = call("report", write(tmp_path / "file.json", content))
+    assert (code, printed) == (2, "")
+    assert "file.json" in said
+    assert not (tmp_path / "results").exists()
+
+
+def test_markdown_never_goes_over_results(call: Call, tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
+    before = files[0].read_bytes()
+    code, _, said = call("compare", *files, "--markdown", files[0])
+    assert (code, files[0].read_bytes()) == (2, before)
+    assert "over a file of results" in said
+
+
+def test_json_and_markdown_are_not_both_printed(call: Call, pair: tuple[Path, Path]) -> None:
+    code, printed, said = call("compare", *pair, "--json", "--markdown", "-")
+    assert (code, printed) == (2, "")
+    assert "cannot both be printed" in said

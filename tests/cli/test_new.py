@@ -1,0 +1,18 @@
+"""`pyopbench new op`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from pyopbench.cli.app import app
+
+
+def test_it_names_what_it_wrote_and_the_next_commands(tmp_path: Path) -> None:
+    path = tmp_path / "my_op.py"
+    result = CliRunner().invoke(app, ["new", "op", str(path), "--kernel"])
+    assert result.exit_code == 0
+    assert f"written: {path}" in result.output
+    assert f"pyopbench run {path} --quick" in result.output
+    assert path.with_suffix(".cc").exists()

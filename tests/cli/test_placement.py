@@ -1,0 +1,64 @@
+"""`pyopbench placement`: tables, notes and files, and exit codes; of counts that are made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_sections_placement import document
+from typer.testing import CliRunner
+
+from pyopbench.cli.app import app
+from pyopbench.core.errors import BadInput
+from pyopbench.results import counted_copies
+from pyopbench.run import count_copies
+
+WIDTH = 80
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Let the command count nothing and find this."""
+    found = document()
+    monkeypatch.setattr(count_copies, "count", lambda wanted, tell: found)
+    return found
+
+
+@pytest.mark.usefixtures("counted")
+def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
+    done = CliRunner().invoke(app, ["placement", "sinh"], env={"COLUMNS": str(WIDTH)})
+    assert done.exit_code == 0
+    assert "sinh, forward, in a tf.function (simulated device)" in done.stdout
+    assert "1↑ 1↓ *" in done.stdout
+    assert "nothing crosses with native" in " ".join(done.stdout.split())
+    assert max(map(len, done.stdout.splitlines())) <= WIDTH
+
+
+def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "placement.json"
+    done = CliRunner().invoke(app, ["placement", "--json", "--out", str(path)])
+    assert done.stdout == path.read_text(encoding="utf-8")
+    assert json.loads(done.stdout) == counted
+    assert counted_copies.read(path) == counted
+
+
+def test_what_could_not_be_counted_is_told_once_for_each_reason(counted: dict[str, Any]) -> None:
+    failure = {"case": counted["rows"][0]["case"], "pinned": "host", "status": "crashed", "reason": "ended by SIGKILL"}
+    counted["failures"] += [failure, {**failure, "pinned": "device"}]
+    done = CliRunner().invoke(app, ["placement"])
+    assert done.exit_code == 0
+    assert "crashed  sinh/native call forward host and 1 more: ended by SIGKILL" in done.stdout
+    counted["failures"][0]["status"] = "wrong"
+    assert CliRunner().invoke(app, ["placement"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--device", "tpu"], ["--mode", "node"], ["--direction", "backward"], ["--axis", "device=gpu"]],
+)
+def test_what_cannot_be_counted_is_refused_before_anything_is_started(arguments: list[str]) -> None:
+    done = CliRunner().invoke(app, ["placement", *arguments])
+    assert isinstance(done.exception, BadInput)
+    assert done.exception.exit_code == 2

@@ -1,0 +1,78 @@
+"""`pyopbench probe`: the matrix, its file, and two files side by side; of findings that are made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_capabilities import document, row
+from typer.testing import CliRunner
+
+from pyopbench.cli.app import app
+from pyopbench.core.errors import BadInput
+from pyopbench.results import probes
+from pyopbench.run import probe
+
+WIDTH = 80
+NEW = document(
+    row("xla", "native"), row("xla", "py_func", "fails", "no kernel"), row("xla", "numba", "fails", "no kernel")
+)
+OLD = document(row("xla", "native", "fails", "no XLA"), row("xla", "py_func", "fails", "other"), tensorflow="2.16.2")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """Let the command try nothing and find `NEW`; return what it was asked for."""
+    seen: list[Any] = []
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
+    monkeypatch.setattr(probe, "all_attempts", lambda *wanted: seen.append(wanted) or [])
+    monkeypatch.setattr(probe, "try_all", lambda attempts, options, tell: NEW)
+    return seen
+
+
+def test_it_prints_each_finding_with_its_words(asked: list[Any]) -> None:
+    done = CliRunner().invoke(app, ["probe", "--probe", "xla", "--tf", "2.21.0"], env={"COLUMNS": str(WIDTH)})
+    assert done.exit_code == 0
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    place = lines.index("xla")
+    assert lines[place : place + 4] == ["xla", "works native", "fails py_func, numba", "no kernel"]
+    assert max(map(len, done.stdout.splitlines())) <= WIDTH
+    assert lines[-1].startswith("1 works, 2 fails, 0 silently wrong")
+    assert asked == [(["xla"], [], probe.ProbeOptions("2.21.0", probe.TIMEOUT_SECONDS))]
+
+
+@pytest.mark.usefixtures("asked")
+def test_json_and_the_file_hold_the_document_and_it_is_kept(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["probe", "--json", "--out", str(tmp_path / "probes.json")])
+    assert json.loads(done.stdout) == NEW == probes.read(tmp_path / "probes.json")
+    assert probe.kept(NEW) == NEW
+
+
+def files(folder: Path) -> list[str]:
+    probes.write(folder / "old.json", OLD)
+    probes.write(folder / "new.json", NEW)
+    return [str(folder / "old.json"), str(folder / "new.json")]
+
+
+def test_two_files_are_put_side_by_side(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["probe", *files(tmp_path)], env={"COLUMNS": str(WIDTH)})
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0] == "What differs: TensorFlow 2.16.2 → TensorFlow 2.21.0"
+    assert " ".join(lines).count("xla native fails → works no XLA numba not tried → fails no kernel") == 1
+    assert lines[-1] == "1 of 2 results that both have differ"
+    told = CliRunner().invoke(app, ["probe", *files(tmp_path), "--json"]).stdout
+    assert {"probe": "xla", "label": "native", "before": "fails", "after": "works"} in json.loads(told)
+
+
+def test_one_file_is_shown(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["probe", files(tmp_path)[0]])
+    assert "TensorFlow 2.16.2" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["a", "b", "c"], ["--probe", "xlaa"], ["--timeout", "soon"]])
+def test_bad_usage_ends_with_2(arguments: list[str]) -> None:
+    done = CliRunner().invoke(app, ["probe", *arguments])
+    assert isinstance(done.exception, BadInput)
+    assert done.exception.exit_code == 2

@@ -1,0 +1,85 @@
+"""What a run and a report show in a terminal: 80 columns, no colour where none is wanted, and little when quiet."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from rich.console import Console
+from test_cli import noisy_results
+from typer.testing import CliRunner
+
+from pyopbench.cli import app, report
+from pyopbench.report import decisions_json
+from pyopbench.run.budget import Progress
+
+COLUMNS = 80
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return noisy_results(tmp_path / "run")
+
+
+def invoke(*arguments: object, **environment: str):
+    return CliRunner().invoke(app.app, [str(one) for one in arguments], env={"COLUMNS": str(COLUMNS), **environment})
+
+
+def test_help_groups_commands_and_tells_exit_codes():
+    shown = invoke("--help").output
+    for words in ("Measure", "Judge what was measured", "Exit codes", "--install-completion", "NO_COLOR"):
+        assert words in shown
+    assert max(map(len, shown.splitlines())) <= COLUMNS
+
+
+@pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in app.app.registered_commands])
+def test_help_names_every_option_in_full(command):
+    shown = invoke(command, "--help")
+    assert shown.exit_code == 0
+    assert "…" not in shown.output
+    assert max(map(len, shown.output.splitlines())) <= COLUMNS
+
+
+def test_the_case_under_measurement_and_the_time_left_fit_the_terminal(monkeypatch):
+    stream = io.StringIO()
+    console = Console(file=stream, width=COLUMNS, force_terminal=True, color_system=None)
+    monkeypatch.setattr(report, "err", console)
+    group = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
+    step = Progress(11, 30, group, 107, 168, 168, 7_500.0)
+    with report.progress() as show:
+        show(step)
+    lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
+    shown = [line for line in lines if "launch 12/30 108/168 log_huber" in line]
+    assert any("≤ 2 h 5 min left" in line for line in shown)
+    assert max(map(len, shown)) <= COLUMNS
+
+
+def test_no_colour_where_none_is_wanted(results, monkeypatch):
+    for environment in ({"NO_COLOR": "1"}, {}):
+        assert "\x1b[" not in invoke("report", results, **environment).output
+
+
+def test_quiet_leaves_results_and_errors(results, tmp_path):
+    ended = invoke("report", results, "--quiet")
+    assert ended.stderr == ""
+    assert ended.stdout.startswith("What to do")
+    assert "report: " in ended.stdout
+
+
+def test_json_is_the_document_and_fits_the_published_schema(results):
+    printed = json.loads(invoke("report", results, "--json").stdout)
+    assert printed == json.loads((results / "decisions.json").read_text(encoding="utf-8"))
+    jsonschema.validate(printed, json.loads(invoke("schema").stdout))
+    assert json.loads(invoke("schema").stdout) == decisions_json.schema()
+
+
+@pytest.mark.parametrize(("of", "name"), [("run", "run.json"), ("samples", "samples.jsonl")])
+def test_stored_results_have_a_schema_that_is_printed(results, of, name):
+    printed = json.loads(invoke("schema", "--of", of).stdout)
+    content = (results / name).read_text(encoding="utf-8")
+    for document in content.splitlines() if of == "samples" else [content]:
+        jsonschema.validate(json.loads(document), printed)

@@ -1,0 +1,169 @@
+"""`pyopbench resume`: a run goes on as it was planned, judged as is asked now, with its own ops named again."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from test_cli import Call, _no_worker, begin, call, groups, planned
+
+import stored
+from places import FAKE_WORKER
+from pyopbench.cli import run
+from pyopbench.judge import judge
+from pyopbench.results import store, versions
+from pyopbench.run import probe, worker_process
+
+__all__ = ["_no_worker", "call", "planned"]  # fixtures
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize("folder", ["nosuch", __file__])
+def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
+    ended = call("resume", folder)
+    assert (ended.code, ended.out) == (2, "")
+    assert "not a folder of results" in ended.err
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--quick"],
+        ["--out", "elsewhere"],
+        ["--seed", "0"],
+        ["--budget", "5m"],
+        ["--baseline", "native"],
+        ["--axis", "size=1"],
+        ["--launches", "3"],
+    ],
+)
+def test_an_option_that_would_change_the_plan_is_refused_with_those_there_are(
+    call: Call, tmp_path: Path, arguments: Sequence[str]
+) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    ended = call("resume", folder, *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    lines = ended.err.splitlines()
+    assert lines[0].startswith("error: No such option")
+    assert lines[1].split() == ["received:", arguments[0]]
+    assert "--mix" in lines[2]
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_run_itself_continues_nothing(call: Call, tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    ended = call("run", "--resume", folder)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: No such option: --resume\n")
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    ended = call("resume", folder, "sinh")
+    assert (ended.code, ended.out) == (2, "")
+    assert "resumed as it was planned, and takes no names of ops\n  received: sinh\n" in ended.err
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_json_of_several_versions_is_refused(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = versions.named(tmp_path, ["2.21.0", "2.21.0"])
+    for one in named:
+        stored.write(one.folder, stored.run([stored.case("native")]), [])
+    versions.write(tmp_path, named)
+    ended = call("resume", tmp_path, "--json")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"received: --json with {tmp_path}\n" in ended.err
+
+
+def test_a_run_that_is_continued_says_what_it_is_judged_by(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    """Both may be given anew, and are not those of the command that began it."""
+    planned("native")
+    call("run", "double", "--launches", 2, "--min-effect", 0.2, "--out", tmp_path / "run")
+    (tmp_path / "mix.csv").write_text("size,weight\n1,1\n", encoding="utf-8")
+    again = call("resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
+    assert again.code == 0, again.err
+    assert f"judged by a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}, as given now\n" in again.err
+    assert "and an even mix of sizes" in call("resume", tmp_path / "run").err
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def printed_command(told: str) -> list[str]:
+    """Return the words of the command that an interrupted run prints to resume it, without the program."""
+    (line,) = [line for line in told.splitlines() if line.startswith("  resume: ")]
+    program, *words = shlex.split(line.removeprefix("  resume: "))
+    assert program == "pyopbench"
+    return words
+
+
+def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    file = tmp_path / "my op.py"
+    file.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    folder = tmp_path / "a run"
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "measure_together", interrupt)
+        ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--launches", 2, "--out", folder)
+    assert (ended.code, ended.out) == (130, "")
+    words = printed_command(ended.err)
+    assert words == ["resume", str(folder), f"{file}:body", "--input", "np.ones(3)"]
+    without = call("resume", folder)
+    assert without.code == 2
+    assert f"pyopbench {shlex.join(words)}" in without.err.replace("\n", "")
+    again = call(*words)
+    assert again.code == 0, again.err
+    assert [number for number, _ in groups(folder)] == [0, 1]
+
+
+def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    monkeypatch.setattr(probe, "keep_beside", interrupt)
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.code == 130
+    again = call(*printed_command(ended.err))
+    assert again.code == 0, again.err
+
+
+WITH_FAKE_WORKER = f"""
+import sys
+from pyopbench import cli, cli_output, runs, worker_process
+worker_process.COMMAND = (sys.executable, {str(FAKE_WORKER)!r})
+runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
+cli.main()
+"""
+
+
+def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed in its second launch, of which one group hangs: what hung is not held against the case."""
+    sizes = (1, 2, 3)
+    cases = [stored.case("hanging" if size == 2 else "well", size=size) for size in sizes]
+    lines = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in cases)]
+    folder = stored.write(tmp_path / "run", stored.run(cases), lines)
+    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "resume", folder)
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert store.read_lines(folder)[0][: len(lines)] == lines
+    assert (1, stored.group(size=2)) not in groups(folder)
+
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
+    run.measure(folder, judge.Judging("well", 0.03))
+    assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
+    assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]

@@ -1,0 +1,126 @@
+"""`pyopbench run --tf`: launches by turns, a report for each version, one comparison with the first for each other."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_cli import REPORT, Call, Ended, call, planned
+
+import stored
+from pyopbench.results import store, versions
+from pyopbench.run import environments, planning, start
+
+__all__ = ["call", "planned"]  # fixtures
+
+
+@pytest.fixture(autouse=True)
+def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(environments, "available", environments.locked)
+
+
+def run(call: Call, folder: Path, *more: str) -> Ended:
+    return call("run", "--tf", "2.21.0", "--tf", "2.21.0", "--quick", "--launches", "3", "--out", folder, *more)
+
+
+def test_versions_are_measured_by_turns_and_reported_each(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    ended = run(call, tmp_path / "run")
+    assert ended.code == 0, ended.err
+    folders = [one.folder for one in versions.read(tmp_path / "run")]
+    assert [len(store.read_lines(folder)[0]) for folder in folders] == [9, 9], "launch, limits and group, three times"
+    assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
+    assert "What to do, by version of TensorFlow" in ended.out
+    assert "2.21.0-2 (B) against 2.21.0 (A)" in ended.out
+    assert "paired" in ended.out
+    told = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
+    assert "paired by block" in told
+    assert f"Again: pyopbench compare {tmp_path / 'run'} 2.21.0 2.21.0-2 --axis tf\n" in told
+
+
+def test_a_finished_run_is_resumed_and_reported_again(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("well")
+    monkeypatch.setattr(start, "require_resumable", lambda folder: None)  # these variants are in no folder
+    first = run(call, tmp_path / "run")
+    for words in (["resume"], ["report"]):
+        again = call(*words, tmp_path / "run")
+        assert (again.code, again.out) == (0, first.out)
+
+
+def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) -> None:
+    ended = call("run", "--tf", "1.15.0", "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert "received: --tf 1.15.0" in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    first, second = versions.read(tmp_path / "run")
+    (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    ended = call("report", tmp_path / "run")
+    assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
+    assert "warning: 2.21.0-2: nothing was measured: no sample" in ended.err
+    assert "2.21.0-2: nothing was measured: no sample" in (first.folder / "report.md").read_text(encoding="utf-8")
+    assert "next:     pyopbench verify --tf 2.21.0 shows" in ended.err
+    wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
+    content = "".join(json.dumps(line) + "\n" for line in (stored.launch_line(0), wrong))
+    (second.folder / store.SAMPLES_FILE).write_text(content, encoding="utf-8")
+    assert call("report", tmp_path / "run").code == 1, (
+        "what is wrong on one version is told, though another has numbers"
+    )
+    (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    assert call("report", tmp_path / "run").code == 3
+
+
+def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    samples = versions.read(tmp_path / "run")[1].folder / store.SAMPLES_FILE
+    samples.write_bytes(samples.read_bytes()[:-20])
+    ended = call("report", tmp_path / "run")
+    assert ended.code == 0
+    assert f"{samples}:9: an unfinished last line was dropped" in ended.err.replace("\n", "")
+
+
+def test_what_is_required_and_not_known_is_told_for_each_version(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    ended = call("report", tmp_path / "run", "--require", "savedmodel")
+    assert ended.code == 0
+    assert ended.out.count("required: whether they can do savedmodel is not known of") == 2
+    assert "On 2.21.0-2:" in ended.out
+
+
+@pytest.mark.parametrize("option", [("--json",), ("--out", "elsewhere")])
+def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
+    call: Call, planned: Callable[..., None], tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    planned("well")
+    run(call, tmp_path / "run")
+    ended = call("report", tmp_path / "run", *option)
+    assert ended.code == 2
+    assert f"pyopbench report {versions.read(tmp_path / 'run')[0].folder}" in ended.err.replace("\n", "")
+
+
+def test_json_of_several_versions_is_refused_before_anything_is_measured(call: Call, tmp_path: Path) -> None:
+    ended = run(call, tmp_path / "run", "--json")
+    assert ended.code == 2
+    assert "received: --json with --tf" in ended.err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,38 @@
+"""Errors tell what a user needs to act on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.core.errors import BadInput, NothingMeasured, PyopbenchError, Unsupported, WorkerLost, WrongResult
+
+
+def test_an_error_says_what_received_legal_and_next() -> None:
+    error = BadInput("not a size", received="'x'", legal="whole numbers", next_step="try 1e3")
+    assert str(error).splitlines() == [
+        "not a size",
+        "  received: 'x'",
+        "  legal:    whole numbers",
+        "  next:     try 1e3",
+    ]
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    assert str(BadInput("not a size")) == "not a size"
+
+
+def test_a_received_value_that_is_false_is_shown() -> None:
+    assert "received: 0" in str(BadInput("not a size", received=0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [(BadInput, 2), (NothingMeasured, 3), (WorkerLost, 3), (WrongResult, 1), (PyopbenchError, 2)]
+)
+def test_every_error_has_the_exit_code_that_the_command_line_promises(kind: type[PyopbenchError], code: int) -> None:
+    assert kind("what").exit_code == code
+
+
+@pytest.mark.parametrize("kind", [BadInput, NothingMeasured, WorkerLost, WrongResult, Unsupported])
+def test_one_except_clause_catches_them_all(kind: type[PyopbenchError]) -> None:
+    with pytest.raises(PyopbenchError):
+        raise kind("what")

@@ -1,0 +1,197 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyopbench.core import formatting
+
+finite = st.floats(min_value=1e-12, max_value=1e12, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (0.012345, "0.0123"),
+        (1.5, "1.50"),
+        (9.996, "10.0"),
+        (99.95, "100"),
+        (12345.6, "12,346"),
+        (-2.5, "-2.50"),
+        (1.234e-9, "1.23e-09"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+        (math.nan, "–"),
+        (None, "–"),
+    ],
+)
+def test_number(value, shown):
+    assert formatting.number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1.2345, "1.23 s"),
+        (150, "150 s"),
+        (0.0123, "12.3 ms"),
+        (999.6e-6, "1.00 ms"),
+        (999.4e-6, "999 µs"),
+        (4.1e-8, "41.0 ns"),
+        (4.1e-10, "0.410 ns"),
+        (0.0, "0 s"),
+        (None, "–"),
+        (math.nan, "–"),
+    ],
+)
+def test_seconds(value, shown):
+    assert formatting.seconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [
+        (1.23e-6, 1.2e-6, 1.26e-6, "1.23 µs (1.20–1.26)"),
+        (1.05e-3, 0.95e-3, 1.16e-3, "1.05 ms (0.950–1.16)"),
+        (1.05e-3, math.nan, math.nan, "1.05 ms"),
+        (1.05e-3, None, None, "1.05 ms"),
+        (math.nan, 1.0, 2.0, "–"),
+    ],
+)
+def test_seconds_interval_stays_in_one_unit(value, low, high, shown):
+    assert formatting.seconds_interval(value, low, high) == shown
+
+
+def test_ratios_and_gains():
+    assert formatting.ratio(0.3519) == "0.352×"
+    assert formatting.ratio(None) == "–"
+    assert formatting.interval(2.1, 2.9) == "2.10–2.90×"
+    assert formatting.interval(2.1, math.inf) == "2.10–∞×"
+    assert formatting.interval(None, None) == "–"
+    assert formatting.ratio_interval(0.352, 0.34, 0.365) == "0.352× (0.340–0.365)"
+    assert formatting.ratio_interval(0.352, math.nan, math.nan) == "0.352×"
+
+
+def test_a_gain_is_not_parted_from_its_bound():
+    assert formatting.gain_at_least(3.24, 3.01).split(" ") == ["3.24×\u00a0(≥\u00a03.01×)"]
+    assert formatting.gain_at_least(3.24, None) == "3.24×"
+    assert formatting.gain_at_least(None, 3.01) == "–"
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.03, "3%"), (0.025, "2.5%"), (0.00012, "0.012%"), (1.0, "100%"), (0.1, "10%"), (0.0, "0%"), (None, "–"),
+     (1e-12, "1.00e-10%")],
+)  # fmt: skip
+def test_percent(share, shown):
+    assert formatting.percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("n", "shown"),
+    [(1, "1"), (999, "999"), (1000, "1k"), (1024, "1,024"), (1500, "1.5k"), (31_623, "31,623"), (10**6, "1M"),
+     (2_500_000, "2.5M"), (999_999, "999,999"), (10**9, "1G"), (10**13, "10,000G"), (12.5, "12.5")],
+)  # fmt: skip
+def test_size(n, shown):
+    assert formatting.size(n) == shown
+
+
+def test_sizes_that_are_ranges_or_interpolated():
+    assert formatting.size_range(1000, 10**6) == "1k to 1M"
+    assert formatting.size_range(1000, 1000) == "1k"
+    assert formatting.about_size(2456.7) == "2.5k"
+    assert formatting.about_size(471_152) == "470k"
+    assert formatting.about_size(4.2345) == "4.2"
+    assert formatting.about_size(math.inf) == "∞"
+    assert formatting.about_sizes(1234, 3456) == "1.2k to 3.5k"
+    assert formatting.about_sizes(1234, 1236) == "1.2k"
+    assert formatting.about_sizes(None, 3456) == "below 3.5k"
+    assert formatting.about_sizes(1234, None) == "above 1.2k"
+    assert formatting.about_sizes(None, None) == "–"
+
+
+def test_bytes_counts_and_words():
+    assert formatting.byte_count(24 * 2**30) == "24.0 GiB"
+    assert formatting.byte_count(1536) == "1.50 KiB"
+    assert formatting.byte_count(12) == "12 B"
+    assert formatting.byte_count(None) == "–"
+    assert formatting.count(1, "case") == "1 case"
+    assert formatting.count(1200, "launch", "launches") == "1,200 launches"
+    assert [formatting.listing(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert formatting.direction("forward_backward") == "forward + backward"
+    assert formatting.shorten("a\n b   c", 99) == "a b c"
+    assert formatting.shorten("abcdef", 4) == "abc…"
+
+
+@given(finite)
+def test_a_number_reads_back_to_three_digits(value):
+    shown = float(formatting.number(value).replace(",", ""))
+    assert shown == pytest.approx(value, rel=0.005)
+
+
+@given(finite)
+def test_seconds_read_back_to_three_digits(value):
+    number, unit = formatting.seconds(value).split(" ")
+    scale = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+    assert float(number.replace(",", "")) * scale == pytest.approx(value, rel=0.005)
+
+
+@given(st.floats(min_value=1e-9, max_value=999.0))
+def test_a_duration_from_a_nanosecond_on_has_one_to_three_digits_before_the_point(value):
+    number = formatting.seconds(value).split(" ")[0]
+    assert re.fullmatch(r"[1-9]\d{0,2}(\.\d+)?", number)
+
+
+@given(st.integers(min_value=1, max_value=10**12))
+def test_a_size_is_exact(n):
+    shown = formatting.size(n).replace(",", "")
+    scale = {"k": 10**3, "M": 10**6, "G": 10**9}.get(shown[-1], 1)
+    assert round(float(shown.rstrip("kMG")) * scale) == n
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(1, None, "1 element"), (1, 1, "1 element"), (1, 1_000, "1 to 1k elements"), (1_000, None, "1k elements")],
+)
+def test_one_of_a_kind_is_no_plural(low, high, shown):
+    assert formatting.sized(low, "elements", high) == shown
+
+
+def test_figures_that_mean_nothing_are_capped():
+    assert (formatting.ratio(2.5e9), formatting.ratio(1e-9), formatting.ratio(9_000.0)) == (
+        "> 10,000×",
+        "< 0.0001×",
+        "9,000×",
+    )
+    assert formatting.ratio_interval(2.0, 1e-12, 1e15) == "2.00× (< 0.0001–> 10,000)"
+    assert (formatting.percent(82.9), formatting.percent(-82.9), formatting.percent(9.99)) == (
+        "> 1,000%",
+        "< -1,000%",
+        "999%",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2030-01-02T03:04:59+00:00", "2030-01-02 03:04 UTC"),
+        ("2030-01-02T03:04:59+05:30", "2030-01-01 21:34 UTC"),
+        ("2030-01-02T03:04:59", "2030-01-02T03:04:59"),
+        ("an unknown day", "an unknown day"),
+        ("0001-01-01T00:00:00+05:00", "0001-01-01T00:00:00+05:00"),
+        ("", ""),
+    ],
+)
+def test_a_moment_is_told_to_the_minute_in_utc(value, expected):
+    assert formatting.moment(value) == expected

@@ -1,0 +1,94 @@
+"""Own ops as a command line names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyopbench.core import own_target
+from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import Target, is_target, read_target
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "My-Ops.py"
+    path.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("sinh", False), ("my_op.py", True), ("a.py:f", True), ("scipy.special:expit", True), ("ops/mine", True)],
+)
+def test_a_file_or_a_function_is_an_own_op_and_a_plain_name_is_not(text: str, expected: bool) -> None:
+    assert is_target(text) is expected
+
+
+def test_a_function_of_a_file_has_its_name_and_keeps_its_inputs(module: Path) -> None:
+    found = read_target(f"{module}:body", ["np.ones(3)"], [])
+    assert found == Target("body", str(module), "body", ("np.ones(3)",))
+    assert found.words == [f"{module}:body", "--input", "np.ones(3)"]
+
+
+def test_a_name_is_safe_in_ids_paths_and_tables(module: Path) -> None:
+    hostile = module.with_name("1<b>..%2f x.py")
+    hostile.write_text("", encoding="utf-8")
+    assert read_target(str(module), [], []).name == "my_ops"
+    assert read_target(str(hostile), [], []).name == "op_1_b____2f_x"
+
+
+def test_a_function_named_like_another_op_gets_its_module_in_front(module: Path) -> None:
+    assert read_target("numpy:square", ["1.0"], ["square"]).name == "numpy_square"
+    with pytest.raises(BadInput, match="name of another op"):
+        read_target(str(module), [], ["my_ops"])
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "what"),
+    [
+        ("missing.py", [], "cannot be read"),
+        ("missing.py:f", ["1"], "cannot be read"),
+        ("module:3x", ["1"], "not the name of a function"),
+        ("../module:f", ["1"], "not an op"),
+        ("module:f", [], "an example of each"),
+        ("module:f", ["1 +"], "--input: SyntaxError"),
+        ("module:f", ["\0"], "--input: "),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs: list[str], what: str) -> None:
+    with pytest.raises(BadInput, match=what) as refused:
+        read_target(text, inputs, [])
+    assert refused.value.received
+    assert refused.value.legal
+    assert refused.value.next_step
+
+
+def test_an_error_of_syntax_points_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text("import numpy\ndef body(x)\n    return x\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=rf"{path}:2: SyntaxError"):
+        read_target(str(path), [], [])
+
+
+def test_inputs_belong_to_a_function(module: Path) -> None:
+    with pytest.raises(BadInput, match="--input is for a function"):
+        read_target(str(module), ["1"], [])
+
+
+def test_another_source_or_input_is_another_op(module: Path) -> None:
+    first = read_target(f"{module}:body", ["1"], [])
+    other_input = read_target(f"{module}:body", ["2"], [])
+    before = first.fingerprint
+    module.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
+    assert len({before, other_input.fingerprint, first.fingerprint}) == 3
+
+
+def test_what_is_brought_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(own_target.VARIABLE, raising=False)
+    assert own_target.brought() == {}
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    one = Target("f", "module", "f", ("1", "a.npy"))
+    own_target.bring([one])
+    assert own_target.brought() == {"f": one}

@@ -1,0 +1,288 @@
+"""The page in a real browser: charts, filters, hover, sorting, links, copies, hostile names, nothing from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import browsers
+from full_matrix import OPS, full
+from judgements import HOSTILE, hostile, hostile_versions, plain
+from pyopbench.report import write
+
+pytestmark = pytest.mark.long
+
+MOST_BYTES = 8_000_000
+PATIENCE_SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    made = {"plain": (plain(), None), "hostile": (hostile(), hostile_versions())}
+    for name, (judgement, across) in made.items():
+        (folder / f"{name}.html").write_text(write.render(judgement, across)["report.html"], encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in made}
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    if browsers.found() is None:
+        pytest.skip(browsers.WITHOUT)
+    with browsers.browser(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture
+def page(chromium, pages):
+    """The plain page on a wide screen, freshly loaded, with the page of `sinh` open."""
+    browsers.emulate(chromium, 1280)
+    show(chromium, pages["plain"], "#op-sinh")
+    return chromium
+
+
+def show(driver, path: Path, anchor: str = "") -> None:
+    driver.get("about:blank")
+    browsers.complaints(driver), browsers.requests(driver)
+    driver.get(path.as_uri() + anchor)
+    wait(lambda: driver.execute_script("return !!document.querySelector('figure.chart svg')"), "a chart")
+
+
+def wait(is_so: Callable[[], Any], what: str) -> Any:
+    """Wait for what a browser does in its own time."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        if found := is_so():
+            return found
+        time.sleep(0.05)
+    return pytest.fail(f"{what} did not come")
+
+
+def ask(driver, script: str, *values: Any) -> Any:
+    return driver.execute_script(f"return {script}", *values)
+
+
+def test_charts_are_drawn_and_nothing_is_asked_for_or_complained_of(page, pages):
+    ask(page, "document.querySelector('[data-open=true]').click()")
+    ask(page, "document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    total = ask(page, "document.querySelectorAll('figure.chart').length")
+    for place in range(total):
+        ask(page, "document.querySelectorAll('figure.chart')[arguments[0]].scrollIntoView()", place)
+        drawn = "!!document.querySelectorAll('figure.chart')[arguments[0]].querySelector('svg')"
+        wait(lambda drawn=drawn, place=place: ask(page, drawn, place), f"chart {place}")
+    assert total >= 6
+    assert browsers.complaints(page) == []
+    outside = [url for url in browsers.requests(page) if not url.startswith(("data:", "about:", "chrome:"))]
+    assert {url.partition("#")[0] for url in outside} == {pages["plain"].as_uri()}
+
+
+def test_hostile_names_run_nothing_and_are_shown(chromium, pages):
+    browsers.emulate(chromium, 1280)
+    show(chromium, pages["hostile"])
+    ask(chromium, "document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    words = " ".join(ask(chromium, "document.body.textContent").split())
+    assert all(" ".join(name.split()) in words for name in HOSTILE)
+    assert ask(chromium, "document.querySelectorAll('main img, main b, main iframe').length") == 0
+    assert browsers.complaints(chromium) == []
+    assert ask(chromium, "document.title").startswith("pyopbench: </script>")
+
+
+def rows_of(driver, caption: str) -> list[list[str]]:
+    script = (
+        "[...document.querySelectorAll('table')].filter((t) => t.caption.textContent.includes(arguments[0]))"
+        ".flatMap((t) => [...t.tBodies[0].rows]).filter((r) => !r.hidden)"
+        ".map((r) => [...r.cells].filter((c) => !c.classList.contains('tools')).map((c) => c.textContent))"
+    )
+    found: list[list[str]] = ask(driver, script, caption)
+    return found
+
+
+TIMES = "[...document.querySelectorAll('table')].find((t) => t.caption.textContent.includes('sinh: time per call'))"
+
+
+def unfold_times(driver) -> None:
+    """Open the table of times, and wait until it has what it gets when it comes near the window."""
+    ask(driver, f"{TIMES}.closest('details').open = true")
+    ask(driver, f"{TIMES}.scrollIntoView()")
+    wait(lambda: ask(driver, f"!!{TIMES}.querySelector('thead button')"), "buttons of the table")
+
+
+def test_filters_hide_rows_and_leave_them_out_of_charts(page):
+    before = rows_of(page, "sinh: time per call")
+    svg = "document.querySelector('#op-sinh figure svg').textContent"
+    wait(lambda: "float64" in ask(page, svg), "the panels of float64")
+    ask(page, "document.querySelector('input[name=dtype][value=float64]').click()")
+    ask(page, "document.querySelector('input[name=variant][value=native]').click()")
+    after = rows_of(page, "sinh: time per call")
+    assert after == [row for row in before if row[1] != "float64" and row[2] != "native"]
+    assert 0 < len(after) < len(before)
+    wait(lambda: "float64" not in ask(page, svg), "a chart without float64")
+    assert "float64" in ask(page, "document.querySelector('#tools output').textContent")
+    ask(page, "document.querySelector('#tools button[type=reset]').click()")
+    wait(lambda: rows_of(page, "sinh: time per call") == before, "all rows")
+    wait(lambda: "float64" in ask(page, svg), "all panels")
+
+
+def test_hover_tells_the_value_and_its_interval(page):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.by import By
+
+    page.set_window_size(1280, 900)
+    mark = wait(lambda: page.find_elements(By.CSS_SELECTOR, "#op-sinh figure .mark-symbol.role-mark path"), "points")[0]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
+    told = "document.querySelector('#vg-tooltip-element.visible')?.textContent ?? ''"
+
+    def hovered() -> str:
+        ActionChains(page).move_to_element(mark).perform()
+        return str(ask(page, told))
+
+    words = wait(hovered, "a tooltip")
+    assert "time per call" in words
+    assert "95% interval" in words
+    assert " to " in words
+
+
+def test_a_click_on_a_heading_sorts_and_another_turns_it_round(page):
+    unfold_times(page)
+    column = 3
+    heading = f"{TIMES}.tHead.rows[0].cells[{column}].firstChild.click()"
+    ask(page, heading)
+    up = [row[column] for row in rows_of(page, "sinh: time per call")]
+    ask(page, heading)
+    down = [row[column] for row in rows_of(page, "sinh: time per call")]
+    units = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+    def seconds(words: str) -> float:
+        value, unit = words.split()[:2]
+        return float(value) * units[unit]
+
+    assert [seconds(one) for one in up] == sorted(seconds(one) for one in up)
+    assert [seconds(one) for one in down] == sorted((seconds(one) for one in up), reverse=True)
+    assert len(set(up)) > 2
+
+
+def test_a_link_leads_to_its_row_however_deep_it_is_folded(page, pages):
+    unfold_times(page)
+    link = f"{TIMES}.querySelector('tbody td.tools a')"
+    address = ask(page, f"{link}.getAttribute('href')")
+    row = ask(page, f"{link}.closest('tr').cells[2].textContent")
+    show(page, pages["plain"], address)
+    linked = wait(lambda: ask(page, "document.querySelector('tr.linked')?.cells[2].textContent"), "the linked row")
+    assert linked == row
+    assert ask(page, "document.querySelector('#op-sinh').open") is True
+
+
+def test_a_row_is_copied_as_markdown(page):
+    page.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    ask(page, "document.querySelector('#decisions table').scrollIntoView()")
+    button = "document.querySelector('#decisions td.tools button')"
+    wait(lambda: ask(page, f"!!{button}"), "a button to copy")
+    ask(page, f"{button}.click()")
+    wait(lambda: ask(page, f"{button}.textContent") == "copied", "the copy")
+    lines = page.execute_async_script("navigator.clipboard.readText().then(arguments[0])").split("\n")
+    assert lines[0].startswith("| op | for inference |")
+    assert set(lines[1]) == {"|", "-", " "}
+    assert lines[2].startswith("| sinh | ")
+    assert len({line.count("|") for line in lines}) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone_shows_it_without_scrolling_sideways(chromium, pages, scheme):
+    browsers.emulate(chromium, 390, scheme)
+    show(chromium, pages["plain"], "#op-sinh")
+    assert ask(chromium, "document.documentElement.scrollWidth") <= 390
+    background = ask(chromium, "getComputedStyle(document.body).backgroundColor")
+    assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 29)"}[scheme]
+
+
+PRINTED = """
+addEventListener('afterprint', () => {
+  const figures = [...document.querySelectorAll('details.op figure.chart')];
+  window.printed = {
+    pages: [...document.querySelectorAll('details.op')].every((one) => one.open),
+    charts: figures.length,
+    drawn: figures.filter((one) => one.querySelector('svg')).length,
+    widest: Math.max(...figures.map((one) => one.querySelector('svg')?.width.baseVal.value ?? 0)),
+  };
+}, { capture: true });
+"""
+
+
+def test_paper_has_every_op_with_its_charts_and_the_page_is_as_before_afterwards(chromium, pages):
+    """The listener of the test comes first and sees what was put on paper; most charts were never near the window."""
+    browsers.emulate(chromium, 1280)
+    added = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": PRINTED})
+    try:
+        show(chromium, pages["plain"])
+    finally:
+        chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    opened = "[...document.querySelectorAll('.op, .guide, .fold')].map((one) => one.open)"
+    before = ask(chromium, opened)
+    assert not any(before)
+    assert browsers.printed(chromium).startswith(b"%PDF")
+    seen = wait(lambda: ask(chromium, "window.printed"), "the end of printing")
+    assert seen["pages"] is True
+    assert seen["drawn"] == seen["charts"] >= 6
+    assert 400 < seen["widest"] <= 760
+    assert ask(chromium, opened) == before
+    assert browsers.complaints(chromium) == []
+
+
+def test_no_table_is_wider_than_paper(chromium, pages):
+    """One that is makes a browser print everything smaller."""
+    browsers.emulate(chromium, 718)
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        show(chromium, pages["plain"])
+        ask(chromium, "dispatchEvent(new Event('beforeprint'))")
+        assert ask(chromium, "document.documentElement.scrollWidth") <= 718
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_options_are_never_parted_and_labels_never_lie_on_other_rows(chromium, pages):
+    browsers.emulate(chromium, 390)
+    show(chromium, pages["plain"], "#op-sinh")
+    lines = ask(chromium, "[...document.querySelectorAll('span.whole')].map((one) => one.getClientRects().length)")
+    assert lines
+    assert set(lines) <= {0, 1}, "0 is not shown"
+    # A label that takes more lines than its value makes the row as high as it is.
+    script = """
+      const cells = [...document.querySelectorAll('.stacked td[data-label]')].filter((cell) => cell.clientHeight);
+      return cells.map((cell) => {
+        const said = document.createElement('span');
+        said.textContent = cell.dataset.label;
+        said.style.cssText = 'display: block; width: 6.5rem';
+        cell.append(said);
+        const wanted = said.offsetHeight;
+        said.remove();
+        return cell.offsetHeight - wanted;
+      });
+    """
+    spare = chromium.execute_script(script)
+    assert len(spare) > 10
+    assert min(spare) >= 0
+
+
+def test_without_scripts_every_number_is_in_a_table(chromium, pages):
+    browsers.emulate(chromium, 1280)
+    chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        chromium.get(pages["plain"].as_uri())
+        words = ask(chromium, "document.body.innerText")
+        assert "Charts, filters and sorting need JavaScript" in words
+        assert "Answers at a glance" in words
+        assert "Filter tables" not in words
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_the_page_of_a_full_matrix_fits():
+    """The page of one op, measured in every way, is small enough for twelve of them and the library."""
+    one = len(write.render(full(OPS[:1], launches=2))["report.html"].encode())
+    library = len(write._library().encode())
+    assert library + len(OPS) * (one - library) <= MOST_BYTES

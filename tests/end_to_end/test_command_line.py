@@ -1,0 +1,659 @@
+"""The command line: what goes to stdout and stderr, exit codes, and that no input ends in a traceback.
+
+Most runs have a worker that measures nothing (fake_worker.py). Two whole runs at the end are real, in processes of
+their own: one whose variants misbehave in every way, and which is interrupted and resumed, and one of `verify`.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_worker_process import is_gone
+
+import pyopbench
+import stored
+from places import EXTRAS, FAKE_WORKER
+from pyopbench.cli import app, output, run
+from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.errors import WorkerLost
+from pyopbench.core.model import Case, Failure
+from pyopbench.results import probes, store
+from pyopbench.run import planning, probe, start, worker_process
+from pyopbench.run.schedule import Ended as MeasuringEnded
+from pyopbench.run.schedule import Task, Tell
+
+pytestmark = pytest.mark.long
+
+REPORT = ("report.html", "report.md", "decisions.json")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Ended]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run a command in this process, through `main`."""
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["pyopbench", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        assert "Traceback" not in captured.out + captured.err
+        return Ended(0 if code is None else int(code), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to start a worker fail the test."""
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+
+
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let commands have a fake worker that plans cases of the variants that are named after how they behave."""
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
+    probe._describe.cache_clear()
+
+    def plan(*variants: str, **changes: Any) -> None:
+        cases = [stored.case(variant) for variant in ("py_function_numpy", *variants)]
+        content = stored.run(cases)
+        skips = [stored.failure(stored.case("xla"), "unsupported", None)]
+        made = {"cases": cases, "skips": skips, "catalogue": content["catalogue"]}
+        environment = {key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty"}}
+        (tmp_path / "plan").write_text(json.dumps({**made, "environment": environment, **changes}), encoding="utf-8")
+
+    return plan
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize("command", ["run", "list", "verify"])
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["sinhh"], "unknown op"),
+        (["--variant", "natve"], "unknown variant"),
+        (["--mode", "nodes"], "unknown mode"),
+        (["--gradient", "magic"], "unknown gradient mechanism"),
+        (["--axis", "dtype=int8"], "unknown dtype"),
+        (["--axis", "device=tpu"], "unknown device"),
+        (["--axis", "direction=up"], "unknown direction"),
+        (["--axis", "size=0"], "not a size"),
+        (["--axis", "size=abc"], "not a size"),
+        (["--axis", "size=1e999"], "not a size"),
+        (["--axis", "foo=1"], "not an axis"),
+        (["--axis", "size"], "not an axis"),
+    ],
+)
+def test_a_bad_name_ends_at_once_with_what_is_legal(
+    call: Call, command: str, arguments: Sequence[str], what: str
+) -> None:
+    ended = call(command, *arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    lines = ended.err.splitlines()
+    assert lines[0] == f"error: {what}"
+    assert [line.split(":")[0].strip() for line in lines[1:]] == ["received", "legal", "next"]
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
+    assert "did you mean sinh" in call("run", "sihn").err
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--budget", "soon"], "not a duration"),
+        (["--budget", "0"], "not a duration"),
+        (["--case-timeout", "-1s"], "not a duration"),
+        (["--case-timeout", "9" * 400], "not a duration"),
+        (["--min-effect", "0"], "not a share for --min-effect"),
+        (["--min-effect", "1"], "not a share for --min-effect"),
+        (["--min-effect", "nan"], "not a share for --min-effect"),
+        (["--min-effect", "few"], "not a share for --min-effect"),
+        (["--mix", "nosuch.csv"], "cannot read the mix nosuch.csv"),
+        (["--baseline", "nosuch"], "unknown baseline"),
+        (["--variant", "native"], "the baseline is not among the variants"),
+        (["--device", "tpu"], "unknown device"),
+        (["--direction", "up"], "unknown direction"),
+        (["--launches", "1"], "Invalid value for '--launches'"),
+        (["--rounds", "0"], "Invalid value for '--rounds'"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--out", __file__], "the output folder cannot be written to"),
+        (["--out", f"{__file__}/below"], "the output folder cannot be written to"),
+        (["--nosuch"], "No such option"),
+    ],
+)
+def test_a_bad_option_of_run_ends_at_once(call: Call, arguments: Sequence[str], what: str) -> None:
+    ended = call("run", *arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert what in ended.err
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_mix_that_is_none_ends_at_once_with_its_line(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mix.csv").write_text("size,weight\n1,-1\n", encoding="utf-8")
+    ended = call("run", "--mix", tmp_path / "mix.csv")
+    assert ended.code == 2
+    assert "mix.csv, line 2" in ended.err
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    ended = call("run", "sinh", "--out", folder)
+    assert ended.code == 2
+    assert "never overwritten" in ended.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def corrupt(folder: Path, name: str, content: bytes) -> Path:
+    cases = [stored.case("py_function_numpy")]
+    stored.write(folder, stored.run(cases), [stored.launch_line(0), stored.group_line(0, cases)])
+    (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("command", [["report"], ["resume"]])
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        (store.RUN_FILE, b"", "run.json"),
+        (store.RUN_FILE, b"[]", "run.json"),
+        (store.RUN_FILE, b'{"schema": 99}', "run.json: 99"),
+        (store.RUN_FILE, b'{"schema": 1}', "run.json: missing run"),
+        (store.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
+        (store.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
+    ],
+)
+def test_corrupt_results_end_with_file_and_line(
+    call: Call, tmp_path: Path, command: Sequence[str], name: str, content: bytes, place: str
+) -> None:
+    ended = call(*command, corrupt(tmp_path / "run", name, content))
+    assert ended.code == 2
+    assert ended.out == ""
+    assert place in ended.err.replace("\n", "")
+
+
+def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> None:
+    """The samples are a folder: no content is wrong, but the system refuses to read it."""
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    (folder / store.SAMPLES_FILE).mkdir()
+    ended = call("report", folder)
+    assert ended.code == 2
+    assert ended.err.startswith("error: a file or folder cannot be read or written\n  received: [Errno 21]")
+
+
+def test_a_full_disk_ends_a_run_with_what_was_finished(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    fsync = os.fsync
+
+    def fail_on_samples(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(store.SAMPLES_FILE) and rooms.pop() == "none":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    rooms = ["none", *["some"] * 5]  # taken from the end: a launch, its limits, a group, the next launch, its limits
+    monkeypatch.setattr(os, "fsync", fail_on_samples)
+    ended = call("run", "double", "--launches", 3, "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert "what was stored before is kept" in ended.err
+    assert "No space left on device" in ended.err
+    assert "then continue: pyopbench resume DIR" in ended.err
+    lines, warnings = store.read_lines(tmp_path / "run")
+    assert [line["kind"] for line in lines] == ["launch", "limits", "group", "launch", "limits"]
+    assert not warnings
+    monkeypatch.setattr(os, "fsync", fsync)
+    again = call("resume", tmp_path / "run")
+    assert again.code == 0, again.err
+    kept, _ = store.read_lines(tmp_path / "run")
+    assert kept[: len(lines)] == lines
+    assert [line["launch"] for line in kept if line["kind"] == "group"] == [0, 1, 2]
+
+
+def test_results_without_a_sample_are_nothing_measured(call: Call, tmp_path: Path) -> None:
+    ended = call("report", stored.write(tmp_path / "run", stored.run([stored.case("well")]), []))
+    assert ended.code == 3
+    assert "nothing was measured" in ended.err
+
+
+def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(request: object, **_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(planning, "ask_once", interrupted)
+    assert call("run", "sinh").code == 130
+
+
+def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned()
+    options = "--launches 3 --rounds 1 --seed 7 --budget 2m --case-timeout 90s --quick"
+    ended = call("run", "double", *options.split(), "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    settings = store.read_run(tmp_path / "run")["settings"]
+    assert settings == {
+        "seed": 7,
+        "first_look": 3,
+        "launches": 3,
+        "rounds": 1,
+        "block_seconds": start.QUICK.block_seconds,
+        "group_seconds": start.QUICK.group_seconds,
+        "budget_seconds": 120.0,
+        "case_timeout_seconds": 90.0,
+        "memory_limit_bytes": None,
+        "quick": True,
+        "baseline": "py_function_numpy",
+    }
+    assert store.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
+
+
+def test_progress_goes_to_stderr_and_results_to_stdout(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("native")
+    folder = tmp_path / "[run]"
+    ended = call("run", "double", "--launches", 2, "--out", folder)
+    assert ended.code == 0, ended.err
+    progress = ended.err.splitlines()
+    assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
+    told = [f"launch {number} of at most 2, 1 of 1 groups" for number in (1, 2)]
+    assert [line.partition(", at most")[0] for line in progress[1:]] == told
+    assert ended.out.startswith("What to do")
+    assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
+    files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
+    assert files == {path.name for path in folder.iterdir()}
+
+
+def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("raising", "crashing", "impossible")
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert f"raised  {stored.case('raising')}\n  ValueError: no\n" in ended.out
+    assert f"crashed  {stored.case('crashing')}\n  the worker process ended by signal SIGSEGV: " in ended.out
+    assert stored.case("impossible") not in ended.out
+
+
+def test_a_reason_is_told_once_however_many_cases_it_holds_for(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    cases = [stored.case("py_function_numpy")] + [stored.case("raising", size=size) for size in range(1, 31)]
+    planned(cases=cases)
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.out.count("ValueError: no") == 1
+    assert " and 29 more\n" in ended.out
+
+
+def test_many_reasons_are_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_failures([Failure(stored.case("raising"), "raised", f"reason {i}") for i in range(25)])
+    told = capsys.readouterr().out
+    assert told.count("  reason ") == output.SHOWN_FAILURES
+    assert "and 5 more reasons" in told
+
+
+def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("wrong", "native")
+    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert ended.code == 1
+    assert f"wrong  {stored.case('wrong')}\n" in ended.out
+    assert "index [3]: expected 1.5, got 2.5" in ended.out
+    measured = {key for line in store.read_lines(tmp_path / "run")[0] for key in line.get("samples", {})}
+    assert measured == {stored.case("py_function_numpy"), stored.case("native")}
+    again = call("report", tmp_path / "run", "--out", tmp_path / "again")
+    assert (again.code, again.err) == (1, "")
+    for name in REPORT:
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+
+
+def test_a_run_in_which_nothing_works_measured_nothing(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned(cases=[stored.case("raising")])
+    ended = call("run", "double", "--out", tmp_path / "run")
+    assert ended.code == 3
+    assert "nothing was measured" in ended.err
+    assert "the first: ValueError: no" in ended.err
+
+
+def test_a_spent_budget_is_told(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned()
+    whole = run.measure_together
+
+    def measure_and_spend(tasks: Sequence[Task], tell: Tell) -> list[MeasuringEnded]:
+        (task,) = tasks
+        whole([replace(task, settings=replace(task.settings, launches=2))], tell)
+        return [MeasuringEnded(2, "budget")]
+
+    monkeypatch.setattr(run, "measure_together", measure_and_spend)
+    ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
+    assert "the budget of 3 s was spent after 2 of at most 5 launches" in ended.err
+
+
+def test_a_run_ends_when_nothing_is_left_to_resolve(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    """The fake worker's variants are equally fast, to the last digit, so the first look tells all."""
+    planned("native", "numpy_function")
+    folder = tmp_path / "run"
+    ended = call("run", "double", "--quick", "--out", folder)
+    assert ended.code == 0, ended.err
+    assert "after 3 launches every verdict is resolved (2); nothing is measured on" in ended.err
+    assert "after 3 launches every verdict is resolved (2)\nreport: " in ended.out
+    lines, _ = store.read_lines(folder)
+    assert [line for line in lines if line["kind"] == "look"] == [{"kind": "look", "launch": 3, "open": []}]
+    assert {line["launch"] for line in lines if line["kind"] == "group"} == {0, 1, 2}
+
+
+def test_a_report_says_nothing_of_launches_to_come(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("native")
+    call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    assert "every verdict is resolved" not in call("report", tmp_path / "run").out
+
+
+def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned(cases=[])
+    for command in ("run", "verify"):
+        ended = call(command, "double")
+        assert ended.code == 2
+        assert "the first of 1 reasons: it did not work" in ended.err
+
+
+def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("wrong")
+    call("run", "double", "--launches", 2, "--out", tmp_path / "run")
+    reported = call("report", tmp_path / "run", "--json")
+    assert (reported.code, reported.err) == (1, "")
+    assert json.loads(reported.out) == json.loads((tmp_path / "run" / "decisions.json").read_text(encoding="utf-8"))
+    verified = call("verify", "--json")
+    assert verified.code == 1
+    assert [finding["failure"] and finding["failure"]["status"] for finding in json.loads(verified.out)] == [
+        None,
+        "wrong",
+    ]
+    listed = call("list", "--json")
+    assert listed.code == 0
+    assert json.loads(listed.out)["cases"] == [stored.case("py_function_numpy"), stored.case("wrong")]
+
+
+def noisy_results(folder: Path) -> Path:
+    """Store four launches in which the ratio of two variants wanders by tens of percent."""
+    today, native = stored.case("py_function_numpy"), stored.case("native")
+    lines = [stored.group_line(launch, [today, native]) for launch in range(4)]
+    for line, seconds in zip(lines, (0.5, 0.7, 0.4, 0.6), strict=True):
+        line["samples"][native] = [[*place, seconds] for *place, _ in line["samples"][native]]
+    settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
+    return stored.write(folder, stored.run([today, native], settings=settings), lines)
+
+
+def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_path: Path) -> None:
+    ended = call("report", noisy_results(tmp_path / "run"))
+    assert "Launches usually differ by" in ended.out
+    assert "--launches" in ended.out
+    quiet = call("report", noisy_results(tmp_path / "other"), "--min-effect", 0.9)
+    assert quiet.out.startswith("What to do")
+    assert "Launches usually differ by" not in quiet.out
+
+
+def test_a_list_shows_ops_variants_and_why_a_case_cannot_be(call: Call, planned: Callable[..., None]) -> None:
+    planned("native")
+    ended = call("list")
+    assert (ended.code, ended.err) == (0, "")
+    for words in ("double", "made up", "1 to 10 elements", "py_function_numpy", "2 cases; 1 that cannot be"):
+        assert words in ended.out
+    assert "it did not work" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_a_list_of_cases_has_one_on_each_line(call: Call, planned: Callable[..., None]) -> None:
+    planned("native")
+    assert call("list", "--cases").out.splitlines() == [
+        stored.case("py_function_numpy"),
+        stored.case("native"),
+        f"{stored.case('xla')}  cannot be: it did not work",
+    ]
+
+
+def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[..., None]) -> None:
+    planned("wrong", "crashing", "impossible")
+    ended = call("verify", "double")
+    assert (ended.code, ended.err) == (1, "")
+    assert f"wrong  {stored.case('wrong')}\n  output 0 differs at index [3]: expected 1.5, got 2.5\n" in ended.out
+    assert f"crashed  {stored.case('crashing')}\n" in ended.out
+    assert "it cannot be built" in ended.out
+    assert ended.out.endswith("1 right, 2 failed, 1 do not exist here\n")
+
+
+def test_verify_ends_with_0_where_all_that_exists_is_right(call: Call, planned: Callable[..., None]) -> None:
+    planned("impossible")
+    assert call("verify", "double").code == 0
+
+
+def test_the_version_is_printed(call: Call) -> None:
+    assert call("version") == Ended(0, f"{pyopbench.__version__}\n", "")
+
+
+# Real runs, in processes of their own.
+
+ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(EXTRAS), "COLUMNS": "80"}
+PROGRAM = (sys.executable, "-c", "from pyopbench.cli.app import main; main()")
+TIMEOUT_SECONDS = 10
+MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
+BEHAVING = ("numpy_function", "twin", "printing")
+GROUPS = tuple(f"negate/{family}/call/float32/4/cpu" for family in ("forward", "gradient"))
+
+
+def program(*arguments: object) -> Ended:
+    done = subprocess.run(
+        [*PROGRAM, *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
+    """Begin or resume a run, and return when it has told that its second launch begins."""
+    process = subprocess.Popen(
+        [*command, *map(str, arguments)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell lets what it starts in the background ignore SIGINT, and these tests with it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no thread yet
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("launch 2 of at most 2"):
+            return process
+    raise AssertionError(f"ended with {process.wait()} before its second launch")
+
+
+def newest_worker(folder: Path) -> int:
+    launches = [line for line in store.read_lines(folder)[0] if line["kind"] == "launch"]
+    return int(launches[-1]["environment"]["pid"])
+
+
+def groups(folder: Path) -> list[tuple[int, str]]:
+    lines, _ = store.read_lines(folder)
+    return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that was interrupted in its second launch, and then resumed until it ended.
+
+    Attributes:
+        folder: of the run.
+        interrupted: how it ended the first time.
+        worker_was_gone: whether the worker had ended when the run had.
+        first: the groups that it had finished by then.
+        ended: how it ended when it was resumed.
+    """
+
+    folder: Path
+    interrupted: Ended
+    worker_was_gone: bool
+    first: list[tuple[int, str]]
+    ended: Ended
+
+    @property
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Failures of launches, by variant."""
+        lines, _ = store.read_lines(self.folder)
+        return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
+
+
+@pytest.fixture(scope="module")
+def misbehaved(tmp_path_factory: pytest.TempPathFactory, alone: None) -> Finished:
+    """A run whose variants misbehave in every way, next to some that do not."""
+    folder = tmp_path_factory.mktemp("misbehaved") / "run"
+    variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
+    axes = "--axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
+    options = f"{axes} --launches 2 --rounds 200"  # long enough to be interrupted
+    arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
+    process = begin(PROGRAM, "run", *arguments, "--out", folder)
+    worker = newest_worker(folder)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    interrupted = Ended(process.returncode, out, err)
+    return Finished(folder, interrupted, is_gone(worker), groups(folder), program("resume", folder))
+
+
+def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:
+    failures = misbehaved.failures
+    assert {variant: failure["status"] for variant, failure in failures.items()} == {
+        "raising": "raised",
+        "crashing": "crashed",
+        "exiting": "crashed",
+        "hanging": "timeout",
+        "wrong_value": "wrong",
+        "wrong_gradient": "wrong",
+    }
+    assert "raised by the body" in failures["raising"]["reason"]
+    assert failures["crashing"]["reason"].startswith("the worker process ended by signal SIGSEGV")
+    assert failures["exiting"]["reason"].startswith("the worker process ended with exit code 7")
+    assert failures["hanging"]["reason"] == f"no sign of life for {TIMEOUT_SECONDS} s; the worker was killed"
+
+
+def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Finished) -> None:
+    assert not [failure for failure in misbehaved.failures.values() if "oneDNN" in failure["reason"]]
+
+
+def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
+    skips = {skip["case"].split("/")[1]: skip for skip in store.read_run(misbehaved.folder)["skips"]}
+    assert "no python body" in skips["autograph"]["reason"]
+    assert skips["crashing"]["reason"] == "crashing is for forward cases only"
+
+
+def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
+    lines = [line for line in store.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
+    assert {line["launch"] for line in lines} == {0, 1}
+    for line in lines:
+        forward = line["group"].split("/")[1] == "forward"
+        measured = [Case.from_id(key).variant for key in line["samples"]]
+        assert measured == [*BEHAVING, "wrong_gradient"][: 4 if forward else 3]
+
+
+def test_a_planted_wrong_gradient_ends_the_run_with_1_and_is_printed(misbehaved: Finished) -> None:
+    assert misbehaved.ended.code == 1
+    assert "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n" in misbehaved.ended.out
+    assert "gradient of input 0 differs at index [3]: expected -0.72793" in misbehaved.ended.out
+    assert ", got -0.73521" in misbehaved.ended.out
+
+
+def test_the_run_says_at_the_end_what_failed(misbehaved: Finished) -> None:
+    for variant, failure in misbehaved.failures.items():
+        assert f"{failure['status']}  {failure['case']}\n  {failure['reason']}\n" in misbehaved.ended.out, variant
+    assert (misbehaved.folder / "report.html").stat().st_size > 0
+
+
+def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbehaved: Finished) -> None:
+    for stream in (misbehaved.ended.out, misbehaved.ended.err):
+        for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
+            assert words not in stream
+    judged = "judged by a minimum effect of 3% and an even mix of sizes, as given now"
+    assert misbehaved.ended.err.splitlines() == [judged, "launch 2 of at most 2, 2 of 2 groups"]
+
+
+def test_verify_finds_a_planted_wrong_gradient() -> None:
+    axes = "negate --variant native,wrong_gradient --mode call --axis dtype=float32 --axis size=4 --gradient"
+    ended = program("verify", *axes.split(), "autodiff,custom_gradient")
+    assert ended.code == 1
+    assert ended.err == ""
+    lines = ended.out.splitlines()
+    assert lines[0] == "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu"
+    assert lines[1].startswith("  gradient of input 0 differs at index [3]: expected -0.72793")
+    assert lines[2:] == ["1 right, 1 failed, 0 do not exist here"]
+
+
+def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(misbehaved: Finished) -> None:
+    assert misbehaved.interrupted.code == 130
+    assert misbehaved.interrupted.out == ""
+    assert f"resume: pyopbench resume {misbehaved.folder}" in misbehaved.interrupted.err
+    assert "Traceback" not in misbehaved.interrupted.err
+    assert sorted(misbehaved.first) == [(0, group) for group in GROUPS]
+
+
+def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> None:
+    assert misbehaved.worker_was_gone
+
+
+def test_a_resumed_run_holds_every_group_of_every_launch_once(misbehaved: Finished) -> None:
+    assert groups(misbehaved.folder)[: len(misbehaved.first)] == misbehaved.first
+    assert sorted(groups(misbehaved.folder)) == [(number, group) for number in (0, 1) for group in GROUPS]
+
+
+def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:
+    lines, _ = store.read_lines(misbehaved.folder)
+    assert {failure["launch"] for line in lines for failure in line.get("failures", ())} == {0}
+
+
+from pyopbench.results import store
+
+
+def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measured(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned()
+    whole = run.measure_together
+
+    def measure_and_lose(*arguments: Any) -> None:
+        whole(*arguments)
+        raise WorkerLost("the worker process did not start")
+
+    monkeypatch.setattr(run, "measure_together", measure_and_lose)
+    ended = call("run", "double", "--quick", "--out", tmp_path / "run")
+    assert "the worker process did not start" in ended.err
+    assert f"resume: pyopbench resume {tmp_path / 'run'}\n" in ended.err
+    assert ended.code == 0
+    assert (tmp_path / "run" / "report.html").exists()

@@ -1,0 +1,48 @@
+"""The worked examples: each is an op whose callbacks and written ports are right, at its least size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+from pyopbench.catalogue.load import load_op, load_variants
+from pyopbench.catalogue.own import load
+from pyopbench.core import own_target
+from pyopbench.core.discover import bring_own
+from pyopbench.core.model import Axes
+from pyopbench.prepare.prepare import prepare
+from pyopbench.results.mix_file import read_mix
+from pyopbench.worker.plan import make_plan
+from small_ops import put_in_place
+
+EXAMPLES = ROOT / "examples"
+FILES = sorted(EXAMPLES.glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    load.load_own.cache_clear()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_todays_callback_and_the_ports_that_are_written_are_right(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = load_op(*bring_own([str(path)], []))
+    put_in_place(monkeypatch, op)
+    variants = ("py_function_numpy", "numpy_function", *(("native",) if op.tensor else ()))
+    axes = Axes(ops=(op.name,), variants=variants, directions=("forward", "backward"), sizes=op.sizes[:1])
+    cases = make_plan(axes, {op.name: op}, load_variants()).cases
+    assert {case.variant for case in cases} == set(variants)
+    for case in cases:
+        prepare(case)
+
+
+def test_there_are_three() -> None:
+    assert [path.stem for path in FILES] == ["assignment", "augmentation", "triplet_loss"]
+
+
+def test_the_mix_of_an_example_is_of_its_sizes() -> None:
+    op = load_op(*bring_own([str(EXAMPLES / "triplet_loss.py")], []))
+    assert set(read_mix(EXAMPLES / "triplet_loss_mix.csv")) <= set(op.sizes)

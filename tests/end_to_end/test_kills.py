@@ -1,0 +1,142 @@
+"""Fifty kills at random moments, of a run or of its worker: nothing that was finished is lost, nothing is left behind.
+
+The workers measure nothing (fake_worker.py). What counts as finished is what the run itself has seen on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_worker_process import has_ended
+
+import stored
+from places import HELPERS
+from pyopbench.results import store
+
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
+]
+
+KILLS = 50
+LAUNCHES = 60
+SIZES = (1, 2, 3, 4, 5)
+LINES = 7
+"""What a launch stores here: its worker, the limits of the machine, five groups. A kill comes at a random moment after
+so many lines or fewer, so that each costs about a launch, however fast the machine is."""
+LATEST_SECONDS = 0.05
+
+
+class Runs:
+    """A process that measures, as often as it is told to, what is left of a run."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self.process = process
+        self.folder = folder
+        self.buffer = b""
+
+    def begin(self) -> int:
+        """Let it go on with the run, and return the id of the process that does."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{self.folder}\n".encode())
+        self.process.stdin.flush()
+        (line,) = self.lines("process", 60.0)
+        return int(line.split()[1])
+
+    def lines(self, last: str, seconds: float, most: int = sys.maxsize) -> list[str]:
+        """Return what it writes until a line begins with a word, or there are so many, or for so many seconds."""
+        assert self.process.stdout is not None
+        end_of_time = time.monotonic() + seconds
+        found: list[str] = []
+        while len(found) < most and not (found and found[-1].startswith(last)):
+            line, end, rest = self.buffer.partition(b"\n")
+            if end:
+                self.buffer = rest
+                found.append(line.decode())
+                continue
+            ready, _, _ = select.select([self.process.stdout], [], [], max(end_of_time - time.monotonic(), 0.0))
+            if not ready:
+                return found
+            self.buffer += os.read(self.process.stdout.fileno(), 65536)
+        return found
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    cases = [stored.case(variant, size=size) for size in SIZES for variant in ("well", "lasting")]
+    settings = {**stored.SETTINGS, "launches": LAUNCHES, "first_look": LAUNCHES}
+    store.create(tmp_path / "run", stored.run(cases, settings=settings))
+    with subprocess.Popen([sys.executable, str(HELPERS / "killed_run.py")], stdin=-1, stdout=-1) as process:
+        yield Runs(process, tmp_path / "run")
+
+
+def groups_in(folder: Path) -> list[tuple[int, str]]:
+    return [(line["launch"], line["group"]) for line in store.read_lines(folder)[0] if line["kind"] == "group"]
+
+
+def workers_in(folder: Path) -> list[int]:
+    return [line["environment"]["pid"] for line in store.read_lines(folder)[0] if line["kind"] == "launch"]
+
+
+def finished(told: list[str]) -> list[tuple[int, str]]:
+    """Return launch and group of every group that was told to be on the disk."""
+    words = [line.split() for line in told if line.startswith("group")]
+    return [(int(launch), group) for _, launch, group in words]
+
+
+def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
+    rng = random.Random(7)
+    known: list[tuple[int, str]] = []
+    whole: list[dict[str, Any]] = []
+    killed = {"run": 0, "worker": 0}
+    for _ in range(KILLS):
+        run = runs.begin()
+        told = runs.lines("ended", 60.0, rng.randrange(LINES + 1))
+        told += runs.lines("ended", rng.uniform(0.0, LATEST_SECONDS))
+        if told and rng.random() < 0.4:
+            killed["worker"] += kill(workers_in(runs.folder)[-1])
+            told += runs.lines("group", 60.0)
+        killed["run"] += kill(run)
+        told += runs.lines("ended", 60.0)
+        assert told[-1] == f"ended {-signal.SIGKILL}", "each kill is of a run that is going on"
+        known += finished(told)
+        found = groups_in(runs.folder)
+        assert found[: len(known)] == known
+        assert len(found) <= len(known) + 1, "one may be on the disk, and killed before it was told"
+        known = found
+        lines, _ = store.read_lines(runs.folder)
+        assert lines[: len(whole)] == whole, "what was stored is never touched again"
+        whole = lines
+        assert all(has_ended(pid) for pid in workers_in(runs.folder)[-2:])
+    runs.begin()
+    assert runs.lines("ended", 120.0)[-1] == "ended 0"
+    stored_groups = groups_in(runs.folder)
+    assert stored_groups[: len(known)] == known
+    everything = [(launch, stored.group(size=size)) for launch in range(LAUNCHES) for size in SIZES]
+    assert sorted(stored_groups) == everything
+    lines, warnings = store.read_lines(runs.folder)
+    assert not warnings
+    assert [line for line in lines if line.get("failures")] == []
+    assert killed["run"] == KILLS
+    assert killed["worker"] > 0
+    assert json.dumps(lines)
+
+
+def kill(process: int) -> int:
+    """Kill a process; return 1 if it was there."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return 0
+    return 1

@@ -1,0 +1,20 @@
+"""Cases of the ops in `extras`, for tests that have them measured or checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyopbench.catalogue.load import load_variant
+from pyopbench.core.model import Case
+
+SIZE = 4
+
+
+def case(variant: str, direction: str = "forward", gradient: str = "", op: str = "negate", mode: str = "call") -> str:
+    usual = "none" if direction == "forward" else gradient or load_variant(variant).gradients[0]
+    return Case(op, variant, usual, direction, mode, "float32", SIZE).id
+
+
+def ignore(event: Mapping[str, Any]) -> None:
+    pass

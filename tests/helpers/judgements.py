@@ -1,0 +1,114 @@
+"""Judgements for the tests of the report: a plain one, and one with hostile names in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import stored
+from frames import Bench, run_of
+from pyopbench.compare.versions import VersionComparison, VersionResult
+from pyopbench.core.errors import NothingMeasured
+from pyopbench.core.model import Case, Failure
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.decision import Crossover, Decision, SizeRange
+from pyopbench.judge.findings import ClearGain, FasterBaseline, MeasuredGain
+from pyopbench.results.warnings import UnreadableFile
+
+DIRECTIONS = ("forward", "backward", "forward_backward")
+SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"
+CLOSING = "</script><script>alert(1)</script>"
+MARKUP = "a|b `c` *d* _e_ [f](g) <b>h</b> \"i\" 'j' &amp; ]]> --> $k$"
+LINES = "one\n\n# two\n| three |\r\n```four"
+HOSTILE = (SCRIPT, CLOSING, MARKUP, LINES)
+
+
+def plain(launches: int = 4) -> Judgement:
+    """Return three ops: one that is ported, one of a single size, one that crosses bridges; with holes."""
+    curves = {
+        "py_function_numpy": lambda n: 9e-5 + 4e-9 * n,
+        "native": lambda n: 6e-6 + 9e-9 * n,
+        "numpy_function": lambda n: 7e-5 + 4e-9 * n,
+        "py_function": {1_000: 8e-5, 10_000: 1.2e-4},
+    }
+    benches = [
+        Bench(curves, op="sinh", directions=DIRECTIONS, launches=launches),
+        Bench(curves, op="sinh", directions=DIRECTIONS, launches=launches, dtype="float64"),
+        Bench({**curves, "py_function": 9e-5}, op="edit_distance", sizes=(100,), launches=launches),
+        Bench({"py_function_numpy": 9e-5, "native": 2e-6}, op="identity", launches=launches),
+    ]
+    run = run_of(*benches, failures=failures(), cases=["sinh/xla/none/forward/call/float32/1000/cpu"])
+    return judge(SimpleNamespace(**{**vars(run), "limits": tuple(map(stored.limits_line, range(launches)))}))
+
+
+def failures() -> list[Failure]:
+    """Return forty cases with one reason, one of them in two launches, and two with others."""
+    no_body = [
+        Failure(Case("sinh", "numba", gradient, direction, mode, dtype, size).id, "unsupported", "no numba body")
+        for gradient, direction in (("none", "forward"), ("custom_gradient", "backward"))
+        for mode in ("eager", "call")
+        for dtype in ("float32", "float64")
+        for size in (10, 100, 1_000, 10_000, 100_000)
+    ]
+    wrong = Case("sinh", "tnp", "none", "forward", "call", "float32", 1_000).id
+    crashed = Case("sinh", "native", "none", "forward", "call", "float32", 1_000).id
+    return [
+        *no_body,
+        replace(no_body[0], launch=1),
+        Failure(wrong, "wrong", "values differ", 0),
+        Failure(crashed, "crashed", "signal 11", 2),
+    ]
+
+
+def hostile() -> Judgement:
+    """Return a judgement with hostile names wherever a name or a message can be."""
+    judged = plain(launches=2)
+    table = judged.latencies.copy()
+    table["label"] = table["label"].replace("native", SCRIPT)
+    table["op"] = table["op"].replace("sinh", SCRIPT)
+    run = judged.run
+    catalogue = {**run.catalogue, "ops": {SCRIPT: {"summary": CLOSING, "size_unit": MARKUP}}}
+    bad: dict[str, Any] = {
+        "name": CLOSING,
+        "command": ("pyopbench", *HOSTILE),
+        "created": MARKUP,
+        "environment": {**run.environment, "cpu": CLOSING, MARKUP: LINES},
+        "settings": {**run.settings, LINES: SCRIPT},
+        "catalogue": catalogue,
+        "failures": (
+            *run.failures,
+            *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
+            Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
+        ),
+        "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
+        "limits": (*run.limits, stored.limits_line(2, LINES)),
+        "launches": ({"launch": 0, "seed": CLOSING, "environment": {}}, *run.launches),
+    }
+    verdicts = tuple(replace(verdict, baseline=CLOSING) for verdict in judged.verdicts)
+    return replace(
+        judged,
+        run=SimpleNamespace(**{**vars(run), **bad}),
+        baseline=CLOSING,
+        latencies=table,
+        verdicts=verdicts,
+        decisions=(*(decision(text) for text in HOSTILE), *judged.decisions),
+    )
+
+
+def hostile_versions() -> VersionComparison:
+    """Return versions of TensorFlow with hostile names, for the report of `hostile()`."""
+    table = hostile().latencies
+    versions = tuple(VersionResult(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
+    return VersionComparison(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES})
+
+
+def decision(name: str, **fields: Any) -> Decision:
+    """Return a decision that says `name` wherever it can, with two ranges of sizes."""
+    ranges = (SizeRange(1_000, 10_000, "port", name, 2.0, 1.5), SizeRange(100_000, 100_000, "keep", None, 0.5, 0.4))
+    crossover = (Crossover(name, "native", 34_567.0),)
+    where = (name, "inference", "call", "float32", "cpu", name)
+    reason = ClearGain(name, MeasuredGain(name, 3.25, 3.01, 3.51, 4))
+    flips = (FasterBaseline(name, 3.0, name),)
+    made = Decision(*where, "port", name, 3.25, 3.01, 3.51, reason, ranges, crossover, flips=flips)
+    return replace(made, **fields)

@@ -1,0 +1,51 @@
+"""Measures a planned run with fake workers, each time in a process that may be killed.
+
+For every line of its input, which is a folder, it forks a process that goes on with the run in it. It writes the id of
+that process, what it has stored as soon as that is on the disk, and `ended` with how it ended.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import stored
+from pyopbench.results import store
+from pyopbench.run import schedule, worker_process
+from pyopbench.run.settings import Settings
+
+append = store.append
+
+
+def append_and_tell(folder: Path, line: Mapping[str, Any]) -> None:
+    append(folder, line)
+    os.write(1, f"{line['kind']} {line['launch']} {line.get('group', '')}\n".encode())
+
+
+def never(launches: int) -> frozenset[str]:
+    raise AssertionError(launches)
+
+
+def go_on(folder: Path) -> None:
+    chosen = Settings(**{name: store.read_run(folder)["settings"][name] for name in Settings.__dataclass_fields__})
+    schedule.measure(folder, chosen, lambda step: None, never)
+
+
+def main() -> None:
+    worker_process.COMMAND = (sys.executable, "-S", str(Path(stored.__file__).with_name("fake_worker.py")))
+    store.append = append_and_tell
+    for line in iter(sys.stdin.readline, ""):
+        process = os.fork()
+        if process == 0:
+            go_on(Path(line.strip()))
+            os._exit(0)
+        os.write(1, f"process {process}\n".encode())
+        _, status = os.waitpid(process, 0)
+        os.write(1, f"ended {os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Made-up runs to compare with each other, for the tests of comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import stored
+from pyopbench.core.model import Case
+from pyopbench.results import versions
+
+VARIANTS = ("py_function_numpy", "native", "xla")
+SIZES = (1, 10)
+SPREAD = 0.002
+
+
+def cases(variants: Sequence[str] = VARIANTS, ops: Sequence[str] = ("double",)) -> list[str]:
+    """Return the ids of forward cases."""
+    return [
+        Case(op, name, "none", "forward", "call", "float32", size).id
+        for op in ops
+        for name in variants
+        for size in SIZES
+    ]
+
+
+def write_run(
+    folder: Path,
+    keys: Sequence[str],
+    *,
+    factors: Mapping[str, float] | None = None,
+    seed: int = 0,
+    launches: int = 4,
+    **changes: Any,
+) -> Path:
+    """Write a run whose cases take 1 ms times their factor and whose launches differ by 0.2%; return its folder."""
+    rng = np.random.default_rng(seed)
+    settings = {**stored.SETTINGS, "baseline": VARIANTS[0], "first_look": launches, "launches": launches}
+    lines = []
+    for launch in range(launches):
+        lines.append(stored.launch_line(launch))
+        groups: dict[str, list[str]] = {}
+        for key in keys:
+            groups.setdefault(Case.from_id(key).group, []).append(key)
+        for found in groups.values():
+            seconds = {
+                key: (factors or {}).get(key, 1.0) * 1e-3 * math.exp(SPREAD * rng.standard_normal()) for key in found
+            }
+            line = stored.group_line(launch, found)
+            samples = {
+                key: [[number, place, 1, seconds[key]] for number in range(2)] for place, key in enumerate(found)
+            }
+            lines.append({**line, "samples": samples})
+    content = {**stored.run(keys, run=folder.name, settings=settings), **changes}
+    return stored.write(folder, content, lines)
+
+
+def write_versions(folder: Path, *asked: str, **changes: Any) -> Path:
+    """Write a run of several versions, each with a NumPy and an order of samples of its own."""
+    named = versions.named(folder, asked)
+    for place, one in enumerate(named):
+        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf, "numpy": f"1.{place}"}
+        write_run(one.folder, cases(), seed=place, environment=environment, **changes.get(one.label, {}))
+    versions.write(folder, named)
+    return folder

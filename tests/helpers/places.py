@@ -1,0 +1,19 @@
+"""Where the tests and what they read lie, and the folder that they keep from one session to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+HELPERS = Path(__file__).parent
+"""Modules that tests share, and programs that they start."""
+
+TESTS = HELPERS.parent
+ROOT = TESTS.parent
+DATA = TESTS / "data"
+EXTRAS = DATA / "extras"
+"""A folder for PYOPBENCH_PATH: ops and variants that misbehave."""
+
+FAKE_WORKER = HELPERS / "fake_worker.py"
+
+CACHE = ROOT / ".pytest_cache" / "shared"
+"""Shared by the processes of a session and kept until `make clean`: bytecode, what Numba compiles, locks."""

@@ -1,0 +1,270 @@
+"""Made-up launches of many comparisons, judged by the code that judges runs.
+
+    python -m tests.simulate    # writes the tables of docs/statistics.md
+
+A family is the comparisons of one report: log ratios, one per launch, around their true values. Launches are added from
+look to look, only to comparisons that are unresolved, as a run does; what is resolved stops.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pyopbench.judge.decision import Verdict
+from pyopbench.judge.verdicts import verdicts_from, verdicts_of
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.looks import Looks, look_schedule
+from pyopbench.stats.unpaired import unpaired
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+
+COMPARISONS = 200
+LAUNCHES = np.arange(1000)
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    return rng.standard_normal(shape)
+
+
+def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Student's t with 3 degrees of freedom, of variance 1."""
+    return rng.standard_t(3, shape) / math.sqrt(3)
+
+
+def spoilt(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """One launch in twenty has ten times the noise."""
+    return rng.standard_normal(shape) * np.where(rng.random(shape) < 0.05, 10.0, 1.0)
+
+
+def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Lognormal noise on the case and on its baseline: each is skewed, their ratio is not."""
+    both = np.exp(0.5 * rng.standard_normal((2, *shape)))
+    return (both[0] - both[1]) / math.sqrt(2 * (math.exp(0.25) - 1) * math.exp(0.25))
+
+
+NOISES: tuple[Noise, ...] = (normal, heavy, spoilt, skewed)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a family is like.
+
+    Attributes:
+        truth: true ratios, one for each comparison, or one for all.
+        spread: standard deviation of a launch's log ratio.
+        factors: the spread of each comparison over `spread`, drawn for each family.
+        noise: the shape of the noise.
+        looks: launches at each look.
+        minimum_effect: as in verdicts.
+    """
+
+    truth: float | Floats = 1.0
+    spread: float = 0.02
+    factors: Callable[[np.random.Generator], Floats] = field(default=lambda rng: np.ones(COMPARISONS))
+    noise: Noise = normal
+    looks: tuple[int, ...] = look_schedule(3, 8)
+    minimum_effect: float = 0.03
+
+
+def unlike(sigma: float) -> Callable[[np.random.Generator], Floats]:
+    """Spreads that differ by a lognormal factor."""
+    return lambda rng: np.exp(sigma * rng.standard_normal(COMPARISONS))
+
+
+def noisy(count: int, factor: float) -> Callable[[np.random.Generator], Floats]:
+    """All spreads alike but those of the first few."""
+    return lambda rng: np.where(np.arange(COMPARISONS) < count, factor, 1.0)
+
+
+def families(setting: Setting, count: int, seed: int) -> Iterator[tuple[Verdict, ...]]:
+    """Judge so many families, each from look to look."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        noise = setting.noise(rng, (COMPARISONS, setting.looks[-1]))
+        centre = np.broadcast_to(np.log(setting.truth), COMPARISONS)
+        yield looked_at(centre[:, None] + setting.spread * setting.factors(rng)[:, None] * noise, setting)
+
+
+def looked_at(logs: Floats, setting: Setting) -> tuple[Verdict, ...]:
+    """Return the verdicts after the last look; a comparison gets launches for as long as it is unresolved.
+
+    Args:
+        logs: `(comparisons, launches)` float64, all launches that there could be.
+        setting: what the family is like.
+    """
+    names = [f"case{index:03}" for index in range(len(logs))]
+    have = np.full(len(logs), setting.looks[0])
+    verdicts: tuple[Verdict, ...] = ()
+    for look in setting.looks:
+        going_on = [not verdicts or verdict.outcome == "unresolved" for verdict in verdicts or names]
+        have = np.where(going_on, look, have)
+        verdicts = judged(names, [row[:n] for row, n in zip(logs, have, strict=True)], setting)
+    return verdicts
+
+
+def judged(names: Sequence[str], logs: Sequence[Floats], setting: Setting) -> tuple[Verdict, ...]:
+    lengths = [len(row) for row in logs]
+    frame = pd.DataFrame({"case": np.repeat(names, lengths), "value": np.concatenate(logs)})
+    return verdicts_of(frame, dict.fromkeys(names, "baseline"), setting.minimum_effect, Looks(len(setting.looks)))
+
+
+def false_ones(verdicts: Sequence[Verdict], truth: float | Floats, minimum_effect: float) -> int:
+    """Count verdicts that say something untrue of the ratio."""
+    delta = math.log1p(minimum_effect)
+    centres = np.broadcast_to(np.log(truth), len(verdicts))
+    true = {
+        "slower": centres > delta + 1e-12,
+        "faster": centres < -delta - 1e-12,
+        "equivalent": np.abs(centres) < delta - 1e-12,
+        "unresolved": np.ones(len(verdicts), dtype=bool),
+    }
+    return sum(not true[verdict.outcome][index] for index, verdict in enumerate(verdicts))
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """Shares of families with a false verdict, and of verdicts that are false."""
+
+    families: float
+    verdicts: float
+
+
+def alarms(setting: Setting, count: int, seed: int) -> Alarms:
+    false = [false_ones(found, setting.truth, setting.minimum_effect) for found in families(setting, count, seed)]
+    return Alarms(float(np.mean(np.array(false) > 0)), sum(false) / (count * COMPARISONS))
+
+
+@dataclass(frozen=True)
+class Power:
+    """The share of slowdowns that is called slower, and how many launches the found ones took on average."""
+
+    found: float
+    launches: float
+
+
+def power(setting: Setting, count: int, seed: int) -> Power:
+    """One comparison in ten is a slowdown by `setting.truth`; the others are equal code."""
+    slow = np.arange(COMPARISONS) % 10 == 0
+    mixed = Setting(np.where(slow, setting.truth, 1.0), setting.spread, setting.factors, setting.noise, setting.looks)
+    verdicts = [
+        one for family in families(mixed, count, seed) for one, is_slow in zip(family, slow, strict=True) if is_slow
+    ]
+    launches = [verdict.launches for verdict in verdicts if verdict.outcome == "slower"]
+    return Power(len(launches) / len(verdicts), float(np.mean(launches)) if launches else math.nan)
+
+
+KINDS: dict[str, Setting] = {
+    "normal noise, equal spreads": Setting(),
+    "t(3) noise": Setting(noise=heavy),
+    "one launch in 20 with ten times the noise": Setting(noise=spoilt),
+    "lognormal noise on both": Setting(noise=skewed),
+    "spreads unlike, lognormal 0.5": Setting(factors=unlike(0.5)),
+    "spreads unlike, lognormal 0.8": Setting(factors=unlike(0.8)),
+    "one case with five times the spread": Setting(factors=noisy(1, 5.0)),
+    "ten cases with five times the spread": Setting(factors=noisy(10, 5.0)),
+    "ten cases with ten times the spread": Setting(factors=noisy(10, 10.0)),
+}
+
+
+def unpaired_pairs(
+    noise: Noise, shape: tuple[int, int], between: tuple[float, float], count: int, seed: int
+) -> Iterator[tuple[list[Estimate], list[Estimate]]]:
+    """Yield so many pairs of runs of equal code that were not interleaved, as estimates of the logs of each case.
+
+    Args:
+        noise: of launches, whose standard deviation is 0.02, and of what runs differ by.
+        shape: cases, and launches of each run.
+        between: standard deviations of what two runs differ by in all cases alike, and in each case.
+        count: pairs.
+        seed: makes them repeatable.
+    """
+    rng = np.random.default_rng(seed)
+    cases, launches = shape
+    for _ in range(count):
+        moved = between[0] * noise(rng, (1,)) + between[1] * noise(rng, (cases,))
+        runs = 0.02 * noise(rng, (2, cases, launches))
+        runs[1] += moved[:, None]
+        first, second = ([Estimate.of(row) for row in run] for run in runs)
+        yield first, second
+
+
+def main(count: int = 100) -> None:
+    """Write the tables of docs/statistics.md, as Markdown."""
+    write = sys.stdout.write
+    write(
+        "| families of 200 | false, minimum effect 3% | at the border of 3% | no minimum effect |\n|---|---|---|---|\n"
+    )
+    for name, setting in KINDS.items():
+        shares = [alarms(changed(setting, **change), count, 1).families for change in CHANGES]
+        write(f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} |\n")
+    write("\n| slowdown | spread of a launch | looks after | found | launches taken |\n|---|---|---|---|---|\n")
+    for looks in (look_schedule(3, 8), look_schedule(4, 24)):
+        for spread in (0.01, 0.02):
+            for noise in (normal, spoilt):
+                for ratio in (1.05, 1.10):
+                    found = power(Setting(ratio, spread, noise=noise, looks=looks), count // 25, 2)
+                    kind = "" if noise is normal else ", one launch in 20 spoilt"
+                    write(
+                        f"| {ratio - 1:.0%} | {spread:.0%}{kind} | {', '.join(map(str, looks))} "
+                        f"| {found.found:.0%} | {found.launches:.1f} |\n"
+                    )
+    write("\n| cases | runs differ by | how | pairs with a false verdict | slowdown by 15% found | by 30% |\n")
+    write("|---|---|---|---|---|---|\n")
+    for row in unpaired_table(count):
+        write(row)
+
+
+NOISY: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, many: rng.standard_normal(many),
+    "t(3)": lambda rng, many: heavy(rng, (many,)),
+    "spreads unlike, lognormal 0.5": lambda rng, many: np.exp(0.5 * rng.standard_normal(many)) * normal(rng, (many,)),
+    "half of it common to all cases": lambda rng, many: (rng.standard_normal(1) + rng.standard_normal(many)) / 2**0.5,
+}
+"""What two runs of equal code differ by, with variance 1."""
+
+
+def unpaired_table(count: int = 100) -> Iterator[str]:
+    """Yield rows of docs/statistics.md on runs that were not interleaved: 4 launches each, which differ by 1%."""
+    for cases in (10, 30, 100):
+        for spread in (0.01, 0.03, 0.06):
+            for name, moves in NOISY.items():
+                false = [unpaired_outcomes(cases, spread, moves, seed, 1.0) for seed in range(count)]
+                cells = [f"{np.mean(['slower' in one or 'faster' in one for one in false]):.0%}"]
+                for ratio in (1.15, 1.3):
+                    found = [unpaired_outcomes(cases, spread, moves, seed, ratio)[0] for seed in range(count // 2)]
+                    cells.append(f"{np.mean([one == 'slower' for one in found]):.0%}")
+                yield f"| {cases} | {spread:.0%} | {name} | {' | '.join(cells)} |\n"
+
+
+def unpaired_outcomes(
+    cases: int, spread: float, moves: Callable[[np.random.Generator, int], Floats], seed: int, ratio: float
+) -> list[str]:
+    """Return the verdicts on two runs of which the second is slower in its first case alone."""
+    rng = np.random.default_rng(seed)
+    first, second = (0.01 * rng.standard_normal((cases, 4)) for _ in range(2))
+    second += spread * moves(rng, cases)[:, None]
+    second[0] += math.log(ratio)
+    pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
+    names = {f"case{place:03}": "before" for place in range(cases)}
+    return [verdict.outcome for verdict in verdicts_from(pair, names, 0.03)]
+
+
+CHANGES: tuple[dict[str, float], ...] = ({}, {"truth": 1.03}, {"minimum_effect": 0.0})
+
+
+def changed(setting: Setting, **fields: float) -> Setting:
+    """Return the setting with some fields changed."""
+    return Setting(**{**vars(setting), **fields})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Made-up results as they are stored, for the tests of what writes, reads and continues them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Case
+from pyopbench.results import store
+
+SETTINGS: dict[str, Any] = {
+    "seed": 0,
+    "first_look": 2,
+    "launches": 2,
+    "rounds": 2,
+    "block_seconds": 0.01,
+    "group_seconds": 0.5,
+    "budget_seconds": None,
+    "case_timeout_seconds": 60.0,
+    "memory_limit_bytes": None,
+    "quick": False,
+    "baseline": "well",
+}
+ENVIRONMENT: dict[str, Any] = {
+    "cpu": "a processor",
+    "cores": 2,
+    "memory_bytes": 2**30,
+    "governor": None,
+    "load": [0.5, 0.5, 0.5],
+    "os": "an operating system",
+    "python": "3.11.7",
+    "numpy": "2.4.6",
+    "tensorflow": "2.21.0",
+    "tensorflow_git": "v2.21.0",
+    "tensorflow_build": {},
+    "intra_op_threads": 0,
+    "inter_op_threads": 0,
+    "variables": {},
+    "commit": None,
+    "dirty": None,
+    "pyopbench": "0.1.0",
+}
+OP: dict[str, Any] = {
+    "summary": "made up",
+    "source": "made up",
+    "sizes": [1, 10],
+    "quick_sizes": [1],
+    "size_unit": "elements",
+    "dtypes": ["float32"],
+    "outputs": ["dtype"],
+    "differentiable": True,
+    "bytes_moved": {"float32": {"1": 8, "10": 80}},
+    "flops": {"1": 1, "10": 10},
+}
+VARIANT: dict[str, Any] = {
+    "summary": "made up",
+    "body": "numpy",
+    "kind": "callback",
+    "effort": 0,
+    "gradients": ["custom_gradient"],
+    "modes": ["call"],
+}
+GRADIENT: dict[str, Any] = {"summary": "made up", "source": "made up", "works_in": ["call"]}
+NOISE: dict[str, Any] = {
+    "wall_seconds": 2.0,
+    "cpu_seconds": 1.5,
+    "steal_seconds": 0.25,
+    "switches": 3,
+    "collections": 0,
+    "load": 1.25,
+    "mhz_low": None,
+    "mhz_high": None,
+}
+
+BANDWIDTHS: list[dict[str, Any]] = [
+    {"working_set_bytes": 2**19, "copy": 4e10, "triad": 3e10},
+    {"working_set_bytes": 2**27, "copy": 1e10, "triad": 1.5e10},
+]
+PEAKS: dict[str, float] = {"float32": 2e11, "float64": 1e11}
+
+
+def case(variant: str, op: str = "double", size: int = 1) -> str:
+    """Return the id of a forward case."""
+    return Case(op, variant, "none", "forward", "call", "float32", size).id
+
+
+def group(op: str = "double", size: int = 1) -> str:
+    """Return the group of `case`."""
+    return Case.from_id(case("any", op, size)).group
+
+
+def run(cases: Sequence[str], **changes: Any) -> dict[str, Any]:
+    """Return the content of a `run.json` that plans `cases`, all but the version of the schema."""
+    parts = [Case.from_id(key) for key in cases]
+    content = {
+        "run": "made-up",
+        "created": "2026-01-02T03:04:05+00:00",
+        "command": ["pyopbench", "run"],
+        "settings": SETTINGS,
+        "environment": ENVIRONMENT,
+        "catalogue": {
+            "ops": {part.op: OP for part in parts},
+            "variants": {part.variant: VARIANT for part in parts},
+            "gradients": {"custom_gradient": GRADIENT},
+        },
+        "cases": list(cases),
+        "skips": [],
+    }
+    return {**content, **changes}
+
+
+def failure(key: str, status: str = "raised", launch: int | None = 0) -> dict[str, Any]:
+    """Return a failure of a case."""
+    return {"case": key, "status": status, "reason": "it did not work", "launch": launch}
+
+
+def launch_line(launch: int) -> dict[str, Any]:
+    """Return the line of a worker process that has started."""
+    return {"kind": "launch", "launch": launch, "environment": {"pid": 1}}
+
+
+def limits_line(launch: int, reason: str = "", **changes: Any) -> dict[str, Any]:
+    """Return the line of what the machine can do at most, or of why that is not known."""
+    known = {"bandwidths": BANDWIDTHS, "peaks": PEAKS} if not reason else {"bandwidths": [], "peaks": {}}
+    return {"kind": "limits", "launch": launch, **known, "reason": reason, **changes}
+
+
+def group_line(
+    launch: int, cases: Sequence[str], failures: Sequence[dict[str, Any]] = (), seconds: float = 0.5
+) -> dict[str, Any]:
+    """Return the line of a measured group, two blocks of three calls for each case."""
+    keys = [*cases, *(one["case"] for one in failures)]
+    return {
+        "kind": "group",
+        "launch": launch,
+        "group": Case.from_id(keys[0]).group,
+        "samples": {key: [[0, place, 3, seconds], [1, place, 3, seconds]] for place, key in enumerate(cases)},
+        "failures": list(failures),
+        "timer_seconds": 4e-8,
+        "timer_error_seconds": 1e-9,
+        "noise": NOISE,
+    }
+
+
+def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> Path:
+    """Write results as a run does, and return their folder."""
+    store.create(folder, content)
+    for line in lines:
+        store.append(folder, line)
+    return folder
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+"""Anything that JSON can hold."""
+
+
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path to every value in JSON, from the outermost on."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places_in(inner, (*path, key))
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """Return a copy of JSON with `new` at a path."""
+    if not path:
+        return new
+    changed = copy.copy(value)
+    changed[path[0]] = put(value[path[0]], path[1:], new)
+    return changed
+
+
+def refusal(read: Callable[[], object]) -> str | None:
+    """Return what a refusal says was received, or None where nothing is refused."""
+    try:
+        read()
+    except BadInput as error:
+        return str(error.received)
+    return None

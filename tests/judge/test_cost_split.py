@@ -1,0 +1,183 @@
+"""Parts that were planted are found again, and what is missing gives a reason and no number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from frames import Bench, run_of
+from pyopbench.core.model import Failure
+from pyopbench.judge.cost_split import PARTS, Split, splits_of
+from pyopbench.judge.decide import judge
+from pyopbench.report.sections import Chart, Paragraph, Table
+from pyopbench.report.sections import split as section
+from pyopbench.results.run import CROSSING_COLUMNS, Costs
+
+DISPATCH, BRIDGE, BODY = 20e-6, 7e-6, 30e-6
+IN, OUT, OUT_ALIGNED = 2e-10, 5e-10, 1e-10  # seconds per byte
+SIZES = (1_000, 50_000, 2_000_000)
+FLOOR_SIZES = (10_000, 1_000_000)
+QUIET: dict[str, Any] = {"within": 0.0, "between": 0.0, "launches": 3, "rounds": 2}
+BRIDGES = {"native_floor": DISPATCH, "numpy_function_floor": DISPATCH + BRIDGE}
+PART = {"summary": "made up", "body": "numpy", "kind": "part", "effort": 0, "gradients": [], "modes": ["call"]}
+
+
+def beyond_one(count: Any, per_byte: float) -> Any:
+    """Return what bytes cost beyond the 4 of one element, which the bridge has in it."""
+    return (count - 4) * per_byte
+
+
+def floor(op: str, per_byte: float) -> pd.DataFrame:
+    """Return the floor of an op whose bytes cost as much; 3 times as slow as other groups are, less in the bridge."""
+    curves = {"numpy_function": lambda n: 3 * (DISPATCH + BRIDGE) + beyond_one(4 * n, per_byte)}
+    slow_bridge = {name: 3 * seconds for name, seconds in BRIDGES.items()}
+    return Bench({**curves, **slow_bridge}, op=op, sizes=FLOOR_SIZES, **QUIET).frame()
+
+
+def run(*, extra: float = 0.0, aligned: float = 0.25) -> Any:
+    """Return a run of a callback over float32 whose inputs are twice the bytes of its outputs."""
+    out = aligned * OUT_ALIGNED + (1 - aligned) * OUT
+
+    def total(n: Any) -> Any:
+        return DISPATCH + BRIDGE + BODY + beyond_one(8 * n, IN) + beyond_one(4 * n, out) + extra
+
+    made = run_of(Bench({"numpy_function": total, "native": 1e-5}, sizes=SIZES, **QUIET))
+    alone = Bench({**BRIDGES, "numpy_alone": BODY}, sizes=SIZES, **QUIET)
+    floors = {"floor_consume": IN, "floor_produce": OUT, "floor_produce_aligned": OUT_ALIGNED}
+    frame = pd.concat([alone.frame(), *(floor(op, cost) for op, cost in floors.items())], ignore_index=True)
+    crossings = [
+        ("pyopbench", "made-up", launch, case.id, 8 * case.size, 4 * case.size, aligned)
+        for launch in range(3)
+        for case, _ in alone.cases()
+        if case.variant == "numpy_alone"
+    ]
+    parts = dict.fromkeys(("numpy_alone", *BRIDGES), PART)
+    costs = Costs(tuple(frame["case"].unique()), (), frame, pd.DataFrame(crossings, columns=list(CROSSING_COLUMNS)))
+    catalogue = {**made.catalogue, "parts": parts, "floor": {}}
+    return SimpleNamespace(**{**vars(made), "costs": costs, "catalogue": catalogue})
+
+
+def without(made: Any, text: str, failures: tuple[Failure, ...] = (), launches: tuple[int, ...] = (0, 1, 2)) -> Any:
+    """Return the run without the samples of parts and floor whose case begins so, in some launches."""
+    frame = made.costs.frame
+    gone = frame["case"].str.startswith(text) & frame["launch"].isin(launches)
+    return SimpleNamespace(**{**vars(made), "costs": replace(made.costs, frame=frame[~gone], failures=failures)})
+
+
+def test_planted_parts_are_found_between_and_beyond_the_sizes_of_the_floor() -> None:
+    """The floor is measured while the machine is three times as slow, which its own bridge takes out."""
+    found = splits_of(run(extra=5e-6))
+    assert [split.case.split("/")[6] for split in found] == [str(size) for size in SIZES]
+    for split, size in zip(found, SIZES, strict=True):
+        taken_in, given_out = beyond_one(8 * size, IN), beyond_one(4 * size, 0.25 * OUT_ALIGNED + 0.75 * OUT)
+        expected = dict(zip(PARTS, (DISPATCH, BRIDGE, taken_in, given_out, BODY), strict=True))
+        assert split.parts == pytest.approx(expected)
+        assert split.remainder == pytest.approx(5e-6)
+        assert split.predicted == pytest.approx(sum(expected.values()))
+        assert split.total == pytest.approx(split.predicted + 5e-6)
+        assert (split.launches, split.reason) == (3, "")
+
+
+@pytest.mark.parametrize("aligned", [0.0, 1.0])
+def test_results_that_are_taken_over_cost_what_aligned_ones_do(aligned: float) -> None:
+    for split, size in zip(splits_of(run(aligned=aligned)), SIZES, strict=True):
+        assert split.bytes_out == pytest.approx(beyond_one(4 * size, OUT_ALIGNED if aligned else OUT))
+
+
+@pytest.mark.parametrize(
+    "gone", ["sinh/numpy_alone", "sinh/native_floor", "sinh/numpy_function_floor", "floor_produce/numpy_function/"]
+)
+def test_a_missing_piece_gives_a_reason_and_no_number(gone: str) -> None:
+    for split in splits_of(without(run(), gone)):
+        assert gone.partition("/")[0] in split.reason
+        assert "has no number" in split.reason
+        assert split.predicted is None
+        assert set(split.parts.values()) == {None}
+        assert split.total > DISPATCH
+
+
+def test_the_reason_is_that_of_the_failure() -> None:
+    case = "sinh/numpy_alone/none/forward/call/float32/1000/cpu"
+    first, second, _ = splits_of(without(run(), case, (Failure(case, "raised", "ValueError: no", 0),)))
+    assert first.reason == f"{case} has no number: ValueError: no"
+    assert second.reason == ""
+
+
+def test_a_part_that_was_found_wrong_in_one_launch_tells_nothing() -> None:
+    case = "sinh/numpy_alone/none/forward/call/float32/1000/cpu"
+    made = run()
+    wrong = replace(made.costs, failures=(Failure(case, "wrong", "values differ", 1),))
+    first, *_ = splits_of(SimpleNamespace(**{**vars(made), "costs": wrong}))
+    assert first.reason == f"{case} has no number: values differ"
+
+
+def test_launches_without_a_piece_are_left_out() -> None:
+    assert [split.launches for split in splits_of(without(run(), "sinh/numpy_alone", launches=(1,)))] == [2, 2, 2]
+
+
+def test_a_run_without_parts_has_no_splits() -> None:
+    assert splits_of(run_of(Bench({"numpy_function": 1e-5}))) == ()  # type: ignore[arg-type]
+
+
+def test_only_forward_calls_of_callbacks_are_told_apart() -> None:
+    assert {split.case.split("/")[1] for split in splits_of(run())} == {"numpy_function"}
+    eager = run_of(Bench({"numpy_function": 1e-5}, mode="eager", **QUIET))
+    made = SimpleNamespace(**{**vars(eager), "costs": run().costs, "catalogue": run().catalogue})
+    assert splits_of(made) == ()
+
+
+def test_parts_do_not_change_what_is_decided() -> None:
+    made = run()
+    bare = SimpleNamespace(**{**vars(made), "costs": Costs()})
+    whole, plain = (judge(one, baseline="numpy_function") for one in (made, bare))
+    assert whole.decisions == plain.decisions
+    assert whole.verdicts == plain.verdicts
+    assert whole.latencies.equals(plain.latencies)
+    assert len(whole.splits) == 3
+    assert plain.splits == ()
+
+
+@pytest.mark.parametrize(("predicted", "explained"), [(0.86, True), (1.14, True), (0.84, False), (1.16, False)])
+def test_within_15_percent_is_explained(predicted: float, explained: bool) -> None:
+    assert Split("any", 1.0, predicted=predicted).is_explained is explained
+
+
+# The section
+
+
+def judged(made: Any) -> Any:
+    return judge(made, baseline="numpy_function")
+
+
+def test_the_section_counts_what_is_predicted_and_lists_what_is_not() -> None:
+    blocks = section.build(judged(run(extra=15e-6)))
+    said = "\n".join(block.text for block in blocks if isinstance(block, Paragraph))
+    assert "within 15% in 2 of 3 cases." in said
+    off = next(block for block in blocks if isinstance(block, Table) and "do not predict" in block.caption)
+    assert [row[:3] for row in off.rows] == [("sinh", "numpy_function", "1k")]
+    assert [row[-2] for row in off.rows] == ["15.0 µs"]
+
+
+def test_the_section_draws_every_part_as_a_share_of_the_total() -> None:
+    chart = next(block for block in section.build(judged(run())) if isinstance(block, Chart))
+    rows = chart.spec["datasets"]["rows"]
+    assert len(rows) == 5 * len(SIZES)
+    for size in SIZES:
+        assert sum(row["share"] for row in rows if row["size"] == size) == pytest.approx(1.0)
+    assert "largest is body for numpy_function at 1k" in chart.alt
+
+
+def test_the_section_says_why_a_case_has_no_prediction() -> None:
+    blocks = section.build(judged(without(run(), "sinh/numpy_alone")))
+    dark = next(block for block in blocks if isinstance(block, Table) and "without a prediction" in block.caption)
+    assert len(dark.rows) == 3
+    assert not [block for block in blocks if isinstance(block, Chart)]
+
+
+def test_the_section_says_that_there_are_no_parts() -> None:
+    (only,) = section.build(judged(run_of(Bench({"numpy_function": 1e-5}))))
+    assert isinstance(only, Paragraph)

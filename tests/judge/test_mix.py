@@ -1,0 +1,72 @@
+"""Shares of today's time by size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pyopbench.core.errors import BadInput
+from pyopbench.judge.mix import calls_in, calls_mix, even_mix
+
+
+def test_an_even_mix_is_the_trapezoid_rule_over_the_log_of_the_size() -> None:
+    """By hand: decades of 1 and 2 give the weights 1/2, 3/2 and 1, over 3."""
+    mix = even_mix((10, 100, 10_000))
+    np.testing.assert_allclose(mix.shares, [1 / 6, 1 / 2, 1 / 3])
+    assert mix.needed == mix.sizes == (10, 100, 10_000)
+
+
+def test_all_of_an_even_mix_is_at_the_only_size() -> None:
+    assert even_mix((7,)).shares.tolist() == [1.0]
+
+
+def test_the_cost_weighs_ratios_by_todays_time() -> None:
+    """By hand: a quarter of the time at each end, half in the middle; 0.25 * 1 + 0.5 * 2 + 0.25 * 4 = 2.25."""
+    mix = even_mix((10, 100, 1000))
+    np.testing.assert_allclose(mix.cost(np.log([[1.0, 2.0, 4.0], [1.0, 1.0, 1.0]])), [2.25, 1.0])
+
+
+def test_calls_are_turned_into_time_by_the_baseline() -> None:
+    """By hand: 3 calls of 1 s and 1 call of 9 s are 3 s and 9 s."""
+    mix = calls_mix({100: 1, 10: 3}, {10: 1.0, 100: 9.0}, "it")
+    assert mix.sizes == (10, 100)
+    np.testing.assert_allclose(mix.shares, [0.25, 0.75])
+
+
+def test_between_measured_sizes_everything_is_linear_in_the_logs() -> None:
+    """By hand: 100 is half way from 10 to 1000, so seconds are sqrt(1 * 16) and the ratio is sqrt(2 * 8)."""
+    mix = calls_mix({10: 1, 100: 1}, {10: 1.0, 1000: 16.0, 100_000: 5.0}, "it")
+    np.testing.assert_allclose(mix.shares, [0.2, 0.8])
+    assert mix.needed == (10, 1000)
+    np.testing.assert_allclose(mix.ratios(np.log([2.0, 8.0])), [2.0, 4.0])
+    np.testing.assert_allclose(mix.cost(np.log([[2.0, 8.0]])), [0.2 * 2 + 0.8 * 4])
+
+
+def test_a_mix_at_measured_sizes_draws_on_no_others() -> None:
+    assert calls_mix({100: 1}, {10: 1.0, 100: 2.0, 1000: 3.0}, "it").needed == (100,)
+    assert calls_mix({10: 1}, {10: 1.0}, "it").needed == (10,)
+
+
+@pytest.mark.parametrize("size", [9, 1001])
+def test_a_size_outside_the_measured_range_is_bad_input(size: int) -> None:
+    with pytest.raises(BadInput) as error:
+        calls_mix({size: 1, 100: 1}, {10: 1.0, 1000: 3.0}, "py_func for sinh")
+    assert error.value.received == str(size)
+    assert error.value.legal == "sizes from 10 to 1000"
+    assert "py_func for sinh" in error.value.what
+    assert "--axis" in error.value.next_step
+
+
+def test_the_calls_of_a_dtype_are_those_of_all_where_the_mix_names_none() -> None:
+    calls = {("uint8", 60): 2.0, ("float32", 500): 1.0, ("float32", 60): 3.0}
+    assert calls_in(calls, "float32") == {500: 1.0, 60: 3.0}
+    assert calls_in(calls, "float64") == {}
+    assert calls_in({60: 2.0}, "float64") == {60: 2.0}
+
+
+def test_shares_sum_to_one() -> None:
+    mix = calls_mix({20: 0.3, 30: 7, 900: 2}, {10: 1e-5, 1000: 1e-3}, "it")
+    assert math.isclose(mix.shares.sum(), 1.0)
+    np.testing.assert_allclose(mix.weights.sum(axis=1), 1.0)

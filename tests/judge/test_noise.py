@@ -1,0 +1,134 @@
+"""Whether a machine was quiet enough, on made-up runs whose noise is known."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+
+from frames import Bench, Noise, normal, spikes
+from pyopbench.judge.decide import judge
+from pyopbench.judge.noise import Disturbance, disturbance_of
+from pyopbench.stats.estimate import Estimate
+
+TODAY = "py_function_numpy"
+EQUAL = {TODAY: 3e-5, **dict.fromkeys(("native", "xla", "tnp", "numpy_function", "py_func"), 3e-5)}
+
+
+def disturbance(**changes: Any) -> Disturbance:
+    return judge(Bench(EQUAL, **changes).run()).disturbance
+
+
+def of_few(values: list[float], minimum_effect: float = 0.03, level: float = 0.95) -> Disturbance:
+    """Judge one comparison, of which nothing is usual but itself."""
+    run = Bench({TODAY: 1.0}, launches=len(values)).run()
+    return disturbance_of(run, (), [Estimate.of(values)], minimum_effect, level)
+
+
+def test_a_quiet_machine_is_not_too_noisy() -> None:
+    found = disturbance(between=0.002, within=0.002)
+    assert not found.too_noisy
+    assert found.smallest_effect is not None
+    assert found.smallest_effect < 0.03
+
+
+def test_a_noisy_machine_is_too_noisy_and_how_many_launches_would_be_enough_is_known() -> None:
+    found = disturbance(between=0.1, launches=4)
+    assert found.too_noisy
+    assert found.enough_launches is not None
+    assert found.enough_launches > 4
+    assert found.smallest_effect is not None
+    assert found.smallest_effect > 0.03
+
+
+def test_the_usual_spread_is_what_ratios_vary_by() -> None:
+    """Two cases vary by 5% each between launches, so that their ratio varies by 5% times the root of 2."""
+    found = disturbance(between=0.05, within=0.0, launches=8, sizes=tuple(10**n for n in range(1, 7)))
+    assert found.usual_spread == pytest.approx(0.05 * math.sqrt(2), rel=0.25)
+
+
+def test_the_smallest_effect_is_half_of_an_interval() -> None:
+    values = [0.00, 0.02, 0.05, 0.01]
+    low, high = scipy_stats.t.interval(0.99, 3, scale=Estimate.of(values).standard_error)
+    assert of_few(values, level=0.99).smallest_effect == pytest.approx(math.expm1((high - low) / 2))
+
+
+def test_enough_launches_are_the_fewest_whose_interval_is_within_the_minimum_effect() -> None:
+    values = [0.00, 0.02, 0.05, 0.01]
+    deviation = Estimate.of(values).deviation
+    enough = of_few(values).enough_launches
+    assert enough is not None
+    halves = [scipy_stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n) for n in (enough - 1, enough)]
+    assert halves[1] <= math.log(1.03) < halves[0]
+
+
+def test_a_minimum_effect_beyond_reach_has_no_number_of_launches() -> None:
+    assert of_few([-1.0, 1.0, 0.0]).enough_launches is None
+
+
+@pytest.mark.parametrize("launches", [0, 1])
+def test_one_launch_tells_nothing_about_its_spread(launches: int) -> None:
+    found = judge(Bench(EQUAL, launches=launches).run()).disturbance
+    assert (found.usual_spread, found.smallest_effect, found.enough_launches) == (None, None, None)
+    assert not found.too_noisy
+    assert len(found.launches) == launches
+
+
+def test_noise_that_leaves_no_verdict_open_is_no_reason_to_warn() -> None:
+    curves = {TODAY: 3e-5, "native": 3e-7, "xla": 3e-3}
+    found = judge(Bench(curves, between=0.05).run()).disturbance
+    assert found.smallest_effect is not None
+    assert found.smallest_effect > 0.03
+    assert (found.unresolved, found.too_noisy) == (0, False)
+
+
+def test_verdicts_that_no_quiet_machine_could_resolve_are_no_reason_to_warn() -> None:
+    """One launch has nothing to tell its spread by; that is told where the verdict is."""
+    one = judge(Bench({TODAY: 3e-5, "native": 3e-5}, launches=1).run())
+    values = [Estimate.of([0.0, 0.2, -0.2])]
+    found = disturbance_of(one.run, one.verdicts, values, 0.03, 0.95)
+    assert (found.verdicts, found.unresolved, found.too_noisy) == (3, 0, False)
+    assert found.smallest_effect is not None
+    assert found.smallest_effect > 0.03
+
+
+@pytest.mark.parametrize(("noise", "share"), [(normal, 0.0), (spikes, 0.1)])
+def test_the_share_of_far_blocks_is_that_of_the_spikes(noise: Noise, share: float) -> None:
+    """Spikes slow one block in ten down by thirty standard deviations."""
+    found = disturbance(noise=noise, rounds=40)
+    assert len(found.launches) == 6
+    for launch in found.launches:
+        assert launch.blocks == 6 * 3 * 40
+        assert launch.far_share == pytest.approx(share, abs=0.04)
+
+
+def test_few_blocks_tell_no_far_ones() -> None:
+    assert {launch.far_share for launch in disturbance(rounds=5).launches} == {None}
+
+
+def test_what_went_on_is_summed_over_the_groups_of_a_launch() -> None:
+    run = Bench(EQUAL, launches=2).run()
+    run.environment = {**run.environment, "cores": 4}
+    group = {
+        "run": "made-up", "launch": 0, "group": "a", "wall_seconds": 10.0, "cpu_seconds": 5.0, "steal_seconds": 2.0,
+        "switches": 30, "collections": 1, "load": 0.5, "mhz_low": 2000.0, "mhz_high": 2600.0,
+    }  # fmt: skip
+    other = {**group, "group": "b", "steal_seconds": 6.0, "load": 1.5, "mhz_low": 1000.0, "switches": 10}
+    unknown = {**group, "launch": 1, "steal_seconds": math.nan, "load": math.nan, "mhz_low": math.nan}
+    run.noise = pd.DataFrame([group, other, unknown])
+    first, second = judge(run).disturbance.launches
+    assert first.steal_share == pytest.approx(8 / (20 * 4))
+    assert (first.load, first.mhz_low, first.mhz_high) == (1.5, 1000.0, 2600.0)
+    assert (first.switches_per_second, first.collections) == (2.0, 2)
+    assert (second.steal_share, second.load, second.mhz_low) == (None, None, None)
+
+
+def test_results_from_before_noise_was_recorded_are_judged() -> None:
+    run = Bench(EQUAL, launches=2).run()
+    run.noise = run.noise.iloc[:0]
+    launch = judge(run).disturbance.launches[0]
+    assert (launch.steal_share, launch.switches_per_second, launch.collections) == (None, None, None)
+    assert launch.blocks > 0

@@ -1,0 +1,133 @@
+"""What is required removes the variants that were seen not to do it, and says which probe removed which."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import test_counted_copies
+from test_capabilities import document, row
+from test_sections_placement import document as counted
+
+from frames import Bench
+from pyopbench.core.discover import find
+from pyopbench.core.errors import BadInput
+from pyopbench.judge import requirements
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.findings import Answer, Bar, BarStatus, BaselineBarred, NoCandidate, Unknown
+
+TODAY = "py_function_numpy"
+CURVES = {TODAY: 1e-4, "native": 2e-5, "xla": 1e-5, "numpy_function": 5e-5}
+"""Both ports are far faster; native takes the least work."""
+
+
+def run_with(*rows: dict[str, Any], curves: dict[str, float] = CURVES, **changes: Any) -> Any:
+    made = vars(Bench(curves, within=0.01, between=0.001).run())
+    return SimpleNamespace(**{**made, "probes": document(*rows), **changes})
+
+
+def judged(*rows: dict[str, Any], requires: tuple[str, ...], curves: dict[str, float] = CURVES) -> Judgement:
+    return judge(run_with(*rows, curves=curves), requires=requires)
+
+
+def test_every_requirement_is_settled_by_a_probe_that_there_is() -> None:
+    assert set(requirements.PROBES.values()) <= set(find("probes"))
+
+
+def test_an_unknown_requirement_is_refused_with_the_legal_ones() -> None:
+    assert requirements.check(["gpu", "xla", "gpu"]) == ("xla", "gpu")
+    with pytest.raises(BadInput, match=r"legal: +savedmodel, xla, second_order, distributed, tflite, gpu"):
+        requirements.check(["speed"])
+
+
+def test_what_cannot_is_removed_and_the_probe_is_named() -> None:
+    rows = [row("tflite", name) for name in (TODAY, "xla", "numpy_function")]
+    found = judged(*rows, row("tflite", "native", "fails", "words of TFLite"), requires=("tflite",))
+    (decision,) = found.decisions
+    assert decision.choice != "native"
+    assert decision.barred == (Bar("native", "tflite", "tflite", "fails", "words of TFLite"),)
+    assert judged(*rows, row("tflite", "native"), requires=("tflite",)).decisions[0].barred == ()
+
+
+def test_a_callback_that_cannot_stay_gives_way_to_what_is_slower() -> None:
+    """Native takes twice the time and is the only one that XLA can compile."""
+    curves = {TODAY: 1e-4, "native": 2e-4, "numpy_function": 5e-5}
+    rows = [row("xla", TODAY, "fails", "no"), row("xla", "numpy_function", "fails", "no"), row("xla", "native")]
+    (free,) = judged(*rows, requires=(), curves=curves).decisions
+    assert (free.answer, free.blocks) == (Answer("switch", "numpy_function"), ("xla",))
+    (bound,) = judged(*rows, requires=("xla",), curves=curves).decisions
+    assert bound.answer == Answer("port", "native")
+    assert bound.gain == pytest.approx(0.5, rel=0.05)
+    assert bound.caveats == (BaselineBarred(TODAY),)
+    assert bound.flips == ()
+
+
+def test_where_nothing_is_left_the_answer_is_open() -> None:
+    curves = {TODAY: 1e-4, "native": 2e-5}
+    rows = [row("xla", name, "fails", "no") for name in curves]
+    (decision,) = judged(*rows, requires=("xla",), curves=curves).decisions
+    assert (decision.action, decision.gain) == ("undecided", None)
+    assert decision.barred == tuple(Bar(name, "xla", "xla", "fails", "no") for name in curves)
+    assert decision.reason == NoCandidate(TODAY, required=True)
+
+
+def test_a_fast_callback_that_is_kept_still_says_what_it_blocks() -> None:
+    curves = {TODAY: 1e-5, "native": 9e-5}
+    rows = [row("savedmodel", TODAY, "fails", "no"), row("second_order", TODAY, "silently wrong", "2 and not 5")]
+    (decision,) = judged(*rows, requires=(), curves=curves).decisions
+    assert decision.action == "keep"
+    assert decision.blocks == ("savedmodel", "second_order")
+
+
+def test_what_is_silently_wrong_is_barred_and_says_so() -> None:
+    run = run_with(row("second_order", "native", "silently wrong", "2 and not 5"))
+    bar = Bar("native", "second_order", "second_order", "silently wrong", "2 and not 5")
+    assert requirements.standing(run, "native", ["second_order"]).bars == (bar,)
+
+
+def test_a_gradient_is_answered_for_only_by_its_own_probe() -> None:
+    rows = row("second_order", "py_func", "fails"), row("xla", "py_func", "fails")
+    found = requirements.standing(run_with(*rows), "py_func+override_map", ["xla", "second_order"])
+    assert ([bar.requirement for bar in found.bars], found.unknown) == (["xla"], ("second_order",))
+
+
+def test_what_was_not_probed_is_unknown_and_removes_nothing() -> None:
+    (decision,) = judged(row("xla", TODAY), requires=("xla", "gpu")).decisions
+    assert decision.answer == judged(row("xla", TODAY), requires=()).decisions[0].answer
+    assert decision.barred == ()
+    others = ("native", "numpy_function", "xla")
+    assert set(decision.unknown) == {Unknown("xla", others), Unknown("gpu", (TODAY, *others))}
+
+
+def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:
+    """A Python body computes on the host, native on the device it is pinned to."""
+    run = run_with(counted_copies=counted())
+    assert requirements.standing(run, "native", ["gpu"]) == requirements.Standing()
+    (bar,) = requirements.standing(run, "py_func", ["gpu"]).bars
+    assert bar == Bar("py_func", "gpu", "placement", "falls back", "")
+    assert requirements.standing(run_with(), "native", ["gpu"]).unknown == ("gpu",)
+
+
+def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_not_met() -> None:
+    """A simulated device has no XLA and few kernels, which says nothing about GPUs."""
+
+    def told(placement: str, **changes: Any) -> requirements.Standing:
+        row = test_counted_copies.row(**changes)
+        row["case"] = row["case"].replace("simgpu", placement)
+        return requirements.standing(run_with(counted_copies=counted(rows=[row])), "native", ["gpu"])
+
+    statuses: tuple[tuple[dict[str, Any], BarStatus, str], ...] = (
+        ({"refused": "no compiler"}, "refused", "no compiler"),
+        ({"outputs_on": ["host"]}, "falls back", ""),
+    )
+    for changes, status, words in statuses:
+        assert told("simgpu", **changes).unknown == ("gpu",)
+        (bar,) = told("gpu", **changes).bars
+        assert bar == Bar("native", "gpu", "placement", status, words)
+
+
+def test_requirements_leave_measurements_alone() -> None:
+    free, bound = (judged(row("xla", "native", "fails", "no"), requires=names) for names in ((), ("xla",)))
+    assert len(bound.latencies) == len(free.latencies)
+    assert bound.verdicts == free.verdicts

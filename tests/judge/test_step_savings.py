@@ -1,0 +1,90 @@
+"""What a port is worth in a step: all expected numbers by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from frames import Bench
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.step_savings import Step
+from pyopbench.report import terminal, write
+from pyopbench.report.sections import Bullets
+from pyopbench.report.sections import worth as section
+from pyopbench.report.wording.step_savings import worth_text
+
+TODAY = "py_function_numpy"
+CURVES = {TODAY: 2e-3, "native": 5e-4, "numpy_function": 4e-3}
+STEP = Step(calls=5, seconds=0.04)
+
+
+def judged(step: Step | None = STEP, **changes: object) -> Judgement:
+    bench = Bench({**CURVES}, op="mine", within=0.0, between=0.0, launches=6, **changes)  # type: ignore[arg-type]
+    return judge(bench.run(), step=step)
+
+
+def test_the_share_is_the_calls_of_a_step_over_the_step() -> None:
+    """5 calls of 2 ms are 10 of 40 ms: a quarter, so that nothing makes the step more than 4/3 as fast."""
+    (worth,) = judged().worths
+    assert worth.call_seconds == pytest.approx(2e-3)
+    assert worth.share == pytest.approx(0.25)
+    assert worth.ceiling == pytest.approx(4 / 3)
+
+
+def test_a_port_leaves_its_share_and_saves_the_rest() -> None:
+    """At 4 times the speed 2.5 of 10 ms are left: 7.5 ms of a step, 7,500 s of a million, 2.0833 hours."""
+    (worth,) = judged().worths
+    native = worth.ports[0]
+    assert native.label == "native"
+    assert native.share == pytest.approx(0.0625)
+    assert native.hours == pytest.approx(7500 / 3600)
+    assert native.hours_low == pytest.approx(7500 / 3600, rel=1e-3)
+    assert native.speed_up == pytest.approx(40 / 32.5)
+
+
+def test_what_is_slower_costs_hours() -> None:
+    """At half the speed 10 ms become 20: 10,000 s more in a million steps."""
+    slower = judged().worths[0].ports[-1]
+    assert (slower.label, slower.hours) == ("numpy_function", pytest.approx(-10_000 / 3600))
+
+
+def test_the_lower_end_saves_less_than_the_centre() -> None:
+    bench = Bench({**CURVES}, op="mine", within=0.0, between=0.05, launches=6)
+    port = judge(bench.run(), step=STEP).worths[0].ports[0]
+    assert port.hours_low < port.hours
+    assert port.share_low > port.share
+    assert port.speed_up_low < port.speed_up
+
+
+def test_seconds_of_a_call_are_the_mean_over_the_calls_of_the_mix() -> None:
+    """3 calls of 1 ms and 1 of 9 ms are 12 ms in 4 calls."""
+    bench = Bench({TODAY: {10: 1e-3, 100: 9e-3}, "native": 1e-4}, op="mine", sizes=(10, 100), within=0, between=0)
+    (worth,) = judge(bench.run(), mix={10: 3, 100: 1}, step=STEP).worths
+    assert worth.call_seconds == pytest.approx(3e-3)
+
+
+def test_more_than_the_whole_step_is_said_and_not_hidden() -> None:
+    judgement = judged(Step(calls=30, seconds=0.04))
+    assert judgement.worths[0].share == pytest.approx(1.5)
+    assert judgement.worths[0].ceiling == math.inf
+    (bullets,) = (block for block in section.build(judgement) if isinstance(block, Bullets))
+    assert bullets.items == (worth_text(judgement.worths[0], "mine, inference"),)
+
+
+def test_without_a_step_nothing_is_said() -> None:
+    judgement = judged(None)
+    assert judgement.worths == ()
+    assert section.build(judgement) == ()
+
+
+def test_every_output_holds_it() -> None:
+    judgement = judged()
+    shown = write.render(judgement)
+    assert "What a port is worth" in shown["report.html"]
+    assert worth_text(judgement.worths[0], "mine, inference") in shown["report.md"]
+    found = json.loads(shown["decisions.json"])
+    assert found["step"] == {"calls": 5, "seconds": 0.04}
+    assert found["worths"][0]["ports"][0]["label"] == "native"
+    assert "What a port is worth (lower end)" in [table.title for table in terminal.tables(judgement)]

@@ -1,0 +1,139 @@
+"""Cases go on while more launches could settle a verdict or a decision, and no longer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from frames import Bench, run_of
+from pyopbench.core.model import Case, Failure
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.decision import Verdict
+from pyopbench.judge.stopping import look
+
+BASELINE = "py_function_numpy"
+SIZES = (1_000, 10_000)
+QUIET = {"between": 0.002, "within": 0.002}
+NOISY = {"between": 0.05, "within": 0.01}
+
+
+def judged(curves: dict[str, Any], launches: int = 4, sizes: tuple[int, ...] = SIZES, **noise: float) -> Judgement:
+    return judge(run_of(Bench({BASELINE: 1e-4, **curves}, launches=launches, sizes=sizes, **noise)))
+
+
+def case(variant: str, size: int, op: str = "sinh") -> str:
+    return Case(op, variant, "none", "forward", "call", "float32", size).id
+
+
+def unresolved(judgement: Judgement, *needed: int | None) -> Judgement:
+    """Return the judgement without comparisons, with its first verdicts unresolved until so many launches."""
+    verdicts: list[Verdict] = list(judgement.verdicts)
+    for place, launches in enumerate(needed):
+        verdicts[place] = replace(verdicts[place], outcome="unresolved", fewest=launches)
+    return replace(judgement, verdicts=tuple(verdicts), comparisons=())
+
+
+def test_nothing_goes_on_when_everything_is_resolved() -> None:
+    seen = look(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 4, 24)
+    assert seen.open == frozenset()
+    assert (seen.resolved, seen.verdicts, seen.reachable) == (4, 4, 0)
+
+
+def test_nothing_goes_on_when_nothing_can_be_resolved() -> None:
+    far = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), None, 9, None, 90)
+    seen = look(far, 4, 8)
+    assert seen.open == frozenset()
+    assert (seen.launches, seen.verdicts, seen.resolved, seen.reachable, seen.most) == (4, 4, 0, 0, 8)
+
+
+@pytest.mark.parametrize(("needed", "goes_on"), [(9, False), (8, True), (5, True), (3, True), (None, False)])
+def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: int | None, goes_on: bool) -> None:
+    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), needed)
+    first = judgement.verdicts[0]
+    seen = look(judgement, 4, 8)
+    assert seen.open == (frozenset({first.case, first.baseline}) if goes_on else frozenset())
+    assert (seen.resolved, seen.reachable) == (3, int(goes_on))
+
+
+def test_what_is_missing_counts_from_the_launches_of_the_case_itself() -> None:
+    """A case that was left out of some launches, because it seemed resolved, has fewer behind it."""
+    judgement = unresolved(judged({"native": 5e-5}, launches=4, **QUIET), 7)
+    assert look(judgement, 6, 8).reachable == 0
+    assert look(judgement, 6, 9).reachable == 1
+
+
+def test_nothing_goes_on_after_the_last_launch() -> None:
+    judgement = unresolved(judged({"native": 5e-5}, **QUIET), 5, 4)
+    assert look(judgement, 8, 8).open == frozenset()
+
+
+def test_one_launch_asks_for_a_second() -> None:
+    judgement = judged({"native": 5e-5}, launches=1)
+    assert case("native", 1_000) in look(judgement, 1, 2).open
+
+
+def test_a_verdict_whose_case_or_baseline_has_failed_does_not_go_on() -> None:
+    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 6, 6, 6)
+    everything = look(judgement, 4, 8)
+    assert everything.reachable == 4
+    for variant, kept in (("native", 3), (BASELINE, 2)):
+        run = judgement.run
+        failure = Failure(case(variant, 1_000), "crashed", "signal 11", 3)
+        changed = replace(judgement, run=type(run)(**{**vars(run), "failures": (failure,)}))
+        assert look(changed, 4, 8).reachable == kept
+
+
+def decisions_only(judgement: Judgement) -> Judgement:
+    return replace(judgement, verdicts=())
+
+
+def test_a_candidate_that_is_open_goes_on_at_all_sizes_of_the_mix_with_its_baseline() -> None:
+    """It is faster at one size and slower at the other: each verdict is clear, and the gain over both is not."""
+    curve = {1_000: 0.5e-4, 10_000: 1.438e-4}
+    judgement = decisions_only(judged({"native": curve}, launches=4, between=0.006, within=0.001))
+    assert judgement.decisions[0].action == "undecided"
+    assert look(judgement, 4, 60).open == {case(name, size) for name in ("native", BASELINE) for size in SIZES}
+    assert look(judgement, 4, 4).open == frozenset()
+
+
+def test_a_rival_goes_on_with_the_one_that_was_picked() -> None:
+    """Both are clearly worth it; whether the one that takes more work is clearly faster still is open."""
+    curves = {"numpy_function": 1e-5, "native": 0.966e-5, "autograph": 5e-5}
+    judgement = decisions_only(judged(curves, launches=4, between=0.008, within=0.001))
+    assert judgement.decisions[0].choice == "numpy_function"
+    going = {Case.from_id(key).variant for key in look(judgement, 4, 60).open}
+    assert going == {"numpy_function", "native", BASELINE}
+
+
+def test_a_decision_over_a_mix_takes_only_the_sizes_that_the_mix_draws_on() -> None:
+    bench = Bench({BASELINE: 1e-4, "native": 0.96e-4}, sizes=(10, 1_000, 10_000), launches=4, between=0.006)
+    judgement = decisions_only(judge(run_of(bench), mix={1_000: 1.0}))
+    assert {Case.from_id(key).size for key in look(judgement, 4, 24).open} == {1_000}
+
+
+def test_a_candidate_that_failed_at_a_size_of_the_mix_does_not_keep_a_run_going() -> None:
+    judgement = decisions_only(judged({"native": 0.97e-4}, launches=4, between=0.01))
+    assert look(judgement, 4, 900).open
+    run = judgement.run
+    failure = Failure(case("native", 1_000), "timeout", "no answer", 2)
+    changed = replace(judgement, run=type(run)(**{**vars(run), "failures": (failure,)}))
+    assert look(changed, 4, 900).open == frozenset()
+
+
+def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> None:
+    judgement = judge(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
+    seen = look(judgement, 4, 24)
+    assert seen.open == frozenset()
+    assert (seen.launches, seen.verdicts) == (4, 0)
+
+
+def test_a_run_without_a_sample_goes_on_with_nothing() -> None:
+    assert look(judge(run_of()), 3, 8).open == frozenset()
+
+
+def test_what_is_open_is_counted_apart_from_what_is_out_of_reach() -> None:
+    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 900)
+    seen = look(judgement, 4, 8)
+    assert (seen.verdicts, seen.resolved, seen.reachable) == (4, 2, 1)

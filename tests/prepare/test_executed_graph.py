@@ -1,0 +1,100 @@
+"""What is read off executed graphs, and that copies which are not executed are found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.core.errors import Elided
+from pyopbench.prepare import node_graph
+from pyopbench.prepare.executed_graph import Counts, call_and_count, require_alive
+from small_ops import square
+
+
+@pytest.fixture(autouse=True)
+def _grappler_as_before() -> Iterator[None]:
+    yield
+    node_graph.use_grappler(enabled=True)
+
+
+def counts_of(body: Callable[..., Any], copies: int) -> Counts:
+    x = (tf.constant(np.ones(3)),)
+    _, _, counts = node_graph.first_call(lambda: node_graph.link(square(), body, copies, inputs=1, gradient=False), x)
+    return counts
+
+
+def test_without_grappler_every_copy_is_executed() -> None:
+    node_graph.use_grappler(enabled=False)
+    counts = {copies: counts_of(lambda x: tf.square(x) * 2.0, copies) for copies in (1, 2, 4)}
+    assert counts[4] == Counts({"Square": 4, "Mul": 4, "Const": 4}, {"Square": 4, "Mul": 4, "Const": 4})
+    require_alive(counts)
+
+
+def test_what_grappler_drops_or_merges_is_told_with_types_and_numbers() -> None:
+    node_graph.use_grappler(enabled=True)
+    counts = {copies: counts_of(tf.square, copies) for copies in (1, 2)}
+    with pytest.raises(Elided, match="the executed graph of 2 copies has 1 Square instead of 2"):
+        require_alive(counts)
+
+
+def test_what_grappler_leaves_nothing_of_is_told() -> None:
+    node_graph.use_grappler(enabled=True)
+    with pytest.raises(Elided, match="nothing left of the op, which was built with 1 Identity"):
+        require_alive({1: counts_of(tf.identity, 1)})
+
+
+def test_a_folded_chain_is_told() -> None:
+    """Copies that feed each other, as x * 2 four times: the executed graph has one product."""
+    node_graph.use_grappler(enabled=True)
+
+    def folded(x: Any) -> Any:
+        with tf.name_scope("mine_0"):
+            for _ in range(4):
+                x = x * 2.0
+        return x
+
+    _, counts = call_and_count(tf.function(folded, autograph=False), "mine_", [tf.constant(np.ones(3))])
+    assert counts is not None
+    assert counts.built["Mul"] == 4
+    with pytest.raises(Elided, match="1 Mul instead of 4"):
+        require_alive({1: counts})
+
+
+def test_a_body_that_adds_nothing_is_told() -> None:
+    with pytest.raises(Elided, match="adds no node"):
+        counts_of(lambda x: x, 2)
+
+
+def test_nodes_that_no_output_needs_are_not_asked_for() -> None:
+    node_graph.use_grappler(enabled=False)
+
+    def body(x: Any) -> Any:
+        tf.exp(x)
+        return tf.square(x)
+
+    assert counts_of(body, 2).built == {"Square": 2}
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "words"),
+    [
+        (Counts({"Sinh": 1}, {"Sinh": 1}), Counts({"Sinh": 2}, {"Sinh": 1}), "1 Sinh instead of 2"),
+        (Counts({"Sinh": 1}, {"Sinh": 1}), Counts({"Sinh": 2}, {"Sinh": 2, "Cosh": 1}), "1 Cosh instead of 0"),
+        (Counts({"A": 1, "B": 2}, {"A": 1}), Counts({}, {}), "of 1 copy has 0 B instead of 2"),
+        (Counts({"A": 1}, {"NoOp": 1}), Counts({}, {}), "nothing left"),
+    ],
+)
+def test_counts_that_do_not_grow_with_the_copies_are_told(one: Counts, two: Counts, words: str) -> None:
+    with pytest.raises(Elided, match=words):
+        require_alive({1: one, 2: two})
+
+
+def test_what_inlining_adds_has_to_grow_as_well() -> None:
+    """A function's call is built and its body executed, with nodes for control edges that are not counted."""
+    require_alive({1: Counts({}, {"Switch": 2, "NoOp": 3}), 2: Counts({}, {"Switch": 4, "NoOp": 5})})
+    with pytest.raises(Elided, match="2 Switch instead of 4"):
+        require_alive({1: Counts({}, {"Switch": 2}), 2: Counts({}, {"Switch": 2})})

@@ -1,0 +1,137 @@
+"""A gradient is held against central differences, at a small size and once, where no reference vouches for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.core.errors import WrongResult
+from pyopbench.prepare import finite_differences
+from pyopbench.prepare.finite_differences import ScalarFunction, require_slope
+from pyopbench.prepare.prepare import prepare
+from small_ops import SIZE, Put, case_of, put_in_place, refusal, square, square_with_gradient
+
+NATIVE = case_of("native", "autodiff")
+FORWARD = case_of("native")
+
+
+@pytest.fixture
+def put(monkeypatch: pytest.MonkeyPatch) -> Put:
+    return partial(put_in_place, monkeypatch)
+
+
+def gradient_of_a_mistake(inputs: Any, outputs: Any, output_gradients: Any) -> Any:
+    return (3 * inputs[0] * output_gradients[0],)
+
+
+def test_finite_differences_catch_a_gradient_that_is_wrong_everywhere_alike(put: Put) -> None:
+    """Variant and reference agree, so that nothing else would."""
+    put(square(numpy_gradient=gradient_of_a_mistake, tensor_gradient=gradient_of_a_mistake))
+    case = case_of("numpy_function", "custom_gradient")
+    assert prepare(case).checked.gradient == 0
+    assert refusal(case, finite_differences=True).startswith("gradient of input 0 against finite differences differs")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("variant", "gradient"),
+    [("native", "autodiff"), ("py_function", "tape"), ("py_function_numpy", "custom_gradient")],
+)
+def test_finite_differences_pass_what_is_right(put: Put, variant: str, gradient: str, dtype: str) -> None:
+    """`py_function_numpy` too, whose custom gradient tf.test.compute_gradient breaks by its persistent tape."""
+    put(square())
+    checked = prepare(case_of(variant, gradient, dtype=dtype), finite_differences=True).checked
+    assert checked.finite_difference is not None
+    assert checked.finite_difference <= finite_differences.DIFFERENCE_TOLERANCE[dtype]
+
+
+def test_finite_differences_are_taken_at_a_small_size(put: Put) -> None:
+    """At the smallest of at least four elements, whatever the size of the case."""
+    drawn = []
+
+    def draw(size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        drawn.append(size)
+        return (rng.uniform(1.0, 2.0, size).astype(dtype),)
+
+    put(square(make_inputs=draw, sizes=(1, 3, 6, 1000)))
+    prepare(replace(NATIVE, size=1000), finite_differences=True)
+    assert drawn == [1000, 6]
+    put(square(make_inputs=draw, sizes=(1, 2)))
+    prepare(replace(NATIVE, size=1), finite_differences=True)
+    assert drawn == [1000, 6, 1, 2]
+
+
+def test_finite_differences_are_taken_once_for_all_sizes_unless_they_failed(put: Put) -> None:
+    calls = []
+
+    def counted(x: Any) -> Any:
+        calls.append(tuple(x.shape))
+        return tf.square(x)
+
+    put(square(tensor=counted))
+    eager = replace(NATIVE, mode="eager")
+    first = prepare(eager, finite_differences=True).checked.finite_difference
+    taken = len(calls)
+    assert prepare(replace(eager, size=SIZE + 1), finite_differences=True).checked.finite_difference == first
+    assert len(calls) - taken < taken, "the second size evaluated the op at every moved point again"
+    put(square(numpy_gradient=gradient_of_a_mistake, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
+    for size in (SIZE, SIZE + 1):
+        assert "against finite differences" in refusal(replace(NATIVE, size=size), finite_differences=True)
+
+
+def test_without_a_reference_gradient_finite_differences_are_taken_anyway(put: Put) -> None:
+    """Nothing unchecked is timed."""
+    put(square(numpy_gradient=None))
+    checked = prepare(NATIVE).checked
+    assert checked.gradient is None
+    assert checked.finite_difference is not None
+    put(square(numpy_gradient=None, tensor=square_with_gradient(lambda x, dy: 3 * x * dy)))
+    assert "against finite differences" in refusal(NATIVE)
+
+
+X = np.random.default_rng(0).uniform(0.5, 2, (40, 50))
+
+
+def cubes(dtype: str) -> ScalarFunction:
+    """Return the sum of the cubes of x, with its value rounded as a body of that dtype would."""
+    return ScalarFunction(lambda x, y: float(np.sum((x**3).astype(np.float64))), [X.astype(dtype), np.ones(2)], 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_right_gradient_is_found_right(dtype: str) -> None:
+    """By hand: the derivative of x**3 is 3 x**2."""
+    assert require_slope("it", (3 * X**2).astype(dtype), cubes(dtype)) < 1e-3
+
+
+def half_gone(gradient: Any) -> Any:
+    return gradient * (np.arange(gradient.size).reshape(gradient.shape) % 2)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda g: g * 1.02, lambda g: -g, lambda g: g[::-1], lambda g: g * 0, half_gone],
+    ids=["scale", "sign", "order", "nothing", "every other"],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_wrong_gradient_is_found_out(spoil: Any, dtype: str) -> None:
+    wrong = np.ascontiguousarray(spoil(3 * X**2)).astype(dtype)
+    with pytest.raises(WrongResult, match="along a direction"):
+        require_slope("it", wrong, cubes(dtype))
+
+
+def test_one_wrong_element_in_ten_is_found_out() -> None:
+    wrong = 3 * X**2
+    wrong[::10] *= 2
+    with pytest.raises(WrongResult, match="along a direction"):
+        require_slope("it", wrong, cubes("float64"))
+
+
+@pytest.mark.parametrize("wrong", [None, X[:1], X.astype(np.float32)], ids=["none", "shape", "dtype"])
+def test_no_gradient_and_one_of_another_kind_are_wrong(wrong: Any) -> None:
+    with pytest.raises(WrongResult):
+        require_slope("it", wrong, cubes("float64"))

@@ -1,0 +1,179 @@
+"""Graphs of copies: what they are built of, what they return, and that Grappler is off only for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS
+from pyopbench.catalogue.load import load_variant
+from pyopbench.core.errors import PyopbenchError, WrongResult
+from pyopbench.core.model import Op
+from pyopbench.prepare import node_graph
+from pyopbench.prepare.prepare import prepare, prepare_all
+from small_ops import case_of, power, put_in_place, square
+
+X = np.array([1.0, 1.5, 2.0])
+CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "py_function_numpy")
+
+
+@pytest.fixture(autouse=True)
+def _grappler_as_before() -> Iterator[None]:
+    yield
+    node_graph.use_grappler(enabled=True)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Op:
+    op = power()
+    put_in_place(monkeypatch, op)
+    return op
+
+
+def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[node_graph.Chain, tuple[Any, ...]]:
+    made = load_variant(variant)
+    body = node_graph.body_of_copy(made.build(op, case_of(variant, gradient, mode="node")), made)
+    x = tf.constant(X)
+    arguments = (x,) if gradient == "none" else (x, tf.ones_like(x))
+    return node_graph.link(op, body, copies, inputs=1, gradient=gradient != "none"), arguments
+
+
+def graph_of(chain: node_graph.Chain, arguments: tuple[Any, ...]) -> Any:
+    return chain.function.get_concrete_function(*arguments).graph  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("gradient", ["none", "autodiff"])
+def test_arguments_and_results_do_not_grow_with_the_copies(gradient: str) -> None:
+    few, many = (graph_of(*chain_of(square(), "native", gradient, copies)) for copies in (1, 8))
+    assert len(many.inputs) == len(few.inputs)
+    assert len(many.outputs) == len(few.outputs)
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind"), [("native", "Square"), ("numpy_function", "PyFunc"), ("xla", "PartitionedCall")]
+)
+def test_every_copy_is_the_op_alone_and_waits_for_the_one_before(variant: str, kind: str) -> None:
+    chain, arguments = chain_of(square(), variant, "none", 4)
+    operations = [node for node in graph_of(chain, arguments).get_operations() if chain.scope in node.name]
+    copies = [node for node in operations if node.type in (kind, f"Stateful{kind}")]
+    assert len(copies) == 4
+    for before, after in itertools.pairwise(copies):
+        waits = {*after.control_inputs, *(node for control in after.control_inputs for node in ancestors(control))}
+        assert before in waits
+    if variant != "xla":
+        assert {node.type for node in operations} == {kind}
+
+
+def ancestors(node: Any) -> set[Any]:
+    found, waiting = set(), [node]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += [*(tensor.op for tensor in one.inputs), *one.control_inputs]
+    return found
+
+
+def test_gradients_of_copies_are_not_added_up() -> None:
+    chain, arguments = chain_of(square(), "native", "autodiff", 4)
+    assert not [node for node in graph_of(chain, arguments).get_operations() if node.type.startswith("AddN")]
+    _, (gradient,) = chain.function(*arguments)
+    np.testing.assert_allclose(gradient, 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("variant", "gradient"),
+    [
+        *((name, "none") for name in ("native", "xla", *CALLBACKS)),
+        *(("numpy_function", mechanism) for mechanism in CALLBACK_GRADIENTS),
+        ("py_function", "custom_gradient"),
+        ("native", "autodiff"),
+        ("xla", "autodiff"),
+    ],
+)
+def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(made: Op, variant: str, gradient: str) -> None:
+    direction = "forward" if gradient == "none" else "forward_backward"
+    prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
+    assert tuple(one.copies for one in prepared) == node_graph.COPIES[: len(prepared)]
+    assert len(prepared) >= node_graph.LEAST_COPIES
+    for one in prepared:
+        assert one.timed == (0,)
+        assert one.checked.values <= 1e-12
+        assert (one.checked.gradient is None) == (one.checked.finite_difference is None) == (gradient == "none")
+        one()
+
+
+def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
+    def body(x: Any) -> Any:
+        if tf.reduce_sum(x) > 0:
+            return tf.square(x)
+        return x
+
+    chain, arguments = chain_of(square(python=body), "autograph", "none", 3)
+    types = Counter(node.type for node in graph_of(chain, arguments).get_operations())
+    assert types["StatelessIf"] + types["If"] == 3
+    (values,), _ = chain.function(*arguments)
+    np.testing.assert_allclose(values, X * X)
+
+
+def test_what_is_wrong_is_wrong_in_a_graph_of_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = square(tensor=lambda x: x * x * 1.01)
+    put_in_place(monkeypatch, op)
+    with pytest.raises(WrongResult, match="output 0 differs"):
+        prepare_all(case_of("native", mode="node"))
+
+
+def test_the_body_of_a_callback_runs_once_for_each_copy() -> None:
+    seen: list[int] = []
+
+    def body(x: Any) -> Any:
+        seen.append(1)
+        return x * x
+
+    chain, arguments = chain_of(square(numpy=body), "numpy_function", "none", 8)
+    node_graph.use_grappler(enabled=False)
+    chain.function(*arguments)
+    assert len(seen) == 8
+
+
+def test_grappler_is_off_for_cases_of_mode_node_and_on_again_for_others(made: Op) -> None:
+    def disabled() -> bool:
+        return bool(tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"])
+
+    prepare_all(case_of("native", mode="node"))
+    assert disabled()
+    prepare(case_of("native"))
+    assert not disabled()
+
+
+@pytest.mark.parametrize(
+    ("overhead", "each", "most"),
+    [(1e-4, 1e-6, 32), (1e-4, 1e-3, 16), (0.0, 0.02 / 8, 8), (0.0, 0.01, 4), (1.0, 1.0, 4)],
+)
+def test_copies_are_cut_from_the_top_where_a_call_would_last_too_long(overhead: float, each: float, most: int) -> None:
+    assert node_graph.most_copies(lambda copies: overhead + copies * each) == most
+
+
+def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = []
+
+    def unread(function: Any, scope: str, arguments: Any) -> Any:
+        chains.append(function)
+        return function(*arguments), None
+
+    monkeypatch.setattr(node_graph, "call_and_count", unread)
+    _, arguments = chain_of(square(), "native", "none", 1)
+    with pytest.raises(PyopbenchError, match="could not read the executed graph"):
+        node_graph.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
+    assert len(set(map(id, chains))) == node_graph.READINGS, "a fresh function each time"
+
+
+def test_a_case_of_several_callables_is_not_taken_for_one(made: Op) -> None:
+    with pytest.raises(ValueError, match="too many values"):
+        prepare(case_of("native", mode="node"))

@@ -1,0 +1,138 @@
+"""A comparison as Markdown, JSON and rows: the same numbers in each, whatever names hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import stored
+from foreign_files import asv_folder, document, scaled, write
+from pairs import cases, write_run
+from pyopbench.compare.case_key import CaseKey
+from pyopbench.compare.diff import Comparison, compare_sides
+from pyopbench.compare.select import read_sides
+from pyopbench.core import formatting
+from pyopbench.core.model import Case
+from pyopbench.report import comparison
+
+OPS = ("double", "square", "cube", "sinh")
+SLOW = cases(ops=OPS)[5]
+HOSTILE = "a|b`<script>alert(1)</script>\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    folder = tmp_path_factory.mktemp("runs")
+    first = write_run(folder / "a", cases(ops=OPS), seed=1)
+    changed = {**stored.ENVIRONMENT, "cpu": "another"}
+    second = write_run(folder / "b", cases(ops=OPS)[1:], seed=2, factors={SLOW: 1.6}, environment=changed)
+    return compare_sides(read_sides([str(first), str(second)], "run"))
+
+
+def test_the_json_holds_every_number(found: Comparison) -> None:
+    content = json.loads(comparison.as_json(found, 0.05, failed=True), parse_constant=pytest.fail)
+    worst = found.cases[0]
+    assert content["schema"] == comparison.SCHEMA
+    assert (content["paired"], content["run_spread"], content["fail_on"], content["failed"]) == (None, 0.03, 0.05, True)
+    assert content["cases"][0]["case"] == SLOW
+    assert content["cases"][0]["ratio"] == worst.verdict.ratio
+    assert content["cases"][0]["b_seconds"] == worst.second_seconds
+    assert content["cases"][0]["b_launches"] == 4
+    assert [one["outcome"] for one in content["cases"]].count("slower") == content["counts"]["slower"] == 1
+    assert content["differences"] == [
+        {"name": "cpu", "first": "a processor", "second": "another", "loud": True},
+    ]
+    assert content["unmatched"] == [
+        {
+            "case": cases(ops=OPS)[0],
+            "environment": {},
+            "side": "A",
+            "kind": "not_measured",
+            "status": None,
+            "reason": None,
+        }
+    ]
+    assert content["notes"] == [
+        {"kind": "different_processors", "first": "a processor", "second": "another"},
+        {"kind": "not_paired", "run_spread": 0.03, "common": found.common},
+        {"kind": "smallest_slowdown", "slowdown": found.smallest},
+    ]
+    reasons = [one["reason"] for one in content["cases"]]
+    assert reasons[0] is None
+    assert {one["kind"] for one in reasons if one is not None} == {"across_border"}
+
+
+def test_a_number_that_does_not_exist_is_null(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
+    few = compare_sides(read_sides([str(path) for path in paths], "run"))
+    content = json.loads(comparison.as_json(few, None, failed=False), parse_constant=pytest.fail)
+    assert content["cases"][0]["low"] is None
+    assert content["smallest_found"] is None
+    assert content["notes"] == [
+        {"kind": "not_paired", "run_spread": 0.03, "common": few.common},
+        {"kind": "no_interval", "reason": {"kind": "few_other_cases", "others": 9}},
+        {"kind": "not_interleaved", "tool": "pytest-benchmark"},
+    ]
+
+
+def test_markdown_has_the_worst_first_and_the_loud_things_on_top(found: Comparison) -> None:
+    lines = comparison.markdown(found, "1 case slower by 5% or more: failed.").splitlines()
+    loud = next(place for place, line in enumerate(lines) if "DIFFERENT PROCESSORS" in line)
+    unpaired = next(place for place, line in enumerate(lines) if "UNPAIRED" in line)
+    table = next(place for place, line in enumerate(lines) if line.startswith("| case "))
+    assert loud < unpaired < table
+    assert "slower" in lines[table + 2]
+    assert formatting.ratio(found.cases[0].verdict.ratio) in lines[table + 2]
+    assert len([line for line in lines[table:] if line.startswith("| ") and "×" in line]) == len(found.cases)
+    assert "not measured in" in "\n".join(lines)
+
+
+def test_what_all_cases_share_is_said_once(found: Comparison) -> None:
+    assert comparison.shared_parts([case.key for case in found.cases]) == "none forward call float32 cpu"
+    assert comparison.rows(found)[0][0] == " ".join((SLOW.split("/")[0], SLOW.split("/")[1], SLOW.split("/")[6]))
+
+
+def key(size: int = 1, version: str = "") -> CaseKey:
+    case = Case("sinh", "native", "none", "forward", "call", "float32", size)
+    return replace(CaseKey.without_variant(case), environment=(("tensorflow", version),) if version else ())
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ([key()], ["sinh/forward/call/float32/1/cpu"]),
+        ([key(1), key(10)], ["1", "10"]),
+        ([key(1, "2.16.2"), key(10, "2.16.2")], ["1", "10"]),
+        ([key(1, "2.16.2"), key(1, "2.21.0")], ["TF 2.16.2", "TF 2.21.0"]),
+        (
+            [replace(key(), environment=(("machine", name), ("commit", "c"))) for name in ("a", "b")],
+            ["in a c", "in b c"],
+        ),
+        ([CaseKey("a.time_b('x/y')"), CaseKey("a.time_b('z/y')")], ["a.time_b('x/y')", "a.time_b('z/y')"]),
+        ([CaseKey("sinh/forward/call/float32/1/cpu"), key(1), key(10)], ["sinh/forward/call/float32/1/cpu", "1", "10"]),
+    ],
+)
+def test_short_names(keys: list[CaseKey], names: list[str]) -> None:
+    assert comparison.short_names(keys) == names
+
+
+def test_hostile_names_stay_text_in_markdown(tmp_path: Path) -> None:
+    content = document("asv-first")
+    content["results"][f"evil.time_{HOSTILE}"] = content["results"]["strange.Fails.time_plain"]
+    other = {**scaled(content, 1.1), "commit_hash": "1" * 40, "env_name": HOSTILE}
+    sides = read_sides([str(asv_folder(tmp_path / "asv", a=content, b=other)), "f802", "1111"], "commit")
+    markdown = comparison.markdown(compare_sides(sides), HOSTILE.replace("\x1b", ""))
+    assert "<script>" not in markdown.replace("\\<", "")
+    assert "\x1b" not in markdown
+    rows = [line for line in markdown.splitlines() if line.startswith("| evil")]
+    assert rows
+    assert all(row.replace("\\|", "").count("|") == len(comparison.COLUMNS) + 1 for row in rows)
+
+
+def test_many_unresolved_cases_do_not_fill_a_ticket(found: Comparison) -> None:
+    many = replace(found, cases=found.cases * 20)
+    told = [line for line in comparison.markdown(many, "").splitlines() if "the interval corrected" in line]
+    assert len(told) == comparison.MOST_REASONS

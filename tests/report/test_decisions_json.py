@@ -1,0 +1,143 @@
+"""`decisions.json` holds all that was judged, and null for a number that does not exist; its schema is in step."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from typing import get_args
+
+import jsonschema
+import pytest
+from test_findings import example
+
+from judgements import decision, hostile, plain
+from places import ROOT
+from pyopbench.judge.findings import Caveat, CopiesAdvice, Flip, Reason
+from pyopbench.report import decisions_json as module
+from pyopbench.report.decisions_json import decisions_json
+from pyopbench.report.wording.decisions import answer_text, flip_text, why
+
+FILE = ROOT / "docs" / "decisions.schema.json"
+
+
+@pytest.fixture(scope="module")
+def validator():
+    jsonschema.Draft202012Validator.check_schema(module.schema())
+    return jsonschema.Draft202012Validator(module.schema())
+
+
+@pytest.mark.parametrize("make", [plain, hostile, lambda: plain(launches=1)])
+def test_what_a_report_writes_fits(validator, make):
+    assert list(validator.iter_errors(json.loads(decisions_json(make())))) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("schema", 1), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
+)
+def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
+    document = {**json.loads(decisions_json(plain())), key: value}
+    assert list(validator.iter_errors(document))
+
+
+def test_the_file_in_docs_is_the_schema():
+    assert FILE.read_text(encoding="utf-8") == module.as_text()
+
+
+def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
+    document = json.loads(decisions_json(plain()), parse_constant=pytest.fail)
+    assert list(document) == sorted(
+        [
+            "schema",
+            "run",
+            "created",
+            "baseline",
+            "minimum_effect",
+            "mix",
+            "decisions",
+            "verdicts",
+            "splits",
+            "limits",
+            "bounds",
+            "step",
+            "worths",
+            "failures",
+            "tool",
+            "cannot",
+            "warnings",
+            "noise",
+            "requires",
+        ]
+    )
+    for key in document:
+        assert re.search(rf"^    .*\b{key}\b", module.__doc__, re.MULTILINE), f"{key} is not documented"
+
+
+def test_one_launch_has_no_intervals_and_json_says_null():
+    document = json.loads(decisions_json(plain(launches=1)))
+    assert {verdict["low"] for verdict in document["verdicts"]} == {None}
+
+
+def test_every_failure_and_verdict_is_in_json():
+    judged = plain()
+    document = json.loads(decisions_json(judged))
+    assert [failure["case"] for failure in document["failures"]] == [failure.case for failure in judged.run.failures]
+    assert [verdict["case"] for verdict in document["verdicts"]] == [verdict.case for verdict in judged.verdicts]
+
+
+@pytest.mark.parametrize(
+    ("mix", "told"), [({("float32", 10): 2.0}, {"float32/10": 2.0}), ({10: 2.0}, {"10": 2.0}), (None, None)]
+)
+def test_a_mix_has_the_size_for_its_key_behind_the_dtype_if_that_was_given(mix, told):
+    assert json.loads(decisions_json(dataclasses.replace(plain(), mix=mix)))["mix"] == told
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_what_is_no_finite_number_is_null(number):
+    judged = plain()
+    verdict = dataclasses.replace(judged.verdicts[0], ratio=number)
+    document = json.loads(decisions_json(dataclasses.replace(judged, verdicts=(verdict,))))
+    assert document["verdicts"][0]["ratio"] is None
+
+
+def test_what_a_decision_says_is_there_as_kinds_with_numbers_and_in_words():
+    judged = plain()
+    document = json.loads(decisions_json(judged))
+    for made, found in zip(judged.decisions, document["decisions"], strict=True):
+        assert found["reason"]["kind"] == made.reason.kind
+        assert [flip["kind"] for flip in found["flips"]] == [flip.kind for flip in made.flips]
+        assert found["text"]["answer"] == answer_text(made.answer)
+        assert found["text"]["reason"] == why(made)
+        assert found["text"]["flips"] == [flip_text(flip) for flip in made.flips]
+
+
+def test_numbers_of_a_finding_are_those_of_the_judgement():
+    judged = plain()
+    made = next(one for one in judged.decisions if one.action == "port")
+    found = json.loads(decisions_json(dataclasses.replace(judged, decisions=(made,))))["decisions"][0]
+    assert found["reason"]["chosen"] == {
+        "label": made.choice,
+        "gain": made.gain,
+        "low": made.gain_low,
+        "high": made.gain_high,
+        "launches": made.launches,
+    }
+
+
+def test_every_kind_of_finding_fits_the_schema(validator):
+    judged = plain()
+    groups = {"caveats": Caveat, "flips": Flip, "copies": CopiesAdvice}
+    several = {key: tuple(example(kind) for kind in get_args(group)) for key, group in groups.items()}
+    reasons = [example(kind) for kind in get_args(Reason)]
+    decisions = tuple(decision("native", reason=reason, **several) for reason in reasons)
+    document = json.loads(decisions_json(dataclasses.replace(judged, decisions=decisions)))
+    assert list(validator.iter_errors(document)) == []
+    assert [found["reason"]["kind"] for found in document["decisions"]] == [one.kind for one in reasons]
+
+
+@pytest.mark.parametrize("reason", ["native at 2.00×", {"kind": "clear_gain"}, {"kind": "unheard_of"}])
+def test_a_reason_that_is_no_finding_does_not_fit(validator, reason):
+    document = json.loads(decisions_json(plain()))
+    document["decisions"][0]["reason"] = reason
+    assert list(validator.iter_errors(document))

@@ -1,0 +1,60 @@
+"""How a report is put together: pages of ops, their anchors, and what is filtered by."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgements import HOSTILE
+from pyopbench.report.layout import anchors_of, arrange, choices_of
+from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table
+
+
+def section(name: str, order: int) -> Section:
+    return Section(name, name.title(), order, lambda judgement: ())
+
+
+TABLE = Table(("a",), (("1",),), "one")
+
+
+def parts(*blocks: tuple[Block, ...]) -> list[tuple[Section, tuple[Block, ...]]]:
+    return [(section(f"part_{place}", 10 * place), found) for place, found in enumerate(blocks, 1)]
+
+
+def test_what_is_under_the_heading_of_an_op_goes_to_its_page():
+    first = (Paragraph("answers"), Heading("sinh", of_op=True, note="port"), TABLE)
+    second = (Paragraph("intro"), Heading("log", of_op=True), TABLE, Heading("sinh", of_op=True), Paragraph("x"))
+    layout = arrange(parts(first, second))
+    assert [(page.op, page.note) for page in layout.pages] == [("sinh", "port"), ("log", "")]
+    assert [[blocks for _, blocks in page.parts] for page in layout.pages] == [
+        [(TABLE,), (Paragraph("x"),)], [(TABLE,)],
+    ]  # fmt: skip
+    assert [blocks for _, blocks in layout.first] == [(Paragraph("answers"),)]
+
+
+def test_paragraphs_before_pages_are_a_guide_and_tables_stay_a_section():
+    answer = (Paragraph("answers"),)
+    guide = (Paragraph("how to read"), Heading("sinh", of_op=True), TABLE)
+    kept = (Paragraph("what"), TABLE, Heading("sinh", of_op=True), TABLE)
+    layout = arrange(parts(answer, guide, kept, (Paragraph("method"),)))
+    assert [blocks for _, blocks in layout.guide] == [(Paragraph("how to read"),)]
+    assert [blocks for _, blocks in layout.rest] == [(Paragraph("what"), TABLE), (Paragraph("method"),)]
+
+
+def test_every_op_has_an_anchor_of_its_own_whatever_it_is_called():
+    ops = [*HOSTILE, "sinh", "SINH", "sinh!", "ä"]
+    anchors = anchors_of(ops)
+    assert anchors["sinh"] == "op-sinh"
+    assert len(set(anchors.values())) == len(ops)
+    assert all(set(anchor) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-") for anchor in anchors.values())
+
+
+def test_fields_with_several_values_are_what_is_filtered_by():
+    rows = [
+        ("py_function+tape", "forward", "call", "float32", "cpu"),
+        ("xla", "forward_backward", "call", "float32", "cpu"),
+    ]
+    frame = pd.DataFrame(rows, columns=["label", "direction", "mode", "dtype", "placement"])
+    assert [(choice.field, choice.values) for choice in choices_of(frame)] == [
+        ("variant", (("py_function", "py_function"), ("xla", "xla"))),
+        ("direction", (("forward", "forward"), ("forward_backward", "forward + backward"))),
+    ]

@@ -1,0 +1,662 @@
+"""What each section says."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stored
+from certificates import as_stored, certificate
+from judgements import decision, failures, hostile, hostile_versions, plain
+from pyopbench.core import formatting
+from pyopbench.core.model import Case, Failure
+from pyopbench.judge.decision import Course, Crossover
+from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen
+from pyopbench.judge.roofline import Bound
+from pyopbench.report import sections
+from pyopbench.report.sections import (
+    Bullets,
+    Cell,
+    Chart,
+    Code,
+    Paragraph,
+    Table,
+    decisions,
+    discover,
+    environment,
+    holes,
+    method,
+)
+from pyopbench.report.sections import certificate as certificate_section
+from pyopbench.report.sections import crossovers as crossovers_section
+from pyopbench.report.sections import latency as latency_section
+from pyopbench.report.sections import limits as limits_section
+from pyopbench.report.sections import noise as noise_section
+from pyopbench.report.sections import ratios as ratios_section
+from pyopbench.report.wording.decisions import answer_text, flip_text, summary_text, why
+from pyopbench.report.wording.noise import noise_warning
+from pyopbench.report.wording.verdicts import unresolved_text
+from pyopbench.report.wording.warnings import warning_text
+from pyopbench.results.certificate import Pairs
+from pyopbench.results.warnings import UnfinishedLine
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return plain()
+
+
+def tables(blocks) -> list[Table]:
+    return [block for block in blocks if isinstance(block, Table)]
+
+
+def words(blocks) -> str:
+    return "\n".join(block.text for block in blocks if isinstance(block, Paragraph))
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[str(cell) for cell in row] for row in table.rows]
+
+
+def with_run(judgement, **fields):
+    return replace(judgement, run=SimpleNamespace(**{**vars(judgement.run), **fields}))
+
+
+def expand(pattern: str) -> list[str]:
+    """Expand braces, on its own."""
+    parts = [part[1:-1].split(",") if part.startswith("{") else [part] for part in pattern.split("/")]
+    return ["/".join(choice) for choice in itertools.product(*parts)]
+
+
+def nothing_measured(judgement):
+    empty = judgement.latencies.iloc[:0]
+    nothing = with_run(judgement, frame=judgement.run.frame.iloc[:0], failures=(), launches=())
+    return replace(nothing, latencies=empty, verdicts=(), decisions=())
+
+
+def test_sections_are_found_in_order_each_under_the_name_of_its_file():
+    found = discover(hostile_versions())
+    assert [section.name for section in found] == [
+        "source", "decisions", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes", "ratios",
+        "checks", "crossovers", "placement", "split", "limits", "copies", "holes", "noise", "certificate",
+        "environment", "method",
+    ]  # fmt: skip
+    assert [section.order for section in found] == sorted({section.order for section in found})
+    on_one = [section.name for section in discover()]
+    assert on_one == [section.name for section in found if section.name not in ("versions", "by_version")]
+
+
+@pytest.mark.parametrize("make", [plain, hostile, lambda: plain(launches=1), lambda: nothing_measured(plain())])
+def test_every_row_of_every_table_has_a_cell_for_each_column(make):
+    judgement = make()
+    for section in discover(hostile_versions() if make is hostile else None):
+        for table in tables(section.build(judgement)):
+            assert table.rows or section.name == "environment"
+            assert {len(row) for row in table.rows} <= {len(table.columns)}
+            assert 1 <= table.headings <= len(table.columns)
+
+
+# decisions
+
+
+def test_the_answer_comes_first(judged):
+    first, glance, *_ = decisions.build(judged)
+    assert isinstance(first, Paragraph)
+    assert isinstance(glance, Table)
+    actions = [made.action for made in judged.decisions]
+    assert first.text == summary_text(actions, 3, judged.baseline)
+
+
+def test_every_decision_has_its_answer_gain_and_reason(judged):
+    evidence = [table for table in tables(decisions.build(judged)) if table.columns[-1] == "why"]
+    assert {table.columns for table in evidence} == {
+        ("use", "dtype", "answer", "gain (lower bound)", "95% interval", "why")
+    }
+    assert [row for table in evidence for row in texts(table)] == [
+        [
+            made.use, made.dtype, answer_text(made.answer), formatting.gain_at_least(made.gain, made.gain_low),
+            formatting.interval(made.gain_low, made.gain_high), why(made),
+        ]
+        for made in judged.decisions
+    ]  # fmt: skip
+
+
+def test_sizes_crossovers_and_flips_are_told_where_there_are_any(judged):
+    found = (FasterBaseline("today", 2.0, "native"), FasterVariant("today", 1.03))
+    made = decision("native", op="sinh", flips=found[:1])
+    other = decision("xla", op="sinh", flips=found[1:], ranges=(), crossovers=())
+    blocks = decisions.build(replace(judged, decisions=(made, other)))
+    by_size, crossovers, flips = tables(blocks)[2:]
+    assert [row[2:] for row in texts(by_size)] == [
+        ["1k to 10k elements", "port to native", "2.00×\u00a0(≥\u00a01.50×)"],
+        ["100k elements", "keep", "0.500×\u00a0(≥\u00a00.400×)"],
+    ]
+    assert [row[-1] for row in flips.rows] == [flip_text(flip) for flip in found]
+    assert [row[-1] for row in crossovers.rows] == ["native is fastest up to about 35k elements, native beyond"]
+
+
+def test_one_answer_for_all_sizes_is_not_told_by_size(judged):
+    made = decision("native", crossovers=(), ranges=decision("native").ranges[:1], flips=())
+    assert len(tables(decisions.build(replace(judged, decisions=(made,))))) == 2
+
+
+def test_an_undecided_one_says_so_and_why(judged):
+    none = {"choice": None, "gain": None, "gain_low": None, "gain_high": None, "ranges": (), "crossovers": ()}
+    settled = MoreLaunches("native", 4, 9)
+    reason = StillOpen("today", 1.03, (MeasuredGain("native", 1.1, 0.9, 1.3, 4),), settled)
+    made = decision("sinh", action="undecided", reason=reason, flips=(settled,), **none)
+    glance, evidence, *others = tables(decisions.build(replace(judged, decisions=(made,))))
+    assert not others  # what would settle it is in the reason, and is not told again
+    assert glance.rows[0][1] == Cell("undecided", "warn")
+    assert [str(cell) for cell in evidence.rows[0][-4:]] == ["undecided", "–", "–", why(made)]
+
+
+def test_long_details_are_folded(judged):
+    many = tuple(decision(f"v_{i:02}", op="sinh") for i in range(decisions.MOST_ROWS))
+    folded = {table.caption: table.folded for table in tables(decisions.build(replace(judged, decisions=many)))}
+    assert folded["Answers at a glance"] is False
+    assert folded["sinh: the evidence"] is False
+    assert folded["sinh: where the answer depends on the size"] is True
+
+
+def test_an_op_whose_settings_agree_is_one_row_with_its_least_gain(judged):
+    places = (decision("xla", op="sinh"), decision("xla", op="sinh", dtype="float64", gain=2.5, gain_low=2.2))
+    (row,) = tables(decisions.build(replace(judged, decisions=places)))[0].rows
+    assert str(row[1]).startswith("port to xla: 2.50×\u00a0(≥\u00a02.20×) or more in 2 settings")
+    other = decision("tnp", op="sinh", dtype="float64")
+    (row,) = tables(decisions.build(replace(judged, decisions=(places[0], other))))[0].rows
+    assert row[1] == Cell("depends", "warn", "port to xla in 1 and port to tnp in 1 of 2 settings")
+
+
+def test_confidence_is_the_launches_that_answers_stand_on(judged):
+    made = (decision("xla", op="sinh", launches=3), decision("xla", op="sinh", use="training", launches=5))
+    left = decision("xla", op="sinh", action="undecided", choice=None, dtype="float64", launches=7)
+    for decided, told in ((made, "95%, 3 to 5 launches"), ((*made, left), "95%, 3 to 5 launches: 1 of 3 open")):
+        (row,) = tables(decisions.build(replace(judged, decisions=decided)))[0].rows
+        assert str(row[-1]) == told
+
+
+def test_the_gain_of_every_decision_is_in_the_chart(judged):
+    (chart,) = [block for block in decisions.build(judged) if isinstance(block, Chart)]
+    drawn = sorted((row["op"], row["use"], row["answer"]) for row in chart.spec["datasets"]["rows"])
+    assert drawn == sorted((made.op, made.use, answer_text(made.answer)) for made in judged.decisions)
+
+
+def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
+    noisy = replace(judged.disturbance, unresolved=7, smallest_effect=0.5)
+    told = [block for block in decisions.build(replace(judged, disturbance=noisy)) if isinstance(block, Paragraph)]
+    assert told[-1].tone == "muted"
+    assert told[-1].text.split(".")[0] == (
+        f"All {len(judged.decisions)} decisions, each over all its sizes, are clear of the noise; single comparisons, "
+        "which are corrected for their number, are not all"
+    )
+    left = (decision("xla", action="undecided", choice=None), *judged.decisions)
+    told = [
+        block
+        for block in decisions.build(replace(judged, disturbance=noisy, decisions=left))
+        if isinstance(block, Paragraph)
+    ]
+    assert told[-1].tone == "warn"
+    assert told[-1].text.startswith(f"1 of {len(left)} decisions is undecided. Launches usually differ")
+
+
+def test_warnings_of_the_files_stand_beside_the_answer(judged):
+    warning = UnfinishedLine("samples.jsonl", 6)
+    blocks = decisions.build(with_run(judged, warnings=(warning,)))
+    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in blocks
+    nothing = decisions.build(with_run(nothing_measured(judged), warnings=(warning,)))
+    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in nothing
+
+
+# latency and ratios
+
+
+def test_every_latency_is_in_a_chart_and_in_a_table(judged):
+    blocks = latency_section.build(judged)
+    rows = [row for block in blocks if isinstance(block, Chart) for row in block.spec["datasets"]["rows"]]
+    cells = [cell for table in tables(blocks) for row in table.rows for cell in row[table.headings :]]
+    assert sum("seconds" in row for row in rows) == len(judged.latencies)
+    crossovers = [(made.use, one.size) for made in judged.decisions for one in made.crossovers]
+    assert sorted(row["at"] for row in rows if "at" in row) == sorted(size for _, size in crossovers)
+    shown = sorted(
+        formatting.seconds_interval(row.seconds, row.low, row.high) for row in judged.latencies.itertuples(index=False)
+    )
+    assert sorted(str(cell) for cell in cells if str(cell) != formatting.MISSING) == shown
+
+
+def test_a_chart_is_told_in_words(judged):
+    alts = [block.alt for block in latency_section.build(judged) if isinstance(block, Chart)]
+    table = judged.latencies
+    there = table[(table["op"] == "edit_distance") & (table["direction"] == "forward")]
+    fastest = there.loc[there["seconds"].idxmin()]
+    assert any(f"{fastest['label']} is fastest with {formatting.seconds(fastest['seconds'])}" in alt for alt in alts)
+
+
+def test_every_verdict_is_in_a_chart_and_in_a_table_with_its_outcome(judged):
+    blocks = ratios_section.build(judged)
+    rows = [row for block in blocks if isinstance(block, Chart) for row in block.spec["datasets"]["rows"]]
+    assert sorted(row["outcome"] for row in rows) == sorted(verdict.outcome for verdict in judged.verdicts)
+    cells = [cell for table in tables(blocks) for row in table.rows for cell in row if isinstance(cell, Cell)]
+    shown = [f"{formatting.ratio_interval(v.ratio, v.low, v.high)} {v.outcome}" for v in judged.verdicts]
+    assert sorted(str(cell) for cell in cells if str(cell) != formatting.MISSING) == sorted(shown)
+
+
+def test_an_unresolved_verdict_has_its_reason():
+    judgement = plain(launches=1)
+    left = [table for table in tables(ratios_section.build(judgement)) if "settle" in table.caption]
+    cells = [cell for table in left for row in texts(table) for cell in row[table.headings :]]
+    assert {verdict.outcome for verdict in judgement.verdicts} == {"unresolved"}
+    assert sum(cell != formatting.MISSING for cell in cells) == len(judgement.verdicts)
+    said = {f"about {one.needed:,}, not 1" if one.needed else unresolved_text(one.reason) for one in judgement.verdicts}
+    assert said == set(cells) - {formatting.MISSING}
+
+
+def test_directions_of_one_dtype_stand_side_by_side(judged):
+    charts = [block for block in latency_section.build(judged) if isinstance(block, Chart)]
+    assert charts[0].spec["facet"]["sort"] == [
+        f"{direction} · {dtype}"
+        for dtype in ("float32", "float64")
+        for direction in ("forward", "backward", "forward + backward")
+    ]
+
+
+# crossovers
+
+
+def test_every_candidate_has_its_crossover_or_an_answer(judged):
+    found = tables(crossovers_section.build(judged))
+    ops = {f"{made.op}: crossovers with {judged.baseline}": made.op for made in judged.decisions}
+    shown = [[ops[table.caption], *row] for table in found for row in texts(table)]
+    asked = [(made.op, made.use, made.dtype, one.label) for made in judged.decisions for one in made.courses]
+    assert sorted(tuple(row[:4]) for row in shown) == sorted(asked)
+    crossing = [row for row in shown if row[:4] == ["sinh", "inference", "float32", "native"]]
+    # By hand: the logs of 9.6e-5 / 1.3e-4 at 10,000 and 9.06e-4 / 4.9e-4 at 100,000 are -0.303 and 0.615, and the line
+    # through them is 0 at 10,000 * 10 ** (0.303 / 0.918), which is 21,400.
+    ((*_, answer, size, span),) = crossing
+    assert answer == "faster below, slower above"
+    assert size in {"21k elements", "22k elements"}
+    assert re.fullmatch(r"2\dk to 2\dk|2\dk", span)
+
+
+def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
+    courses = (
+        Course("a", "faster", (10, 100), (10, 100)),
+        Course("b", "slower", (10, 100), (100,)),
+        Course("c", "unclear", (10, 100), ()),
+        Course("d", "faster", (10, 100), (100,), (Crossover("native", "d", 12.3, None, 23.4),)),
+    )
+    made = decision("sinh", courses=courses)
+    (table,) = tables(crossovers_section.build(replace(judged, decisions=(made,))))
+    assert [row[-3:] for row in texts(table)] == [
+        ["faster at every size", "none in range", "–"],
+        ["slower at 100, elsewhere not clear", "none in range", "–"],
+        ["no clear difference", "none in range", "–"],
+        ["slower below, faster above, if it crosses at all", "12 elements", "below 23"],
+    ]
+
+
+def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
+    made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
+    table = tables(decisions.build(replace(judged, decisions=(made,))))[3]
+    assert table.rows[0][-1] == (
+        "a is fastest up to about 35k elements, b beyond; by the 95% interval they change places above 21k"
+    )
+
+
+# limits
+
+
+def bound(seconds: float, latency: float, variant: str = "native", **fields) -> Bound:
+    case = Case("sinh", variant, "none", "forward", "call", "float32", 1_000)
+    return Bound(replace(case, **fields).id, latency, seconds, "memory")
+
+
+def test_the_machine_and_what_comes_nearest_to_it_are_told(judged):
+    bandwidths, peaks, best, *shares = tables(limits_section.build(judged))
+    assert texts(bandwidths) == [["512 KiB", "37.3 GiB/s", "27.9 GiB/s"], ["128 MiB", "9.31 GiB/s", "14.0 GiB/s"]]
+    assert texts(peaks) == [["float32", "200 Gflop/s"], ["float64", "100 Gflop/s"]]
+    assert [row[:2] for row in texts(best)] == [
+        ["sinh", "float32"], ["sinh", "float64"], ["edit_distance", "float32"], ["identity", "float32"],
+    ]  # fmt: skip
+    cells = [cell for table in shares for row in table.rows for cell in row[table.headings :]]
+    shown = sorted(f"{limits_section.percent(one.share)} {one.limit}" for one in judged.bounds)
+    assert sorted(str(cell) for cell in cells if str(cell) != formatting.MISSING) == shown
+    assert all(table.folded for table in shares)
+    assert [limits_section.percent(share) for share in (0.00099, 0.001, 0.4567, 1.2)] == [
+        "< 0.1%", "0.1%", "45.7%", "120%",
+    ]  # fmt: skip
+
+
+def test_the_nearest_at_the_largest_size_is_told(judged):
+    made = (
+        bound(1e-4, 1.5e-4, size=10), bound(1e-3, 5e-3), bound(1e-3, 2e-3, "xla"), bound(2e-3, 2e-3, dtype="float64"),
+    )  # fmt: skip
+    best = tables(limits_section.build(replace(judged, bounds=made)))[2]
+    assert [row[:8] for row in texts(best)] == [
+        ["sinh", "float32", "1k elements", "xla", "2.00 ms", "1.00 ms", "memory", "50%"],
+        ["sinh", "float64", "1k elements", "native", "2.00 ms", "2.00 ms", "memory", "100%"],
+    ]
+    assert [row[8] for row in best.rows] == [
+        Cell("up to 2.00× could be gained", "warn"),
+        Cell("no variant can be much faster here", "good"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "latency", "words"),
+    [
+        (19e-6, 24.9e-6, "nothing about the op: a call costs more"),
+        (1e-9, 2.2e-3, "nothing about the op"),
+        (20e-6, 24.9e-6, "no variant can be much faster"),
+        (20e-6, 25.1e-6, "up to 1.25× could be gained"),
+        (24.9e-6, 20e-6, "no variant can be much faster"),
+        (25.1e-6, 20e-6, "faster than its bytes and operations allow"),
+    ],
+)
+def test_a_share_is_said_to_mean_what_it_does(seconds, latency, words):
+    assert words in limits_section.meaning_of(bound(seconds, latency))[0]
+
+
+def page_of(blocks):
+    """Return the blocks after the only heading of an op."""
+    (place,) = (place for place, block in enumerate(blocks) if block.kind == "heading" and block.of_op)
+    return blocks[place + 1 :]
+
+
+def test_the_chart_of_shares_is_told_in_words_and_has_its_numbers_in_a_table(judged):
+    large = {name: bound(2e-4, seconds, name, size=10**6) for name, seconds in (("native", 1e-3), ("xla", 4e-4))}
+    made = (bound(1e-9, 1e-4), *large.values())
+    chart, table = page_of(limits_section.build(replace(judged, bounds=made)))
+    assert "Forward · float32 at 1M elements: xla comes nearest with 50%, native is farthest with 20%." in chart.alt
+    assert "Sizes up to 1k elements are shaded or left out: a call costs more than the bound there" in chart.alt
+    assert {row["share"] for row in chart.spec["datasets"]["rows"] if "share" in row} == {0.2, 0.5}
+    assert table.folded
+    assert [list(map(str, row)) for row in table.rows] == [
+        ["forward", "float32", "native", "< 0.1% memory", "20% memory"],
+        ["forward", "float32", "xla", formatting.MISSING, "50% memory"],
+    ]
+
+
+def test_an_op_of_which_no_share_tells_anything_has_no_chart_and_says_why(judged):
+    page = page_of(limits_section.build(replace(judged, bounds=(bound(1.9e-5, 1e-4),))))
+    assert [block.kind for block in page] == ["paragraph", "table"]
+    assert "a call costs more than the bound there" in page[0].text
+
+
+def test_a_run_without_limits_says_so_and_why(judged):
+    (none,) = limits_section.build(replace(with_run(judged, limits=()), limits=None, bounds=()))
+    assert "no limits of the machine stored" in none.text
+    lines = (stored.limits_line(0, "OSError: no memory"),)
+    (failed,) = limits_section.build(replace(with_run(judged, limits=lines), limits=None, bounds=()))
+    assert failed.text.endswith("could not be measured: OSError: no memory")
+    assert (none.tone, failed.tone) == ("warn", "warn")
+
+
+def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
+    lines = (*judged.run.limits, stored.limits_line(4, "OSError: no memory"))
+    said = words(limits_section.build(replace(with_run(judged, limits=lines), bounds=judged.bounds[2:])))
+    assert "In 1 launch this could not be measured: OSError: no memory" in said
+    assert "For 2 cases the results do not say" in said
+    assert "could not be measured" not in words(limits_section.build(judged))
+    assert "do not say" not in words(limits_section.build(judged))
+
+
+# holes
+
+
+def test_forty_cases_of_one_reason_are_one_row(judged):
+    (table,) = tables(holes.build(judged))
+    rows = {row[2]: row for row in texts(table)}
+    assert rows["no numba body"][:2] == ["unsupported", "40"]
+    assert sorted(row[0] for row in rows.values())[:2] == ["crashed", "not measured"]
+
+
+def test_many_reasons_are_told_in_words_before_a_folded_table(judged):
+    found = [Failure(f"sinh/xla/none/forward/call/float32/{n}/cpu", "raised", f"reason {n:03}") for n in range(1, 20)]
+    for many in (holes.MOST_ROWS, holes.MOST_ROWS + 1):
+        blocks = holes.build(with_run(judged, failures=found[:many], cases=()))
+        (table,) = tables(blocks)
+        assert (len(table.rows), table.folded) == (many, many > holes.MOST_ROWS)
+        assert any(isinstance(block, Bullets) for block in blocks) == table.folded
+
+
+def test_numbers_of_traced_functions_do_not_tell_reasons_apart(judged):
+    case = Case("sinh", "xla", "none", "forward", "call", "float32", 1_000)
+    numbered = [
+        Failure(replace(case, size=10**place).id, "unsupported", f"no kernel in __inference_body_{place}7")
+        for place in range(1, 5)
+    ]
+    (row,) = texts(tables(holes.build(with_run(judged, failures=numbered, cases=())))[0])
+    assert tuple(row[:3]) == ("unsupported", "4", "no kernel in __inference_body_…")
+
+
+def test_a_reason_that_many_ops_have_is_told_once(judged):
+    case = Case("sinh", "autograph", "none", "forward", "call", "float32", 1_000)
+    lacking = [Failure(replace(case, op=op).id, "unsupported", f"{op} has no python body") for op in ("sinh", "log")]
+    (bullets,) = holes.brief(with_run(judged, failures=lacking, cases=()))
+    assert bullets.items == ("2 cases unsupported, of sinh and log: … has no python body",)
+
+
+def test_every_case_without_a_number_is_accounted_for(judged):
+    (table,) = tables(holes.build(judged))
+    told = [case for row in texts(table) for pattern in row[3].split("; ") for case in expand(pattern)]
+    measured = set(judged.latencies["case"])
+    missing = {case for case in judged.run.cases if case not in measured}
+    assert sorted(told) == sorted({failure.case for failure in judged.run.failures} | missing)
+    assert "sinh/xla/none/forward/call/float32/1000/cpu" in told
+
+
+def test_a_case_that_failed_in_one_launch_and_was_measured_in_others_says_so(judged):
+    (table,) = tables(holes.build(judged))
+    assert [row[2] for row in texts(table) if row[0] == "crashed"] == [
+        "signal 11 (1 of these measured in other launches)"
+    ]
+
+
+def test_what_is_no_case_is_shown_as_it_is():
+    assert holes.compact(["what/ever", "a/b/none/forward/call/float32/1/cpu"]) == [
+        "a/b/none/forward/call/float32/1/cpu",
+        "what/ever",
+    ]
+
+
+def test_no_hole_is_said_so(judged):
+    measured = tuple(judged.latencies["case"])
+    assert "None" in words(holes.build(with_run(judged, failures=(), cases=measured)))
+
+
+cases = st.builds(
+    Case,
+    op=st.sampled_from("ab"), variant=st.sampled_from("cde"), gradient=st.sampled_from(["none", "tape"]),
+    direction=st.sampled_from(["forward", "backward"]), mode=st.sampled_from(["call", "eager"]),
+    dtype=st.sampled_from(["float32", "float64"]), size=st.sampled_from([1, 10, 100]),
+)  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(st.lists(cases, max_size=60))
+def test_patterns_stand_for_exactly_their_cases_each_once(chosen):
+    ids = [case.id for case in chosen]
+    expanded = [case for pattern in holes.compact(ids) for case in expand(pattern)]
+    assert sorted(expanded) == sorted(set(ids))
+
+
+# noise
+
+
+def test_every_launch_says_what_went_on(judged):
+    spread, seen, table = noise_section.build(judged)
+    assert "so that 4 launches can tell no difference below " in spread.text
+    assert "In 0 of 4 launches" in seen.text
+    # By hand: of 4 rows of 10 s on 2 cores, one for each bench, 0.02 s each were stolen.
+    assert texts(table)[0][:6] == ["0", "0.1%", "0.250", "2,500 to 2,600", "0.500", "0"]
+    assert not table.folded
+
+
+def test_a_disturbed_launch_stands_out_and_is_counted(judged):
+    launches = judged.disturbance.launches
+    loud = (*launches[:-1], replace(launches[-1], steal_share=0.2, far_share=0.3, mhz_low=None, load=2.5))
+    _, seen, table = noise_section.build(replace(judged, disturbance=replace(judged.disturbance, launches=loud)))
+    assert "In 1 of 4 launches" in seen.text
+    assert "30% of the timed blocks" in seen.text
+    assert "In 1 more tasks ran or waited than there are cores, 2" in seen.text
+    assert table.rows[-1][1:3] == (Cell("20%", "warn"), Cell("2.50", "warn"))
+    assert table.rows[-1][3] == formatting.MISSING
+    assert table.rows[-1][-1] == Cell("30%", "warn")
+
+
+def test_what_is_not_told_is_not_made_up(judged):
+    launches = tuple(
+        replace(one, steal_share=None, load=None, switches_per_second=None, collections=None, far_share=None)
+        for one in judged.disturbance.launches
+    )
+    _, seen, table = noise_section.build(replace(judged, disturbance=replace(judged.disturbance, launches=launches)))
+    assert "does not tell" in seen.text
+    assert [texts(table)[0][place] for place in (1, 2, 4, 5, 7)] == [formatting.MISSING] * 5
+
+
+def test_a_machine_that_was_too_noisy_says_so_again_in_its_section(judged):
+    noisy = replace(judged.disturbance, smallest_effect=0.5, usual_spread=0.4, unresolved=3)
+    first = noise_section.build(replace(judged, disturbance=noisy))[0]
+    assert first == Paragraph(noise_warning(noisy), "warn")
+    resolved = replace(noisy, unresolved=0)
+    assert "resolved all the same" in noise_section.build(replace(judged, disturbance=resolved))[0].text
+
+
+# environment and method
+
+
+def test_the_command_can_be_pasted(judged):
+    blocks = environment.build(with_run(judged, command=("pyopbench", "run", "--out", "my results")))
+    assert [block.text for block in blocks if isinstance(block, Code)] == ["pyopbench run --out 'my results'"]
+
+
+def test_environment_and_settings_are_shown_whole(judged):
+    found = {row[0]: row[1] for table in tables(environment.build(judged))[:2] for row in texts(table)}
+    assert found["memory_bytes"] == "8.00 GiB"
+    assert found["tensorflow_build.cuda"] == "no"
+    assert found["governor"] == "unknown"
+    assert found["case_timeout_seconds"] == "60.0 s"
+    assert set(found) == set(environment.flat(judged.run.environment)) | set(judged.run.settings)
+
+
+def test_launches_tell_what_differs(judged):
+    table = tables(environment.build(judged))[2]
+    assert table.columns == ("launch", "pid")
+    assert texts(table) == [[str(i), str(100 + i)] for i in range(4)]
+    assert "4 launches, each a process of its own under TensorFlow 2.21.0" in words(environment.build(judged))
+
+
+def test_the_method_has_the_figures_of_the_run(judged):
+    said = words(method.build(judged))
+    assert f"{len(judged.latencies)} cases timed in 4 launches" in said
+    assert f"{len(judged.verdicts)} verdicts against py_function_numpy" in said
+    assert "more than 3%" in said
+
+
+def test_the_share_of_the_clock_is_that_of_the_blocks(judged):
+    """One pair of readings for a forward block; one per call of backward, two where forward is timed too."""
+    frame = judged.run.frame.iloc[:3].assign(
+        direction=["forward", "backward", "forward_backward"], calls=[100, 10, 10], seconds=[1e-3, 1e-3, 1e-3],
+        timer_seconds=1e-7, timer_error_seconds=1e-9,
+    )  # fmt: skip
+    said = words([method.build(with_run(judged, frame=frame))[2]])
+    assert re.findall(r"[\d.]+%", said) == ["0.01%", "0.2%", "0.002%"]
+    assert "100 ns" in said
+
+
+def test_a_clock_that_was_not_recorded_is_not_made_up(judged):
+    frame = judged.run.frame.assign(timer_seconds=float("nan"))
+    assert "not recorded" in words([method.build(with_run(judged, frame=frame))[2]])
+
+
+def test_the_floor_is_the_op_that_only_crosses_the_bridges(judged):
+    (table,) = tables(method.build(judged))
+    assert [row[0] for row in texts(table)] == ["native", "py_function_numpy"]
+    assert "1k elements" in table.caption
+    without = replace(judged, latencies=judged.latencies[judged.latencies["op"] != "identity"])
+    assert "The floor was not measured" in words(method.build(without))
+
+
+def test_the_mix_is_told(judged):
+    assert "10.0 of 1k, 1.00 of 100k" in words(method.build(replace(judged, mix={100_000: 1.0, 1_000: 10.0})))
+
+
+def test_a_section_says_when_there_is_nothing_to_show(judged):
+    silent = [section.name for section in sections.discover() if not section.build(nothing_measured(judged))]
+    assert silent == [
+        "source",
+        "automatic",
+        "worth",
+        "probes",
+        "nodes",
+        "checks",
+        "placement",
+        "copies",
+    ], "left out of every report without such data"
+
+
+# certificate
+
+
+def certified(judged, made, **environment):
+    found = with_run(judged, certificate=as_stored(made), environment={**made.environment, **environment})
+    return certificate_section.build(found)
+
+
+def test_a_machine_without_a_certificate_is_said_to_have_none(judged):
+    (told,) = certificate_section.build(judged)
+    assert "never certified" in told.text
+    assert "pyopbench certify" in told.text
+
+
+def test_the_figures_of_the_certificate_are_shown(judged):
+    blocks = certified(judged, certificate())
+    (table,) = tables(blocks)
+    rows = {row[0]: row[1:] for row in texts(table)}
+    assert rows["identical, told apart"] == ["2 of 1,080 (0.185%, at most 0.58%)", "at most 1%, bound 2%"]
+    assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
+    assert rows["slowed by 3%, found"][1] == formatting.MISSING
+    assert rows["overhead on 20.0 µs"] == ["0.05%", "at most 0.1%"]
+    assert "3 runs of 4 to 6 launches each" in words(blocks)
+    assert [block.items for block in blocks if isinstance(block, Bullets)] == [
+        ("sinh, training: keep, undecided then keep",)
+    ]
+    assert "Not as good as promised" not in words(blocks)
+
+
+def test_what_a_certificate_misses_is_shown(judged):
+    blocks = certified(judged, certificate(identical=Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16), moved=()))
+    assert "Not as good as promised" in words(blocks)
+    (misses,) = (block.items for block in blocks if isinstance(block, Bullets))
+    assert misses == certificate(identical=Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16)).misses()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, None),
+        ({"commit": "abc"}, "another pyopbench (commit unknown there, abc here)"),
+        ({"pyopbench": "0.2.0"}, "another pyopbench (version 0.1.0 there, 0.2.0 here)"),
+        ({"dirty": True}, "another pyopbench (uncommitted changes no there, yes here)"),
+    ],
+)
+def test_a_certificate_of_another_pyopbench_is_told(judged, change, told):
+    found = words(certified(judged, certificate(), **change))
+    assert ("another pyopbench" in found) == (told is not None)
+    assert (told or "") in found
+
+
+def test_two_checkouts_with_changes_need_not_be_the_same(judged):
+    made = certificate(environment={**certificate().environment, "dirty": True})
+    assert "Both are of a checkout with changes" in words(certified(judged, made))
+
+
+def test_the_failures_of_these_tests_are_many():
+    assert len({failure.case for failure in failures()}) == 42

@@ -1,0 +1,107 @@
+"""The sections on copies: absent without their files, simulated by name, silent about other ops, proof against rot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import test_copy_costs
+import test_counted_copies
+
+import judgements
+import stored
+from frames import Bench
+from pyopbench.core.places import ROUTES
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.findings import DataOnDevice
+from pyopbench.report.sections.copies import SECTION as COPIES
+from pyopbench.report.sections.placement import SECTION as PLACEMENT
+from pyopbench.report.wording.gpu_advice import advice_text
+from pyopbench.report.write import render
+from pyopbench.results import copy_costs, counted_copies, own_runs
+from pyopbench.results.warnings import UnreadableFile
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    on_host = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
+    rows = [
+        {**test_counted_copies.row(variant, **given), **route}
+        for variant, given in (("native", {}), ("py_func", {"to_device": [1, 8], "to_host": [1, 8]}))
+        for route in ({}, on_host, {"inputs": "host"}, {"result": "host"})
+    ]
+    rows += [test_counted_copies.row(name, inputs="host", result="host") for name in ("native", "py_func")]
+    rows += [test_counted_copies.row(name, **{**on_host, **way}) for name in ("native", "py_func") for way in (
+        {"result": "device"}, {"inputs": "device"}, {"inputs": "device", "result": "device"})]  # fmt: skip
+    ops = {"sinh": {"size_unit": "elements", "arrays": test_counted_copies.ARRAYS}}
+    head = {"schema": 1, "device": "simulated", "tensorflow": "2.21.0", "ops": ops}
+    return {**head, "variants": test_counted_copies.VARIANTS, "rows": rows, "failures": [], "holes": [], **changes}
+
+
+@pytest.fixture(scope="module")
+def judgement() -> Judgement:
+    return judgements.plain()
+
+
+def with_files(judgement: Judgement, **files: Any) -> Judgement:
+    return replace(judgement, run=SimpleNamespace(**{**vars(judgement.run), **files}))
+
+
+def test_without_files_there_are_no_sections(judgement: Judgement) -> None:
+    assert not PLACEMENT.build(judgement)
+    assert not COPIES.build(judgement)
+
+
+def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement) -> None:
+    texts = render(with_files(judgement, counted_copies=document(), copy_costs=test_copy_costs.document(
+        test_copy_costs.row(1, 1e-4), test_copy_costs.row(1_000_000, 1.1e-3))))  # fmt: skip
+    for name in ("report.md", "report.html"):
+        assert "counted on a simulated device" in texts[name]
+        assert "with inputs and result on the device: nothing crosses with native" in texts[name]
+    assert "10,000 MB/s" in texts["report.html"]
+    tables = [
+        block for block in PLACEMENT.build(with_files(judgement, counted_copies=document())) if block.kind == "table"
+    ]
+    assert tables
+    assert all(table.caption.endswith("(simulated)") for table in tables)
+
+
+def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
+    run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
+    plain = judge(run, baseline="py_func")
+    counts = [test_counted_copies.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_counted_copies.row()]
+    rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
+    counted = judge(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
+    assert [one.copies for one in plain.decisions] == [()]
+    assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
+    (advice,) = counted.decisions[0].copies
+    assert isinstance(advice, DataOnDevice)
+    assert (advice.choice, advice.today.copies) == ("native", 2)
+    page = render(counted)["report.html"]
+    assert advice_text(advice) in page
+    assert "by copies counted on a simulated device" in page
+    assert "where there is a GPU" not in render(plain)["report.html"]
+
+
+def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:
+    other = PLACEMENT.build(with_files(judgement, counted_copies=document(tensorflow="2.12.1")))
+    assert any("counted on TensorFlow 2.12.1" in getattr(block, "text", "") for block in other)
+    rows = [{**row, "case": row["case"].replace("sinh", "log")} for row in document()["rows"]]
+    ops = {"log": document()["ops"]["sinh"]}
+    (only,) = PLACEMENT.build(with_files(judgement, counted_copies=document(rows=rows, ops=ops)))
+    assert "other ops" in only.text
+
+
+def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:
+    cases = [stored.case("native")]
+    folder = stored.write(tmp_path / "run", stored.run(cases), [])
+    counted_copies.write(folder / counted_copies.FILE, document())
+    (folder / copy_costs.FILE).write_text("broken", encoding="utf-8")
+    run = own_runs.read_runs([folder])
+    assert run.counted_copies == document()
+    assert run.copy_costs is None
+    (warning,) = run.warnings
+    assert isinstance(warning, UnreadableFile)
+    assert warning.problem == f"{folder.resolve() / copy_costs.FILE} is not what `pyopbench copies` writes"

@@ -1,0 +1,75 @@
+"""The report's matrix of what works, and what it says of requirements; the same sentences as on the terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from test_capabilities import document, row
+from test_requirements import TODAY, judged, run_with
+
+from pyopbench.judge.decide import judge
+from pyopbench.judge.findings import Bar, Unknown
+from pyopbench.report.sections import Bullets, Paragraph, Table, decisions, probes
+from pyopbench.report.sections._required import remarks
+from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text
+from pyopbench.report.write import render
+
+
+def words(blocks: Any) -> str:
+    return "\n".join(block.text for block in blocks if isinstance(block, Paragraph))
+
+
+def test_without_probes_there_is_no_section() -> None:
+    assert probes.build(judge(run_with(probes=None))) == ()
+
+
+def test_the_matrix_has_a_row_for_each_probe_and_today_first() -> None:
+    made = judged(row("xla", "native"), row("xla", TODAY, "fails", "no kernel"), row("own", "native"), requires=())
+    matrix, failures = (block for block in probes.build(made) if isinstance(block, Table))
+    assert matrix.columns == ("tried", TODAY, "native")
+    assert [[str(cell) for cell in line] for line in matrix.rows] == [
+        ["what xla is", "fails", "works"],
+        ["what own is", "", "works"],
+    ]
+    assert failures.rows == (("what xla is", "fails", TODAY, "no kernel"),)
+
+
+def test_requirements_and_what_they_removed_are_told_first() -> None:
+    made = judged(row("xla", "native", "fails", "no"), row("xla", TODAY, "fails", "no"), requires=("xla",))
+    head, removed, *_ = probes.build(made)
+    assert "Required: xla" in head.text
+    assert isinstance(removed, Bullets)
+    assert removed.items == (
+        bar_text([TODAY, "native"], Bar("", "xla", "xla", "fails", "no")),
+        unknown_text(Unknown("xla", ("numpy_function", "xla"))),
+    )
+    blocks = blocks_text(TODAY, ["xla"])
+    assert blocks in words(decisions.build(made))
+    assert remarks(made) == (blocks, *map(required_text, removed.items))
+
+
+def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
+    def told(*rows: Any) -> str:
+        (table, *_) = (block for block in decisions.build(judged(*rows, requires=())) if isinstance(block, Table))
+        assert table.columns[-1] == "the answer blocks"
+        return str(table.rows[0][-1])
+
+    assert told(row("tflite", "xla", "fails", "no"), row("xla", "xla")) == "tflite"
+    assert told(row("xla", "xla")) == "nothing seen"
+    assert told(row("xla", TODAY)) == "not probed"
+
+
+def test_a_matrix_of_another_version_is_told() -> None:
+    run = run_with(probes=document(row("xla", TODAY), tensorflow="2.16.2"))
+    assert "tried on TensorFlow 2.16.2, and this run is of 2.21.0" in words(probes.build(judge(run)))
+
+
+def test_every_output_of_the_report_holds_it() -> None:
+    made = render(judged(row("xla", TODAY, "fails", "own <words>"), requires=("xla",)))
+    assert "own &lt;words&gt;" in made["report.html"]
+    assert "Required: xla" in made["report.md"]
+    (decision,) = json.loads(made["decisions.json"])["decisions"]
+    assert decision["blocks"] == ["xla"]
+    bar = {"label": TODAY, "requirement": "xla", "probe": "xla", "status": "fails", "told": "own <words>"}
+    assert decision["barred"] == [bar]

@@ -1,0 +1,143 @@
+"""What a report says of several versions of TensorFlow: what to do on each, what changed, and how long calls take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from judgements import plain
+from pairs import VARIANTS, cases, write_versions
+from pyopbench.compare.versions import VersionComparison
+from pyopbench.core.errors import NothingMeasured
+from pyopbench.judge import judge
+from pyopbench.judge.decide import Judgement
+from pyopbench.report import write
+from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
+from pyopbench.report.sections import versions as section
+from pyopbench.results import versions
+
+Shown: TypeAlias = tuple[Judgement, VersionComparison]
+"""What the report of one version is made of."""
+
+SLOW, FAST = cases()[-1], cases()[2]
+"""xla at its largest size, native at its smallest."""
+CHANGED = {"2.21.0": {"factors": {SLOW: 2.0, FAST: 0.5}}}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    folder = write_versions(tmp_path_factory.mktemp("run"), "2.16.2", "2.21.0", **CHANGED)
+    return shown(folder)
+
+
+def shown(folder: Path, **unmeasured: str) -> Shown:
+    """Return what the report of the last version is made of."""
+    every = versions.read(folder)
+    found, across = write.report_versions(folder, every, judge.Judging(VARIANTS[0], 0.03), unmeasured)
+    return found[-1], replace(across, shown=every[-1].label)
+
+
+def only(blocks: Any, kind: type[Block], caption: str = "") -> Any:
+    (found,) = [one for one in blocks if isinstance(one, kind) and caption in getattr(one, "caption", "")]
+    return found
+
+
+def test_the_answer_is_told_for_each_version(judged: Shown) -> None:
+    table = only(section.build(*judged), Table, "What to do")
+    assert table.columns == ("op", "use", "2.16.2", "2.21.0")
+    ((op, use, old, new),) = table.rows
+    assert (op, use) == (Cell("double", op="double"), "inference")
+    assert old.text == "keep"
+    assert new.text == "switch to native"
+    assert "×" in new.note
+
+
+def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Shown) -> None:
+    said = section.build(*judged)[0]
+    assert isinstance(said, Paragraph)
+    assert "This report is of 2.21.0" in said.text
+    assert "NumPy 1.0 with 2.16.2 and NumPy 1.1 with 2.21.0" in said.text
+
+
+def test_what_changed_is_listed_worst_first(judged: Shown) -> None:
+    table = only(section.build(*judged), Table, "What changed")
+    assert [(row[4], row[6], row[-1].tone) for row in table.rows] == [("10", "xla", "bad"), ("1", "native", "good")]
+    assert [row[-1].text.split()[-1] for row in table.rows] == ["slower", "faster"]
+
+
+def test_changes_of_a_variant_tell_its_gradients_apart(judged: Shown) -> None:
+    judgement, across = judged
+    first, last = across.versions
+    labels = last.latencies["label"].mask(last.latencies["case"] == SLOW, "xla+custom_gradient")
+    told = replace(last, latencies=last.latencies.assign(label=labels))
+    apart = (judgement, replace(across, versions=(first, told)))
+    table = only(section.build(*apart), Table, "What changed")
+    assert [row[6] for row in table.rows] == ["xla+custom_gradient", "native"]
+
+
+def test_long_lists_of_changes_are_cut_and_say_so(judged: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(section, "MOST_CHANGES", 1)
+    table = only(section.build(*judged), Table, "What changed")
+    assert len(table.rows) == 1
+    assert table.caption.endswith("the first 1 of 2")
+
+
+def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
+    blocks = section.build(*shown(write_versions(tmp_path, "2.16.2", "2.21.0")))
+    assert not [one for one in blocks if isinstance(one, Table) and "What changed" in one.caption]
+    assert any("6 equivalent" in one.text for one in blocks if isinstance(one, Paragraph))
+
+
+def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
+    judged = shown(write_versions(tmp_path, "2.16.2"), **{"2.21.0": "3 failures; the first: it broke"})
+    said, _, missing = section.build(*judged)
+    assert isinstance(said, Paragraph)
+    assert said.text == "Of several versions of TensorFlow only 2.16.2 was measured, so that nothing is compared."
+    assert missing == Paragraph("2.21.0: nothing was measured: 3 failures; the first: it broke", "warn")
+    assert section.brief(*judged)[1] == Bullets((missing.text,))
+    assert by_version.build(*judged) == ()
+
+
+def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Shown) -> None:
+    error = NothingMeasured("nothing to compare", received="1 case", legal="more", next_step="measure")
+    judgement, across = judged
+    apart = (judgement, replace(across, comparisons={}, unmatched={"2.21.0": error}))
+    assert section.build(*apart)[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
+    assert section.brief(*apart)[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
+
+
+def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Shown) -> None:
+    table, bullets = section.brief(*judged)
+    assert table == only(section.build(*judged), Table, "What to do")
+    assert isinstance(bullets, Bullets)
+    (line,) = bullets.items
+    assert line.startswith("2.21.0 against 2.16.2: 6 cases compared: 1 slower, ")
+
+
+def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Shown) -> None:
+    blocks = by_version.build(*judged)
+    assert [one.text for one in blocks if isinstance(one, Heading) and one.of_op] == ["double"]
+    rows = only(blocks, Chart).spec["datasets"]["rows"]
+    assert {row["version"] for row in rows} == {"2.16.2", "2.21.0"}
+    assert {row["panel"] for row in rows} == {"forward · 1 element", "forward · 10 elements"}
+    table = only(blocks, Table)
+    assert table.columns == ("direction", "variant", "elements", "2.16.2", "2.21.0")
+    told = {(row[1], row[2]): row[4] for row in table.rows}
+    assert len(told) == len(cases())
+    assert (told["xla", "10"].tone, told["native", "1"].tone) == ("bad", "good")
+    assert told["xla", "10"].note.endswith("slower")
+    assert told["py_function_numpy", "1"].note.endswith("equivalent")
+
+
+def test_a_run_on_one_version_says_nothing_of_it() -> None:
+    texts = write.render(plain())
+    assert all("ersion of TensorFlow" not in texts[name] for name in ("report.html", "report.md"))
+
+
+def test_the_page_holds_it(judged: Shown) -> None:
+    page = write.render(*judged)["report.html"]
+    assert "Versions of TensorFlow" in page
+    assert "Time per call by version of TensorFlow" in page

@@ -1,0 +1,39 @@
+"""What a terminal shows of a judgement: every answer, where and why, and what has no number."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from frames import Bench
+from judgements import decision, plain
+from pyopbench.judge import decide
+from pyopbench.judge.findings import DiffersBySize, MoreLaunches, NoAnswerAt
+from pyopbench.report import terminal
+from pyopbench.report.wording.decisions import flip_text, note_text
+
+
+def test_the_terminal_says_where_and_why():
+    made = decision("sinh", action="undecided", choice=None, flips=(MoreLaunches("native", 4, 9),), dtype="float64")
+    judged = plain()
+    changed = dataclasses.replace(judged, decisions=(made, *judged.decisions))
+    decisions, holes = terminal.tables(changed)
+    assert decisions.rows[0] == ("sinh", "inference", "float64", "undecided", "–")
+    notes = terminal.notes(changed)
+    assert f"{flip_text(MoreLaunches('native', 4, 9))}: sinh inference float64" in notes
+    differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
+    names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
+    assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes
+    # One case crashed in a launch and has its number from the others: it is no hole.
+    assert dict(holes.rows) == {"not measured": "1", "timeout": "6", "unsupported": "40", "wrong": "1"}
+
+
+def test_the_terminal_table_names_sizes_without_an_answer():
+    bench = Bench({"py_function_numpy": {1: 1e-4}, "native": 1e-5}, sizes=(1, 1000))
+    judged = decide.judge(bench.run())
+    (row,) = terminal.tables(judged)[0].rows
+    assert row[2] == "port to native"
+    assert terminal.notes(judged) == (f"{note_text(NoAnswerAt((1000,)))}: sinh inference",)
+
+
+def test_the_terminal_says_why_cases_were_not_measured():
+    assert terminal.reasons(plain()) == ("40 cases unsupported, of sinh: no numba body",)

@@ -1,0 +1,32 @@
+"""An op in a ticket: one line of HTML, whatever is in it."""
+
+from __future__ import annotations
+
+from judgements import HOSTILE
+from pyopbench.report.layout import OpPage
+from pyopbench.report.sections import Section, Table
+from pyopbench.report.ticket import folded
+
+
+def page(name: str) -> OpPage:
+    answers = Table(("use", "answer", "why"), (("inference", "keep", name),), "evidence")
+    times = Table(("variant", "1k"), ((name, "1.00 µs"),), "times")
+    sections = [Section(key, key, 10, lambda judgement: ()) for key in ("decisions", "latency")]
+    return OpPage(name, "op-x", "keep", ((sections[0], (answers,)), (sections[1], (times, times))))
+
+
+def test_an_op_has_its_answer_its_reasons_and_one_table():
+    line = folded(page("sinh"), whole=True)
+    assert line.startswith("<details><summary>sinh · keep</summary><p>inference: sinh</p>")
+    assert line.count("<table>") == 1
+    assert "<tr><td>sinh</td><td>1.00 µs</td></tr>" in line
+    assert "<table>" not in folded(page("sinh"), whole=False)
+
+
+def test_hostile_names_neither_end_the_line_nor_are_markup():
+    for name in HOSTILE:
+        line = folded(page(name), whole=True)
+        assert "\n" not in line
+        assert "<script" not in line
+        assert "<img" not in line
+        assert "<b>" not in line

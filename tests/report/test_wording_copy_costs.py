@@ -1,0 +1,41 @@
+"""What copies cost in words, of costs that are made up."""
+
+from __future__ import annotations
+
+from test_copy_costs import GPU, document, gpu_document, row
+
+from pyopbench.core import formatting
+from pyopbench.report.wording import copy_costs
+
+
+def test_times_and_rates_stand_by_bytes_in_a_row_for_each_way() -> None:
+    """4,194,304 bytes in 1 ms are 4.19 GB/s, and 4 bytes in 10 us are 0.4 MB/s."""
+    (_, columns, times), (_, _, rates) = copy_costs.gpu_tables(gpu_document(GPU))
+    assert columns == ("direction", "way", "host memory", "4 B", "4.00 MiB")
+    assert times[0] == ("to the device", "w", "pageable, pinned", formatting.seconds(1e-5), formatting.seconds(1e-3))
+    assert rates[0] == ("to the device", "w", "pageable, pinned", "0.0004", "4.19")
+    assert times[1][2:] == ("not told", formatting.seconds(2e-5), formatting.MISSING)
+
+
+def test_a_file_without_a_gpu_has_no_tables() -> None:
+    assert copy_costs.gpu_tables({}) == []
+
+
+def test_what_held_the_gpu_back_is_told_and_so_is_not_knowing_it() -> None:
+    assert "power cap" in copy_costs.gpu_devices(gpu_document(GPU))
+    assert "nothing" in copy_costs.gpu_devices(gpu_document({**GPU, "held_back_by": None}))
+    assert "not known: no library" in copy_costs.gpu_devices(gpu_document(reason="no library"))
+
+
+def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read() -> None:
+    way = {"bridge": "b", "direction": "array to tensor", "mode": "eager", "layout": "strided", "reason": "no"}
+    assert copy_costs.refusals({**document(), "refused": [way]}) == ["b does not take an array that is strided: no"]
+    assert copy_costs.refusals(document()) == []
+
+
+def test_the_hazard_is_told_in_words() -> None:
+    told = copy_costs.hazards(document(row(1, 1.0)))
+    assert told == (
+        "A body that writes to its input changes the caller's tensor in a graph by b. "
+        "It does not in a graph by c with .numpy() and eagerly by b and c with .numpy()."
+    )

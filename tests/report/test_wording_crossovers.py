@@ -1,0 +1,43 @@
+"""Where variants change places, in whole sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.judge.decision import Course, Crossover
+from pyopbench.report.wording.crossovers import change_text, course_text, fastest_text, is_closed
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "span"),
+    [
+        (None, None, ""),
+        (1_200.0, 3_400.0, "; by the 95% interval they change places between 1.2k and 3.4k"),
+        (2_400.0, 2_401.0, "; by the 95% interval they change places at 2.4k"),
+        (None, 3_400.0, "; by the 95% interval they change places below 3.4k"),
+        (1_200.0, None, "; by the 95% interval they change places above 1.2k"),
+    ],
+)
+def test_where_the_fastest_changes(low: float | None, high: float | None, span: str) -> None:
+    crossover = Crossover("native", "today", 2_400.0, low, high)
+    said = "native is fastest up to about 2.4k elements, today beyond"
+    assert fastest_text(crossover, "elements") == f"{said}{span}"
+
+
+@pytest.mark.parametrize(
+    ("course", "words"),
+    [
+        (Course("native", "unclear", (10, 100), ()), "no clear difference"),
+        (Course("native", "slower", (10, 100), (10, 100)), "slower at every size"),
+        (Course("native", "faster", (10, 100, 1_000), (10, 1_000)), "faster at 10 and 1k, elsewhere not clear"),
+    ],
+)
+def test_a_candidate_that_never_crosses(course: Course, words: str) -> None:
+    assert course_text(course) == words
+
+
+def test_a_candidate_that_crosses() -> None:
+    closed, open_ended = Crossover("native", "today", 50.0, 40.0, 60.0), Crossover("today", "native", 50.0, 40.0)
+    assert (is_closed(closed), is_closed(open_ended)) == (True, False)
+    assert change_text("native", closed) == "faster below, slower above"
+    assert change_text("native", open_ended) == "slower below, faster above, if it crosses at all"

@@ -1,0 +1,33 @@
+"""Why cases have no number, as whole lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.judge.holes import Hole, Reason
+from pyopbench.report.wording.holes import hole_text, reason_text
+
+
+@pytest.mark.parametrize(
+    ("hole", "said"),
+    [
+        (
+            Hole(Reason("unsupported", ("", " has no python body")), 2, ("sinh", "log")),
+            "2 cases unsupported, of sinh and log: … has no python body",
+        ),
+        (
+            Hole(Reason("unsupported", ("", " has no python body")), 1, ("sinh",)),
+            "1 case unsupported, of sinh: sinh has no python body",
+        ),
+        (
+            Hole(Reason("no slope", flat=2, launches=3), 1, ("sinh",)),
+            "1 case no slope, of sinh: slope not above zero in 2 of 3 launches",
+        ),
+    ],
+)
+def test_holes(hole: Hole, said: str) -> None:
+    assert hole_text(hole) == said
+
+
+def test_what_no_launch_got_to_says_so() -> None:
+    assert reason_text(Reason("not measured")) == "planned, and no launch got to it: the run ended first"

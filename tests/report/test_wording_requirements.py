@@ -1,0 +1,39 @@
+"""Requirements in whole sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.judge.findings import Bar, BarStatus, Unknown
+from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text
+
+
+def test_what_the_current_callback_blocks() -> None:
+    assert blocks_text("py_func", ["xla", "tflite"]) == (
+        "As long as py_func stays, it blocks xla and tflite, however fast it is."
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "seen"),
+    [
+        ("fails", "no kernel", "no kernel"),
+        ("silently wrong", "2 and not 5", "silently wrong: 2 and not 5"),
+        ("refused", "no device", "refused: no device"),
+        ("falls back", "", "pinned to the device, it computes on the host"),
+    ],
+)
+def test_what_bars_variants(status: BarStatus, told: str, seen: str) -> None:
+    bar = Bar("native", "xla", "compiled", status, told)
+    assert bar_text(["native", "tnp"], bar) == f"native and tnp cannot do xla (probe compiled: {seen})"
+
+
+def test_what_is_not_known_and_how_to_find_out() -> None:
+    assert unknown_text(Unknown("xla", ("native", "tnp"))) == "whether they can do xla is not known of native, tnp"
+    assert unknown_text(Unknown("gpu", ("native",))) == (
+        "whether they can do gpu (pyopbench placement --out RUN/placement.json counts it) is not known of native"
+    )
+
+
+def test_a_remark_among_other_notes() -> None:
+    assert required_text("native cannot do xla") == "required: native cannot do xla"

@@ -1,0 +1,23 @@
+"""How far a run has come, in whole sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.judge.stopping import Look
+from pyopbench.report.wording.stopping import progress_text
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "resolved", "reachable", "words"),
+    [
+        (0, 0, 0, "after 4 launches there is no verdict: nothing was measured beside the baseline"),
+        (4, 4, 0, "after 4 launches every verdict is resolved (4)"),
+        (4, 0, 0, "after 4 launches 0 of 4 verdicts are resolved, 4 out of reach of 8 launches"),
+        (4, 2, 1, "after 4 launches 2 of 4 verdicts are resolved, 1 still open, 1 out of reach of 8 launches"),
+        (1, 0, 1, "after 4 launches 0 of 1 verdict is resolved, 1 still open"),
+    ],
+)
+def test_progress(verdicts: int, resolved: int, reachable: int, words: str) -> None:
+    look = Look(frozenset(), launches=4, verdicts=verdicts, resolved=resolved, reachable=reachable, most=8)
+    assert progress_text(look) == words

@@ -1,0 +1,38 @@
+"""What `from pyopbench import ...` gives to files of ops and variants, and that it takes nothing heavy along."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pyopbench
+from places import ROOT
+from pyopbench.core import model, own_op
+
+
+def test_the_nouns_of_users_files_come_from_the_package_itself() -> None:
+    assert (pyopbench.Op, pyopbench.Variant, pyopbench.Case) == (model.Op, model.Variant, model.Case)
+    assert pyopbench.OwnOp is own_op.OwnOp
+    assert sorted(pyopbench.__all__) == ["Case", "Op", "OwnOp", "Variant"]
+
+
+def test_they_import_neither_tensorflow_nor_numpy() -> None:
+    code = "import sys\nfrom pyopbench import Case, Op, OwnOp, Variant\nprint({'numpy', 'tensorflow'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_version_is_a_line_that_the_build_reads_without_running_it() -> None:
+    """Hatch takes the version from this file by a pattern (`[tool.hatch.version]`)."""
+    lines = (ROOT / "pyopbench" / "__init__.py").read_text(encoding="utf-8").splitlines()
+    (version,) = [found[1] for line in lines if (found := re.fullmatch(r'__version__ = "(.+)"', line))]
+    assert version == pyopbench.__version__
+
+
+def test_no_file_for_users_imports_an_own_op_from_elsewhere() -> None:
+    files = [path for kind in ("*.py", "*.md", "*.txt") for folder in ("docs", "examples", "pyopbench/starting_files")
+             for path in (ROOT / folder).rglob(kind)]  # fmt: skip
+    files += [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "pyopbench" / "drafts.py"]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
+    assert [name for name, text in texts.items() if "pyopbench.core.own_op import" in text] == []

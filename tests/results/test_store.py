@@ -1,0 +1,487 @@
+"""Results on disk: appended whole or not at all, read back as written, refused where they are corrupt."""
+
+from __future__ import annotations
+
+import copy
+import fcntl
+import json
+import os
+import resource
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import stored
+from certificates import as_stored, certificate
+from pyopbench.results import store
+from pyopbench.core.errors import BadInput, CannotStore
+from pyopbench.core.model import Case
+from pyopbench.results.store import RUN_FILE, SAMPLES_FILE, SCHEMA
+from pyopbench.results.warnings import UnfinishedLine
+
+CASES = (stored.case("well"), stored.case("slow"))
+LINES = [
+    stored.launch_line(0),
+    stored.group_line(0, CASES),
+    stored.group_line(0, [stored.case("well", size=10)], [stored.failure(stored.case("slow", size=10))]),
+    {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(CASES[1], "crashed", 1)]},
+    {"kind": "look", "launch": 2, "open": list(CASES)},
+    stored.limits_line(0),
+    stored.limits_line(1, "OSError: no memory"),
+]
+ENCODED = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in LINES]
+
+quickly = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return stored.write(tmp_path / "run", stored.run(CASES), LINES)
+
+
+def write_lines(folder: Path, content: bytes) -> None:
+    (folder / SAMPLES_FILE).write_bytes(content)
+
+
+def test_what_was_written_is_read_back(folder: Path) -> None:
+    assert store.read_run(folder) == {"schema": SCHEMA, **stored.run(CASES)}
+    assert store.read_lines(folder) == (LINES, [])
+
+
+def test_a_run_without_samples_has_no_lines(tmp_path: Path) -> None:
+    store.create(tmp_path, stored.run(CASES))
+    assert store.read_lines(tmp_path) == ([], [])
+
+
+def test_a_line_is_on_the_disk_when_append_returns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes_when_synced = []
+    fsync = os.fsync
+
+    def spy(descriptor: int) -> None:
+        sizes_when_synced.append(os.fstat(descriptor).st_size)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", spy)
+    store.append(folder, stored.launch_line(5))
+    assert sizes_when_synced == [(folder / SAMPLES_FILE).stat().st_size]
+
+
+def test_a_file_that_could_not_be_written_leaves_the_old_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (folder / RUN_FILE).read_bytes()
+
+    def fail(descriptor: int) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space"):
+        store.write_atomically(folder / RUN_FILE, b"half")
+    assert (folder / RUN_FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [RUN_FILE, SAMPLES_FILE])
+def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"precious")
+    with pytest.raises(BadInput, match=r"never overwritten(.|\n)*pyopbench resume"):
+        store.create(tmp_path, stored.run(CASES))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == b"precious"
+
+
+def test_a_new_folder_may_be_several_levels_down(tmp_path: Path) -> None:
+    store.require_new(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("below", ["", "below"])
+def test_a_file_is_no_output_folder(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match=r"cannot be written to(.|\n)*file is a file"):
+        store.require_new(tmp_path / "file" / below)
+
+
+def test_a_folder_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write anywhere, so the answer of the system is made up."""
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(BadInput, match="is not writable"):
+        store.require_new(tmp_path / "new")
+
+
+@pytest.mark.parametrize("kept", range(len(ENCODED[-1]) + 1))
+def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: Path, kept: int) -> None:
+    write_lines(folder, b"".join(ENCODED[:-1]) + ENCODED[-1][:kept])
+    lines, warnings = store.read_lines(folder)
+    torn = 0 < kept < len(ENCODED[-1])
+    assert lines == (LINES if kept == len(ENCODED[-1]) else LINES[:-1])
+    assert warnings == ([UnfinishedLine(str(folder / SAMPLES_FILE), len(LINES))] if torn else [])
+
+
+@pytest.mark.parametrize("kept", [0, 1, len(ENCODED[-1]) - 1, len(ENCODED[-1])])
+def test_what_is_appended_after_a_torn_line_stands_on_its_own(folder: Path, kept: int) -> None:
+    write_lines(folder, b"".join(ENCODED[:-1]) + ENCODED[-1][:kept])
+    store.drop_torn_line(folder)
+    store.append(folder, stored.launch_line(7))
+    lines, warnings = store.read_lines(folder)
+    whole = LINES if kept == len(ENCODED[-1]) else LINES[:-1]
+    assert lines == [*whole, stored.launch_line(7)]
+    assert warnings == []
+
+
+def test_a_torn_only_line_leaves_an_empty_file(folder: Path) -> None:
+    write_lines(folder, b'{"kind": "lau')
+    store.drop_torn_line(folder)
+    assert (folder / SAMPLES_FILE).read_bytes() == b""
+
+
+CORRUPT_LINES = {
+    "no JSON": b"{",
+    "an empty line": b"",
+    "no UTF-8": b'{"kind": "\xff"}',
+    "no object": b"[1]",
+    "no kind": b"{}",
+    "another kind": b'{"kind": "other"}',
+    "a kind that is no text": b'{"kind": []}',
+    "not a number": b'{"kind": "launch", "launch": NaN, "environment": {}}',
+    "a missing key": b'{"kind": "launch", "launch": 0}',
+    "a launch below 0": b'{"kind": "launch", "launch": -1, "environment": {}}',
+    "a launch that is true": b'{"kind": "launch", "launch": true, "environment": {}}',
+    "too deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", CORRUPT_LINES)
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_corrupt_line_is_refused_with_file_and_line(folder: Path, name: str, number: int) -> None:
+    lines = [*ENCODED]
+    lines.insert(number - 1, CORRUPT_LINES[name] + b"\n")
+    write_lines(folder, b"".join(lines))
+    with pytest.raises(BadInput, match="corrupt results") as caught:
+        store.read_lines(folder)
+    assert str(caught.value.received).startswith(f"{folder / SAMPLES_FILE}:{number}: ")
+
+
+def change(line: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(line), **changes}
+
+
+def node_line(sample: list[Any]) -> dict[str, Any]:
+    case = Case("double", "well", "none", "forward", "node", "float32", 1)
+    return change(LINES[1], group=case.group, samples={case.id: [sample]})
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1]]}), r"not \[round, order, calls >= 1, seconds >= 0\]"),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 0, 1.0]]}), "not .round"),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, 1.0, 1]]}), "not .round"),
+        (node_line([0, 0, 1, 1.0]), r"not \[round, order, calls >= 1, seconds >= 0, copies >= 1\]"),
+        (node_line([0, 0, 1, 1.0, 0]), "not .round"),
+        (node_line([0, 0, 1, 1.0, 1.5]), "not .round"),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, -1.0]]}), "not .round"),
+        (change(LINES[1], samples={CASES[0]: [[-1, 0, 1, 1.0]]}), "not .round"),
+        (change(LINES[1], samples={CASES[0]: [[0.5, 0, 1, 1.0]]}), "not .round"),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, "1"]]}), r"cpu\[0\]\[3\]: expected float, got str: 1"),
+        (change(LINES[1], samples={CASES[0]: 3}), "expected array, got int: 3"),
+        (change(LINES[1], samples=[]), "samples: expected object, got array"),
+        (change(LINES[1], samples={"sinh": []}), "'sinh' is not the id of a case"),
+        (change(LINES[1], samples={stored.case("well", size=10): []}), "does not belong to the group"),
+        (change(LINES[1], failures={}), "failures: expected array, got object"),
+        (change(LINES[1], failures=[{"case": CASES[0]}]), r"failures\[0\]: missing status"),
+        (change(LINES[1], failures=[stored.failure(CASES[0], "odd")]), "status is 'odd', not one of unsupported"),
+        (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
+        (change(LINES[1], timer_seconds="1"), "timer_seconds: expected float, got str: 1"),
+        (change(LINES[1], group=None), "group: expected str, got null"),
+        (change(LINES[1], noise=None), "noise: expected object, got null"),
+        (change(LINES[1], noise={"load": 1.0}), "noise: missing wall_seconds"),
+        (change(LINES[1], noise={**stored.NOISE, "load": "high"}), r"noise\.load: expected float .*, got str: high"),
+        (change(LINES[4], open=None), "open: expected array, got null"),
+        (change(LINES[4], open=["sinh"]), "'sinh' is not the id of a case"),
+        (change(LINES[4], launch=-1), "launch: expected int >= 0, got -1"),
+        (change(LINES[5], peaks={"float32": 0}), "peaks.float32: expected float > 0.0, got 0"),
+        (change(LINES[5], peaks={"float32": None}), "peaks.float32: expected float, got null"),
+        (change(LINES[5], bandwidths=[{"working_set_bytes": 8, "copy": 1.0}]), r"bandwidths\[0\]: missing triad"),
+        (change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "copy": -1.0}]), "copy: expected float > 0.0, got -1.0"),
+        (change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "working_set_bytes": 0.5}]), "_bytes: expected int"),
+        (change(LINES[6], reason=None), "reason: expected str, got null"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
+    tmp_path: Path, line: dict[str, Any], problem: str
+) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), [line])
+    with pytest.raises(BadInput, match=rf"samples\.jsonl:1: .*{problem}"):
+        store.read_lines(folder)
+
+
+def test_results_from_before_noise_was_recorded_are_read(tmp_path: Path) -> None:
+    line = {key: value for key, value in LINES[1].items() if key != "noise"}
+    lines, _ = store.read_lines(stored.write(tmp_path / "run", stored.run(CASES), [line]))
+    assert lines == [line]
+
+
+def test_a_limit_without_an_end_is_refused(folder: Path) -> None:
+    write_lines(folder, json.dumps(LINES[5]).replace("200000000000.0", "1e999").encode() + b"\n")
+    with pytest.raises(BadInput, match=r"samples\.jsonl:1: not JSON .1e999 is too large a number"):
+        store.read_lines(folder)
+
+
+def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:
+    store.append(folder, LINES[1])
+    with pytest.raises(BadInput, match="2 lines hold group double/forward/call/float32/1/cpu of launch 0"):
+        store.read_lines(folder)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"holds no run\.json"):
+        store.read_run(tmp_path)
+
+
+def test_a_file_in_place_of_a_folder_is_refused(folder: Path) -> None:
+    with pytest.raises(BadInput, match=r"holds no run.json(.|\n)*give the folder itself"):
+        store.read_run(folder / RUN_FILE)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"{}", b"\xff\xfe"])
+def test_a_run_that_is_none_is_refused_with_its_path(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / RUN_FILE).write_bytes(content)
+    with pytest.raises(BadInput, match="corrupt results") as caught:
+        store.read_run(tmp_path)
+    assert str(tmp_path / RUN_FILE) in str(caught.value.received)
+
+
+def rewrite(folder: Path, content: Any) -> None:
+    (folder / RUN_FILE).write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
+def test_another_version_of_the_schema_is_refused(folder: Path, version: object) -> None:
+    rewrite(folder, {**stored.run(CASES), "schema": version})
+    with pytest.raises(BadInput, match=r"another schema version|schema: expected int"):
+        store.read_run(folder)
+
+
+@pytest.mark.parametrize("key", [*stored.run(CASES), "schema"])
+def test_a_missing_key_is_refused_by_name(folder: Path, key: str) -> None:
+    content = {"schema": SCHEMA, **stored.run(CASES)}
+    del content[key]
+    rewrite(folder, content)
+    with pytest.raises(BadInput, match=f"missing {key}"):
+        store.read_run(folder)
+
+
+@pytest.mark.parametrize("key", ["seed", "launches", "case_timeout_seconds", "baseline"])
+def test_a_missing_setting_is_refused_by_name(folder: Path, key: str) -> None:
+    content = stored.run(CASES)
+    left = {name: value for name, value in content["settings"].items() if name != key}
+    rewrite(folder, {"schema": SCHEMA, **content, "settings": left})
+    with pytest.raises(BadInput, match=f"settings: missing {key}"):
+        store.read_run(folder)
+
+
+@pytest.mark.parametrize("first_look", [None, "3", 1.5, True])
+def test_a_first_look_that_is_no_number_is_refused(folder: Path, first_look: object) -> None:
+    content = stored.run(CASES)
+    settings = {**content["settings"], "first_look": first_look}
+    rewrite(folder, {"schema": SCHEMA, **content, "settings": settings})
+    with pytest.raises(BadInput, match=r"settings\.first_look: expected int"):
+        store.read_run(folder)
+
+
+def test_a_planned_case_that_is_none_is_refused(folder: Path) -> None:
+    rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "cases": ["sinh/native"]})
+    with pytest.raises(BadInput, match="'sinh/native' is not the id of a case"):
+        store.read_run(folder)
+
+
+def own(words: object) -> dict[str, Any]:
+    return {"own": {"mine": {"words": words, "fingerprint": "f"}}}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "problem"),
+    [
+        (
+            {"settings": {"pairs": {"well": 1}}},
+            {"settings": {"pairs": {"well": "slow"}}},
+            "settings.pairs.well: expected str, got int: 1",
+        ),
+        ({"settings": {"tf": 2.21}}, {"settings": {"tf": "2.21.0"}}, "settings.tf: expected str, got float: 2.21"),
+        (own("my_op.py"), own(["my_op.py"]), "own.mine.words: expected array, got str: my_op.py"),
+    ],
+)
+def test_what_need_not_be_there_is_checked_where_it_is(
+    folder: Path, wrong: dict[str, Any], right: dict[str, Any], problem: str
+) -> None:
+    content = stored.run(CASES)
+    told = []
+    for change in (wrong, right):
+        settings = {**content["settings"], **change.get("settings", {})}
+        rewrite(folder, {"schema": SCHEMA, **content, **change, "settings": settings})
+        told.append(stored.refusal(lambda: store.read_run(folder)))
+    assert problem in told[0]
+    assert told[1] is None
+
+
+def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
+    made = as_stored(certificate())
+    wrong = {"identical: missing bound": {"identical": {**made["identical"]}}, "not above 0": {"seconds": 0}}
+    del wrong["identical: missing bound"]["identical"]["bound"]  # type: ignore[attr-defined]
+    for told, change in wrong.items():
+        rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "certificate": {**made, **change}})
+        with pytest.raises(BadInput, match=rf"run\.json: certificate(\.|: ).*{told}"):
+            store.read_run(folder)
+
+
+RUN = {
+    "schema": SCHEMA,
+    **stored.run(CASES, skips=[stored.failure(stored.case("other"), "unsupported", None)]),
+    "certificate": as_stored(certificate()),
+}
+
+
+@quickly
+@given(place=st.sampled_from(list(stored.places_in(RUN))), new=stored.json_values)
+def test_a_run_with_anything_anywhere_is_read_or_refused(folder: Path, place: tuple[Any, ...], new: Any) -> None:
+    rewrite(folder, stored.put(RUN, place, new))
+    received = stored.refusal(lambda: store.read_run(folder))
+    assert received is None or received.startswith(str(folder / RUN_FILE))
+
+
+@quickly
+@given(data=st.data(), number=st.integers(0, len(LINES) - 1), new=stored.json_values)
+def test_a_line_with_anything_anywhere_is_read_or_refused(
+    folder: Path, data: st.DataObject, number: int, new: Any
+) -> None:
+    place = data.draw(st.sampled_from(list(stored.places_in(LINES[number]))))
+    line = json.dumps(stored.put(LINES[number], place, new)).encode() + b"\n"
+    write_lines(folder, b"".join([*ENCODED[:number], line, *ENCODED[number + 1 :]]))
+    received = stored.refusal(lambda: store.read_lines(folder))
+    assert received is None or received.startswith(str(folder / SAMPLES_FILE))
+
+
+def test_a_folder_is_measured_into_by_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    store.create(folder, stored.run([stored.case("well")]))
+    with (
+        store.locked(folder),
+        pytest.raises(BadInput, match="another process is measuring"),
+        store.locked(folder),
+    ):
+        pass
+    with store.locked(folder):
+        pass
+
+
+# What explains callbacks may be there and may not
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"bytes": {stored.case("well"): [4, 8]}, "aligned": {stored.case("well"): 0.5}}, ""),
+        ({"bytes": {stored.case("well"): [4]}}, "the bytes of"),
+        ({"bytes": {stored.case("well"): [4, -1]}}, "the bytes of"),
+        ({"bytes": {stored.case("well"): [4, 0.5]}}, "cpu[1]: expected int, got float: 0.5"),
+        ({"aligned": {stored.case("well"): 1.5}}, "cpu: expected float <= 1.0, got 1.5"),
+    ],
+)
+def test_what_crosses_a_bridge_is_checked_where_it_is_there(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    line = {**stored.group_line(0, [stored.case("well")]), **changes}
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [line])
+    if not problem:
+        assert store.read_lines(folder) == ([line], [])
+        return
+    with pytest.raises(BadInput) as raised:
+        store.read_lines(folder)
+    assert problem in str(raised.value.received)
+
+
+def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: half of the line is written, and taken back."""
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0)])
+    path = folder / store.SAMPLES_FILE
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    try:
+        with pytest.raises(CannotStore, match="what was stored before is kept") as caught:
+            store.append(folder, stored.launch_line(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "pyopbench resume" in caught.value.next_step
+    assert path.read_bytes() == before
+    store.append(folder, stored.launch_line(1))
+    assert [line["launch"] for line in store.read_lines(folder)[0]] == [0, 1]
+
+
+def test_a_file_that_finds_no_room_leaves_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    store.write_atomically(path, b"before")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            store.write_atomically(path, b"x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_two_runs_that_find_a_folder_new_the_second_is_refused(tmp_path: Path) -> None:
+    """Both have planned for a while; whoever makes it first has it."""
+    folder, content = tmp_path / "run", stored.run([stored.case("well")])
+    folder.mkdir()
+    outcomes: list[str] = []
+
+    def make() -> None:
+        try:
+            store.create(folder, content)
+            outcomes.append("made")
+        except BadInput as error:
+            outcomes.append(error.what)
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    threads = [threading.Thread(target=make) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    os.close(descriptor)  # lets go of the lock
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["made", "the output folder holds a run already, and measured data is never overwritten"]
+
+
+def test_a_lock_that_is_let_go_of_in_a_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    held = os.open(folder / store.RUN_FILE, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    waited: list[float] = []
+
+    class Time:
+        def sleep(self, seconds: float) -> None:
+            waited.append(seconds)
+            if len(waited) == 3:
+                os.close(held)
+
+    monkeypatch.setattr(store, "time", Time())
+    with store.locked(folder):
+        assert waited == 3 * [store.LOCK_SECONDS]
+
+
+def test_a_lock_that_is_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    monkeypatch.setattr(store, "LOCK_SECONDS", 0.0)
+    with (
+        store.locked(folder),
+        pytest.raises(BadInput, match="another process is measuring into this folder"),
+        store.locked(folder),
+    ):
+        pass

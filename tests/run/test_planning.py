@@ -1,0 +1,37 @@
+"""Axes are checked before a worker starts, and what a worker says of a plan is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Axes
+from pyopbench.run import planning
+
+
+def test_reasons_are_counted_the_most_frequent_first() -> None:
+    skips = [{"reason": reason} for reason in ("a", "b", "b")]
+    assert planning.count_reasons(skips) == [("b", 2), ("a", 1)]
+
+
+def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_traceback_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {"what": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "next_step": "mend it"}
+    answer = {"error": {**said, "traceback": "Traceback: line 3"}}
+    monkeypatch.setattr(planning, "ask_once", lambda *_, **__: answer)
+    with pytest.raises(BadInput, match=r"^mine\.py:3: ValueError: no\n  received: it") as refused:
+        planning.ask_for_plan(Axes(ops=("sinh",)))
+    assert "Traceback" not in str(refused.value)
+    assert "line 3" in str(refused.value.__cause__)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_size_below_one_is_refused(size: int) -> None:
+    with pytest.raises(BadInput, match=f"received: {size}"):
+        planning.check_axes(Axes(sizes=(1, size)))
+
+
+def test_a_run_has_one_device() -> None:
+    with pytest.raises(BadInput, match="a run has one device"):
+        planning.check_axes(Axes(placements=("cpu", "gpu")))

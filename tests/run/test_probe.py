@@ -1,0 +1,84 @@
+"""Probes are tried by workers that come back: a lost one costs a probe; what is known is not tried again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import stored
+from places import FAKE_WORKER
+from pyopbench.core.errors import BadInput
+from pyopbench.results import probes
+from pyopbench.run import probe, worker_process
+from pyopbench.run.probe import Attempt, ProbeOptions
+
+OPTIONS = ProbeOptions(timeout_seconds=1.0)
+REQUIRED = ("savedmodel", "xla", "second_order", "server_other_process", "tflite")
+
+
+@pytest.fixture(autouse=True)
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    probe._describe.cache_clear()
+    return tmp_path / "log"
+
+
+def tried(log: Path) -> list[tuple[str, str, str]]:
+    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+    return [(one["probe"], one["variant"], one["gradient"]) for one in requests if one["do"] == "probe"]
+
+
+def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
+    labels = ("well", "crashing", "hanging", "native")
+    made = probe.try_all([Attempt("xla", label) for label in labels], OPTIONS, lambda done, total: None)
+    rows = probes.rows_of(made)
+    assert [(row.label, row.status) for row in rows] == [
+        ("well", "works"),
+        ("crashing", "fails"),
+        ("hanging", "fails"),
+        ("native", "works"),
+    ]
+    assert rows[1].told.startswith("the worker process ended by signal SIGSEGV")
+    assert rows[2].told == "no sign of life for 1 s; the worker was killed"
+
+
+def test_a_label_tells_the_gradient(log: Path) -> None:
+    probe.try_all([Attempt("xla", "well"), Attempt("xla", "well+override_map")], OPTIONS, lambda done, total: None)
+    assert tried(log) == [("xla", "well", "custom_gradient"), ("xla", "well", "override_map")]
+    with pytest.raises(BadInput, match="unknown gradient of well"):
+        probe.try_all([Attempt("xla", "well+tape")], OPTIONS, lambda done, total: None)
+
+
+def test_a_bad_name_is_refused() -> None:
+    with pytest.raises(BadInput, match="unknown probe"):
+        probe.all_attempts(["xlaa"], [], OPTIONS)
+    with pytest.raises(BadInput, match="unknown variant"):
+        probe.all_attempts(["xla"], ["natve+tape"], OPTIONS)
+    assert probe.all_attempts(["xla"], ["native"], OPTIONS) == [Attempt("xla", "native")]
+
+
+def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tmp_path: Path, log: Path) -> None:
+    cases = [stored.case("numpy_function"), stored.case("native")]
+    for name in ("first", "second"):
+        stored.write(tmp_path / name, stored.run(cases, environment=software()), [])
+        probe.keep_beside(tmp_path / name, (), lambda done, total: None)
+    made = probes.read(tmp_path / "second" / probes.FILE)
+    baseline = stored.run(cases)["settings"]["baseline"]
+    assert {(row.probe, row.label) for row in probes.rows_of(made)} == {(name, baseline) for name in REQUIRED}
+    assert len(tried(log)) == len(REQUIRED)
+
+
+def test_what_is_required_is_tried_with_every_variant_of_the_run(tmp_path: Path, log: Path) -> None:
+    cases = [stored.case("numpy_function"), stored.case("native")]
+    stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
+    probe.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
+    assert {(probe, variant) for probe, variant, _ in tried(log) if variant == "native"} == {("xla", "native")}
+
+
+def software() -> dict[str, object]:
+    return {**stored.ENVIRONMENT, "tensorflow": "2.21.0", "numpy": "2.4.6", "python": "3.11.7"}

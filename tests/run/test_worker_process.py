@@ -1,0 +1,245 @@
+"""A worker that hangs, dies or never comes up costs one request, says why, and leaves no process behind.
+
+Most of it is shown on a worker that measures nothing (fake_worker.py); what only a real one can show is at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import stored
+from fake_worker import EXIT_CODE, VERSIONS
+from places import EXTRAS, FAKE_WORKER
+from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.errors import WorkerLost
+from pyopbench.core.model import Case
+from pyopbench.run import worker_process
+from pyopbench.run.worker_process import CaseLost, Worker, ask_once
+
+pytestmark = pytest.mark.measures
+
+LONG = 60.0
+SHORT = 1.0
+HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
+
+
+@pytest.fixture
+def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+
+
+def measure(*variants: str) -> dict[str, object]:
+    return {"do": "measure", "cases": [stored.case(variant) for variant in variants], "launch": 0, "rounds": 1}
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def has_ended(pid: int, seconds: float = LONG) -> bool:
+    """Wait for the end of a process that is no child, and so might stay a zombie."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    ended, _, _ = select.select([descriptor], [], [], seconds)
+    os.close(descriptor)
+    return bool(ended)
+
+
+def pid_of(worker: Worker) -> int:
+    return int(worker.environment["pid"])
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_may_have_another_python_which_finds_pyopbench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that is installed beside the package comes with it; what PYTHONPATH names already comes after it."""
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\necho "$PYTHONPATH" > {tmp_path}/found\nexec {sys.executable} "$@"\n', encoding="utf-8"
+    )
+    python.chmod(0o700)
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    with Worker(LONG, python) as worker:
+        assert worker.ask(measure("well"))["samples"]
+    first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
+    assert second == "/elsewhere"
+    assert [path.resolve() for path in Path(first).iterdir()] == [Path(worker_process.__file__).parent]
+
+
+@pytest.mark.usefixtures("_fake")
+def test_another_python_without_its_modules_is_named_with_what_to_do(tmp_path: Path) -> None:
+    python = tmp_path / "environment" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    python.chmod(0o700)
+    with pytest.raises(WorkerLost) as lost:
+        Worker(LONG, python)
+    assert f"`{python} -c 'import tensorflow'`" in str(lost.value)
+    assert f"delete {tmp_path / 'environment'} " in str(lost.value)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_answers_one_request_after_another() -> None:
+    with Worker(LONG) as worker:
+        assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]
+        for _ in range(2):
+            answer = worker.ask(measure("well", "raising"))
+            assert list(answer["samples"]) == [stored.case("well")]
+            assert answer["failures"][0]["reason"] == "ValueError: no"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_event_without_a_case_is_a_sign_of_life() -> None:
+    """A kernel that is compiled belongs to no case."""
+    with Worker(LONG) as worker:
+        assert worker.ask({"do": "build", "ops": ["a", "b"]})["libraries"] == {
+            "a": "/cache/a-1.so",
+            "b": "/cache/b-1.so",
+        }
+
+
+def test_leaving_a_worker_ends_its_process() -> None:
+    with Worker(LONG) as worker:
+        pid = pid_of(worker)
+        assert not is_gone(pid)
+    assert is_gone(pid)
+    worker.close()
+
+
+@pytest.mark.usefixtures("_fake")
+def test_one_request_may_have_a_worker_of_its_own() -> None:
+    assert ask_once(measure("well"))["failures"] == []
+
+
+@pytest.mark.usefixtures("_fake")
+@pytest.mark.parametrize(
+    ("variant", "status", "reason"),
+    [
+        ("crashing", "crashed", "the worker process ended by signal SIGSEGV: Segmentation fault in behave"),
+        ("killed", "crashed", "the worker process ended by signal SIGKILL, from outside or for want of memory"),
+        ("noisy", "crashed", "the worker was killed, because what it answered is no answer: printed by a library"),
+        ("exiting", "crashed", f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"),
+        ("torn", "crashed", "the worker process ended with exit code 0"),
+        ("hanging", "timeout", f"no sign of life for {SHORT:g} s; the worker was killed"),
+    ],
+)
+def test_a_lost_worker_names_the_case_and_says_how(variant: str, status: str, reason: str) -> None:
+    with Worker(SHORT if status == "timeout" else LONG) as worker:
+        pid = pid_of(worker)
+        with pytest.raises(CaseLost) as caught:
+            worker.ask(measure("talking", variant, "well"))
+    assert caught.value.case == stored.case(variant)
+    assert caught.value.status == status
+    assert caught.value.reason.partition(" (")[0] == reason
+    assert caught.value.from_outside == (variant == "killed")
+    assert is_gone(pid)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the worker's pipe open, so that the end of the pipe would never come."""
+    monkeypatch.setenv("FAKE_WORKER_LEFT", str(tmp_path / "left"))
+    with Worker(LONG) as worker, pytest.raises(CaseLost, match=f"exit code {EXIT_CODE}"):
+        worker.ask(measure("forking"))
+    assert has_ended(int((tmp_path / "left").read_text(encoding="utf-8")))
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_lost_before_it_came_to_a_case_names_none() -> None:
+    with Worker(SHORT) as worker, pytest.raises(CaseLost) as caught:
+        worker.ask(measure("silent"))
+    assert caught.value.case is None
+    assert caught.value.status == "timeout"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_that_died_between_requests_is_lost() -> None:
+    with Worker(LONG) as worker:
+        os.kill(pid_of(worker), signal.SIGKILL)
+        with pytest.raises(CaseLost, match="ended by signal SIGKILL") as caught:
+            worker.ask(measure("well"))
+    assert caught.value.case is None
+
+
+def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
+    with pytest.raises(WorkerLost, match="did not start") as caught:
+        Worker(LONG)
+    assert "No module named 'nothing_of_this_name'" in str(caught.value)
+    assert "import tensorflow" in caught.value.next_step
+    assert not isinstance(caught.value, CaseLost)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_interrupt_while_a_worker_comes_up_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupted(self: Worker, timeout_seconds: float, case: str | None) -> None:
+        started.append(self._process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Worker, "_next", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Worker(LONG)
+    assert started[0].returncode == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(timeout: float) -> bytes:
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        with Worker(LONG) as worker:
+            pids.append(pid_of(worker))
+            monkeypatch.setattr(worker._lines, "get", interrupted)
+            worker.ask(measure("hanging"))
+
+    pids: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        ask()
+    assert is_gone(pids[0])
+
+
+PARENT = """
+import sys
+from pyopbench.worker_process import Worker
+with Worker(600) as worker:
+    worker.ask({"do": "verify", "case": sys.argv[1], "finite_differences": False})
+"""
+
+
+@pytest.fixture
+def orphan(tmp_path: Path) -> Iterator[int]:
+    """The process id of a real worker that is in a body that never returns, and whose parent has just been killed."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    environment = {**os.environ, PATH_VARIABLE: str(EXTRAS), "PYOPBENCH_TESTS_HANGING": str(pipe)}
+    with subprocess.Popen([sys.executable, "-c", PARENT, HANGING], env=environment) as parent:
+        pid = int(pipe.read_text(encoding="utf-8"))  # opens when the body writes to it
+        parent.kill()
+    yield pid
+    if not is_gone(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of a process that is no child")
+def test_a_worker_in_a_hanging_body_ends_with_its_parent(orphan: int) -> None:
+    assert has_ended(orphan)

@@ -1,0 +1,245 @@
+"""A group is prepared and timed in rounds: samples for each case that works, and a row for each that does not."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from extra_cases import case, ignore
+from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.model import Case
+from pyopbench.prepare import node_graph
+from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.prepare import Prepared
+from pyopbench.results.schema import check_line
+from pyopbench.worker import measure as measuring
+from pyopbench.worker.overhead import DURATIONS
+from pyopbench.worker.sampling import Calibration, measure_block
+
+pytestmark = pytest.mark.measures
+
+
+@pytest.fixture(autouse=True)
+def _extras(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv(PATH_VARIABLE, str(EXTRAS))
+    use = node_graph.use_grappler
+    yield
+    use(enabled=True)
+
+
+def measure(*cases: str, **changes: Any) -> dict[str, Any]:
+    request = {
+        "cases": cases,
+        "launch": 0,
+        "seed": 0,
+        "rounds": 4,
+        "block_seconds": 1e-6,
+        "group_seconds": 60.0,
+        "finite_differences": False,
+        **changes,
+    }
+    emit = request.pop("emit", ignore)
+    answer = measuring.measure(request, emit)
+    return dict(json.loads(json.dumps(answer)))
+
+
+def test_every_case_has_a_sample_for_each_round() -> None:
+    keys = [case("native"), case("numpy_function"), case("twin"), case("slowed")]
+    answer = measure(*keys)
+    assert list(answer["samples"]) == keys
+    for rows in answer["samples"].values():
+        assert [row[0] for row in rows] == [0, 1, 2, 3]
+        assert all(calls >= 1 and seconds >= 0 for _, _, calls, seconds in rows)
+    for number in range(4):
+        assert sorted(rows[number][1] for rows in answer["samples"].values()) == [0, 1, 2, 3]
+    assert answer["failures"] == []
+    assert answer["timer_seconds"] > 0
+
+
+def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
+    answer = measure(case("native"))
+    line = {"kind": "group", "launch": 0, "group": Case.from_id(case("native")).group, **answer}
+    check_line(line, "here")
+    noise = answer["noise"]
+    blocks = [seconds for rows in answer["samples"].values() for _, _, _, seconds in rows]
+    assert noise["wall_seconds"] >= sum(blocks) > 0
+    assert noise["collections"] == 0
+
+
+def test_a_body_that_collects_garbage_while_it_is_timed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = measuring.measure_block
+    monkeypatch.setattr(measuring, "measure_block", lambda *args, **options: (gc.collect(), real(*args, **options))[1])
+    assert measure(case("native"))["noise"]["collections"] == 4
+
+
+def places(answer: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the place of each case in each round."""
+    return {key: [row[1] for row in rows] for key, rows in answer["samples"].items()}
+
+
+def test_backward_and_forward_backward_come_from_the_same_pass() -> None:
+    backward, both = case("numpy_function", "backward"), case("numpy_function", "forward_backward")
+    samples = measure(backward, both)["samples"]
+    for part, whole in zip(samples[backward], samples[both], strict=True):
+        assert part[:3] == whole[:3]
+        assert part[3] < whole[3]
+
+
+def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_round() -> None:
+    keys = [case("native", mode="node"), case("numpy_function", mode="node")]
+    answer = measure(*keys)
+    assert answer["failures"] == []
+    rows = [row for key in keys for row in answer["samples"][key]]
+    for key in keys:
+        copies = {row[4] for row in answer["samples"][key]}
+        assert copies >= {1, 2, 4}
+        assert sorted((row[0], row[4]) for row in answer["samples"][key]) == [
+            (i, k) for i in range(4) for k in sorted(copies)
+        ]
+    for number in range(4):
+        places = sorted(row[1] for row in rows if row[0] == number)
+        assert places == list(range(len(places))), "all copies of all variants take turns in one order"
+    line = {"kind": "group", "launch": 0, "group": Case.from_id(keys[0]).group, **answer}
+    check_line(line, "here")
+
+
+def test_forward_and_backward_of_mode_node_are_one_graph() -> None:
+    key = case("numpy_function", "forward_backward", mode="node")
+    answer = measure(key)
+    assert answer["failures"] == []
+    assert all(len(row) == 5 and row[3] > 0 for row in answer["samples"][key])
+
+
+def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    use = node_graph.use_grappler
+    monkeypatch.setattr(node_graph, "use_grappler", lambda *, enabled: use(enabled=True))
+    keys = [case("native", mode="node"), case("numpy_function", mode="node")]
+    answer = measure(*keys)
+    (failure,) = answer["failures"]
+    assert (failure["case"], failure["status"]) == (keys[0], "elided")
+    assert "the executed graph of 2 copies has 1 Neg instead of 2" in failure["reason"]
+    assert list(answer["samples"]) == keys[1:], "callbacks are stateful, and Grappler keeps them"
+
+
+def test_a_seed_repeats_the_order_of_rounds() -> None:
+    keys = [case("native"), case("numpy_function"), case("twin")]
+    first = places(measure(*keys, seed=1, rounds=12))
+    assert places(measure(*keys, seed=1, rounds=12)) == first
+    assert places(measure(*keys, seed=2, rounds=12)) != first
+    assert places(measure(*keys, seed=1, rounds=12, launch=1)) != first
+
+
+def test_what_fails_is_a_row_and_the_rest_of_the_group_is_measured() -> None:
+    keys = [case(name, "backward") for name in ("numpy_function", "wrong_gradient", "twin")]
+    answer = measure(*keys, launch=3)
+    assert list(answer["samples"]) == [keys[0], keys[2]]
+    (failure,) = answer["failures"]
+    assert (failure["case"], failure["status"], failure["launch"]) == (keys[1], "wrong", 3)
+
+
+def test_what_is_wrong_is_wrong_in_every_direction_of_its_group() -> None:
+    keys = [case("wrong_gradient", direction) for direction in ("backward", "forward_backward")]
+    answer = measure(*keys)
+    assert answer["samples"] == {}
+    assert [(failure["case"], failure["status"]) for failure in answer["failures"]] == [(key, "wrong") for key in keys]
+
+
+def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed: list[str] = []
+    sample = measuring._sample
+
+    def spy(prepared: Mapping[str, tuple[Prepared, ...]], *others: Any) -> Any:
+        timed.extend(prepared)
+        return sample(prepared, *others)
+
+    monkeypatch.setattr(measuring, "_sample", spy)
+    measure(case("native"), case("wrong_value"), case("raising"))
+    assert timed == ["native/none"]
+
+
+def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [case("numpy_function"), case("twin"), case("wrong_value")]
+    prepare_all = measuring.prepare_all
+
+    def prepare_flaky(one: Case, **options: Any) -> tuple[Prepared, ...]:
+        (prepared,) = prepare_all(one, **options)
+        calls = iter(range(3))
+        segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
+        return (Prepared(prepared.case, segments, prepared.checked),)
+
+    monkeypatch.setattr(measuring, "prepare_all", prepare_flaky)
+    answer = measure(*keys)
+    assert list(answer["samples"]) == keys[:1]
+    assert len(answer["samples"][keys[0]]) == 4
+    earlier, failure = answer["failures"]
+    assert (earlier["case"], earlier["status"]) == (keys[2], "wrong")
+    assert (failure["case"], failure["status"]) == (keys[1], "raised")
+    assert "StopIteration" in failure["reason"]
+
+
+def test_every_step_that_may_hang_is_announced_with_its_case() -> None:
+    keys = [case("native"), case("twin")]
+    events: list[Mapping[str, Any]] = []
+    measure(*keys, emit=events.append, rounds=2)
+    assert [event["event"] for event in events] == 2 * ["at"] + (len(events) - 2) * ["timing"]
+    prepared, calibrated, timed = events[:2], events[2:4], events[4:]
+    assert [event["case"] for event in prepared] == keys
+    assert [event["case"] for event in calibrated] == keys
+    assert sorted(event["case"] for event in timed) == sorted(keys * 2)
+
+
+def test_a_group_tells_what_crosses_the_bridge() -> None:
+    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("numpy_alone", "native")]
+    answer = measure(*keys)
+    assert set(answer["samples"]) == set(keys)
+    assert answer["bytes"] == {keys[0]: [40, 40]}
+    assert list(answer["aligned"]) == keys[:1]
+
+
+def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> None:
+    stretches: list[float] = []
+
+    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: float) -> tuple[float, ...]:
+        stretches.append(stretch)
+        return measure_block(segments, calls, clock, timer, stretch)
+
+    monkeypatch.setattr(measuring, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
+    monkeypatch.setattr(measuring, "measure_block", spy)
+    measure(case("native"), rounds=2)
+    assert stretches == [0.05, 0.05]
+
+
+def test_variants_that_take_about_as_long_are_called_as_often_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it was calibrated: here one call was too short by a little in one of them."""
+    found = iter([Calibration(1, 0.0005), Calibration(2, 0.0009)])
+    monkeypatch.setattr(measuring, "calibrate", lambda *given: next(found))
+    samples = measure(case("native"), case("twin"))["samples"]
+    assert len({row[2] for rows in samples.values() for row in rows}) == 1
+
+
+def test_a_part_is_called_no_more_often_in_a_block_than_its_callback() -> None:
+    """Else it would be measured warmer than the callback that it explains."""
+    names = ("numpy_function", "numpy_alone", "native_floor", "native")
+    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in names]
+    answer = measure(*keys, block_seconds=1e-4)
+    calls = {key: {sample[2] for sample in answer["samples"][key]} for key in keys}
+    assert all(len(found) == 1 for found in calls.values())
+    callback, alone, floor, _ = (min(calls[key]) for key in keys)
+    assert max(alone, floor) <= callback
+
+
+def test_bodies_of_known_cost_are_timed_as_cases_are() -> None:
+    """That an event names each body before each block; what is found depends on the machine, and is not held here."""
+    events: list[Mapping[str, Any]] = []
+    request = {"rounds": 2, "block_seconds": 1e-5, "group_seconds": 60.0}
+    answer = json.loads(json.dumps(measuring.overhead(request, events.append)))
+    assert [known > seconds for (known, _), seconds in zip(answer["overheads"], DURATIONS, strict=True)] == [True] * 3
+    assert all(found >= seconds for (_, found), seconds in zip(answer["overheads"], DURATIONS, strict=True))
+    assert answer["timer_seconds"] >= 0
+    named = Counter(event["case"].split("/")[0] for event in events)
+    assert named == {"wait_20us": 3, "wait_200us": 3, "wait_2000us": 3}

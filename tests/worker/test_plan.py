@@ -1,0 +1,344 @@
+"""Every combination of ops, variants and axes is a case, or a skip that says why."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+from pyopbench.catalogue.gradients import GRADIENTS
+from pyopbench.catalogue.load import load_floor, load_ops, load_parts, load_variants
+from pyopbench.core.model import Axes, Case, Op, Own, Variant
+from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
+from small_ops import square
+
+ONE = Axes(sizes=(3,), directions=("backward",))
+
+
+@pytest.fixture(scope="module")
+def variants() -> dict[str, Variant]:
+    return load_variants()
+
+
+def plan_of(variants: dict[str, Variant], axes: Axes = ONE, **changes: Any) -> tuple[list[str], dict[str, str]]:
+    """Return the ids of the cases, and the reasons of the skips by id, of the op `made` with `changes`."""
+    plan = make_plan(axes, {"made": square(**changes)}, variants)
+    assert all((skip.status, skip.launch) == ("unsupported", None) for skip in plan.skips)
+    reasons = {skip.case: skip.reason for skip in plan.skips}
+    assert len(reasons) == len(plan.skips)
+    return [case.id for case in plan.cases], reasons
+
+
+def reason(variants: dict[str, Variant], variant: str, axes: Axes = ONE, **changes: Any) -> str:
+    """Return the reason of the only combination, which has to be a skip."""
+    cases, reasons = plan_of(variants, replace(axes, variants=(variant,)), **changes)
+    assert cases == []
+    (only,) = reasons.values()
+    return only
+
+
+def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, Variant]) -> None:
+    """All axes at once, counted by hand: forward has one gradient, the other directions those of the variant."""
+    ops = {"plain": square(name="plain"), "bare": square(name="bare", tensor=None, differentiable=(), sizes=(3,))}
+    axes = Axes(
+        modes=("eager", "call"),
+        dtypes=("float32", "float64"),
+        sizes=(3, 4),
+        gradients=("all",),
+        placements=("cpu", "gpu"),
+    )
+    plan = make_plan(axes, ops, variants)
+    planned = Counter([*(case.id for case in plan.cases), *(skip.case for skip in plan.skips)])
+    named = {name: variant for name, variant in variants.items() if variant.is_usual}
+    expected = {
+        f"{op}/{name}/{gradient}/{direction}/{mode}/{dtype}/{size}/{placement}"
+        for op, mode, dtype, size, placement in itertools.product(
+            ops, axes.modes, axes.dtypes, axes.sizes, axes.placements
+        )
+        for name, variant in named.items()
+        for direction in axes.directions
+        for gradient in (("none",) if direction == "forward" else variant.gradients)
+    }
+    assert set(planned) == expected
+    assert set(planned.values()) == {1}
+    assert all(skip.reason for skip in plan.skips)
+    assert len(plan.cases) > 50
+
+
+def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
+    cases, reasons = plan_of(variants)
+    seen = {key.split("/")[1] for key in (*cases, *reasons)}
+    automatic = {"njit", "tnp_autograph", "tnp_xla", "xla_autograph"}
+    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", *automatic}
+    cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
+    assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
+
+
+def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
+    own = square(own=Own(fixed_sizes=True), dtypes=("uint8",), python=tf.square)
+    plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
+    assert {"njit", "tnp", "tnp_autograph", "tnp_xla", "xla_autograph"} <= {case.variant for case in plan.cases}
+    assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
+
+
+def test_an_own_op_without_a_gradient_is_not_timed_backward(variants: dict[str, Variant]) -> None:
+    own = square(own=Own(), numpy_gradient=None, tensor_gradient=None)
+    plan = make_plan(replace(ONE, ops=("made",)), {"made": own}, variants)
+    assert not plan.cases
+    assert all("brings no gradient" in skip.reason for skip in plan.skips if "/native/" in skip.case)
+
+
+def test_a_py_function_body_is_behind_no_other_bridge(variants: dict[str, Variant]) -> None:
+    own = square(own=Own(py_function=tf.square))
+    plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
+    assert {case.variant for case in plan.cases if variants[case.variant].body == "numpy"} == {"py_function_numpy"}
+
+
+def test_sizes_that_are_not_there_are_refused(variants: dict[str, Variant]) -> None:
+    own = square(sizes=(3, 5), dtypes=("float32",), own=Own(fixed_sizes=True))
+    plan = make_plan(
+        Axes(ops=("made",), variants=("native",), sizes=(4, 5), directions=("forward",)), {"made": own}, variants
+    )
+    assert [case.size for case in plan.cases] == [5]
+    assert [skip.reason for skip in plan.skips] == ["the op has these sizes only: 3, 5"]
+
+
+def test_forward_has_no_gradient_whatever_is_asked_for(variants: dict[str, Variant]) -> None:
+    for gradients in ((), ("all",), ("override_map", "defun")):
+        axes = replace(ONE, directions=("forward",), gradients=gradients, variants=("py_func", "native"))
+        assert plan_of(variants, axes) == (
+            ["made/py_func/none/forward/call/float32/3/cpu", "made/native/none/forward/call/float32/3/cpu"],
+            {},
+        )
+
+
+def gradients_planned(variants: dict[str, Variant], variant: str, axes: Axes) -> list[str]:
+    cases, _ = plan_of(variants, replace(axes, variants=(variant,)))
+    return [key.split("/")[2] for key in cases]
+
+
+def test_without_gradients_named_each_variant_has_its_usual_one(variants: dict[str, Variant]) -> None:
+    assert {name: gradients_planned(variants, name, ONE) for name in ("native", "py_function", "py_func")} == {
+        "native": ["autodiff"],
+        "py_function": ["tape"],
+        "py_func": ["custom_gradient"],
+    }
+
+
+def test_the_usual_gradient_is_the_first_that_works_in_the_mode(variants: dict[str, Variant]) -> None:
+    """One that works in no mode of the case is kept, so that its skip says why."""
+    swapped = {"py_func": replace(variants["py_func"], gradients=("override_map", "custom_gradient"))}
+    assert gradients_planned(swapped, "py_func", ONE) == ["override_map"]
+    eager = replace(ONE, modes=("eager",))
+    assert gradients_planned(swapped, "py_func", eager) == ["custom_gradient"]
+    only = {"py_func": replace(variants["py_func"], gradients=("override_map",))}
+    assert "override_map does not work in mode eager" in reason(only, "py_func", eager)
+
+
+def test_all_gradients_are_all_of_each_variant(variants: dict[str, Variant]) -> None:
+    everything = replace(ONE, gradients=("all",))
+    assert gradients_planned(variants, "native", everything) == ["autodiff"]
+    assert gradients_planned(variants, "py_function", everything) == list(variants["py_function"].gradients)
+    assert len(variants["py_function"].gradients) == 5
+
+
+def test_gradients_named_are_asked_of_every_variant(variants: dict[str, Variant]) -> None:
+    axes = replace(ONE, gradients=("defun", "autodiff"))
+    assert gradients_planned(variants, "py_func", axes) == ["defun"]
+    assert gradients_planned(variants, "native", axes) == ["autodiff"]
+
+
+# The reasons
+
+
+def test_says_which_body_is_missing(variants: dict[str, Variant]) -> None:
+    assert reason(variants, "autograph") == "the op has no python body, which autograph needs"
+    assert reason(variants, "native", tensor=None) == "the op has no tensor body, which native needs"
+
+
+def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:
+    assert reason(variants, "native", dtypes=("float64",)) == "the op is not offered in float32, only in float64"
+
+
+def test_says_which_modes_there_are(variants: dict[str, Variant]) -> None:
+    eager = replace(ONE, modes=("eager",))
+    assert reason(variants, "xla", eager) == "xla exists only in mode call, node"
+
+
+def test_a_backward_pass_inside_a_graph_is_no_case(variants: dict[str, Variant]) -> None:
+    node = replace(ONE, modes=("node",), variants=("native",), gradients=("all",))
+    cases, reasons = plan_of(variants, replace(node, directions=("forward", "backward", "forward_backward")))
+    assert {key.split("/")[3] for key in cases} == {"forward", "forward_backward"}
+    assert [(key.split("/")[3], "no clock parts backward from forward" in why) for key, why in reasons.items()] == [
+        ("backward", True)
+    ]
+
+
+def test_a_mechanism_works_in_mode_node_where_it_works_in_a_function(variants: dict[str, Variant]) -> None:
+    axes = replace(ONE, modes=("node",), directions=("forward_backward",), gradients=("all",), variants=("py_func",))
+    cases, reasons = plan_of(variants, axes)
+    assert {key.split("/")[2] for key in cases} == set(variants["py_func"].gradients)
+    assert reasons == {}
+
+
+def test_says_that_it_cannot_be_placed(variants: dict[str, Variant]) -> None:
+    assert reason(variants, "native", replace(ONE, placements=("simgpu",))) == "native cannot be placed on simgpu"
+
+
+def test_says_that_there_is_nothing_to_differentiate(variants: dict[str, Variant]) -> None:
+    assert reason(variants, "native", differentiable=()) == "the op has no gradient"
+    assert plan_of(variants, replace(ONE, directions=("forward",), variants=("native",)), differentiable=())[1] == {}
+
+
+@pytest.mark.parametrize("gradient", ["tape", "none"])
+def test_says_where_a_variant_takes_its_gradient_from(variants: dict[str, Variant], gradient: str) -> None:
+    """None is no gradient either: a backward pass of nothing is nothing to time."""
+    axes = replace(ONE, gradients=(gradient,))
+    assert reason(variants, "native", axes) == f"native takes its gradient from autodiff, not from {gradient}"
+
+
+def test_says_in_which_modes_a_mechanism_works(variants: dict[str, Variant]) -> None:
+    axes = replace(ONE, modes=("eager",), gradients=("defun",))
+    assert reason(variants, "py_func", axes) == "defun does not work in mode eager; it works in call, v1_graph"
+
+
+def test_says_that_this_tensorflow_has_not_got_the_mechanism(
+    variants: dict[str, Variant], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GRADIENTS, "defun", replace(GRADIENTS["defun"], missing=lambda: "TensorFlow 9 dropped it"))
+    assert reason(variants, "py_func", replace(ONE, gradients=("defun",))) == "TensorFlow 9 dropped it"
+
+
+def test_says_which_gradient_body_is_missing(variants: dict[str, Variant]) -> None:
+    """A callback of NumPy needs NumPy's, one of tensors the tensors'; TensorFlow's own gradients need none."""
+    assert reason(variants, "py_func", numpy_gradient=None) == (
+        "the op has no numpy_gradient, which custom_gradient of py_func needs"
+    )
+    by_tensors = replace(ONE, gradients=("custom_gradient",))
+    assert reason(variants, "py_function", by_tensors, tensor_gradient=None) == (
+        "the op has no tensor_gradient, which custom_gradient of py_function needs"
+    )
+    in_ops = replace(ONE, gradients=("override_map_ops",))
+    assert reason(variants, "py_func", in_ops, tensor_gradient=None) == (
+        "the op has no tensor_gradient, which override_map_ops of py_func needs"
+    )
+    assert reason(variants, "py_func", in_ops, numpy_gradient=None, tensor_gradient=None) == (
+        "the op has no numpy_gradient, which override_map_ops of py_func needs"
+    )
+    for variant, gradient in (("native", "autodiff"), ("py_function", "tape")):
+        axes = replace(ONE, variants=(variant,), gradients=(gradient,))
+        cases, _ = plan_of(variants, axes, numpy_gradient=None, tensor_gradient=None)
+        assert len(cases) == 1
+
+
+def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -> None:
+    """The bodies that are not slow are measured there all the same."""
+    axes = replace(ONE, sizes=(1000, 1001), variants=("native", "tnp"))
+    cases, reasons = plan_of(variants, axes, largest={"numpy": 1000})
+    assert cases == [
+        f"made/{key}/cpu"
+        for key in (
+            "native/autodiff/backward/call/float32/1000",
+            "tnp/autodiff/backward/call/float32/1000",
+            "native/autodiff/backward/call/float32/1001",
+        )
+    ]
+    assert list(reasons.values()) == [
+        "the numpy body is given at most 1,000 elements: it is slow by nature",
+    ]
+
+
+def test_says_that_there_is_one_size_only(variants: dict[str, Variant]) -> None:
+    assert reason(variants, "native", sizes=(1,)) == "the op has one size only: 1"
+    assert plan_of(variants, replace(ONE, sizes=(1,), variants=("native",)), sizes=(1,))[1] == {}
+    assert plan_of(variants, replace(ONE, sizes=(7,), variants=("native",)), sizes=(1, 2))[1] == {}
+
+
+def test_says_what_the_variant_says(variants: dict[str, Variant]) -> None:
+    def not_made(op: Op, case: Case) -> str | None:
+        return f"not for {op.name} at {case.size}"
+
+    assert reason({"native": replace(variants["native"], unsupported=not_made)}, "native") == "not for made at 3"
+
+
+def test_a_case_that_can_be_has_no_reason(variants: dict[str, Variant]) -> None:
+    assert (
+        why_not(square(), variants["native"], Case("made", "native", "autodiff", "backward", "call", "float32", 3))
+        is None
+    )
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [(Axes(), (1, 2, 3)), (Axes(quick=True), (2,)), (Axes(sizes=(9,)), (9,)), (Axes(sizes=(9,), quick=True), (9,))],
+)
+def test_sizes_are_those_asked_for_else_the_op_s_own(axes: Axes, expected: tuple[int, ...]) -> None:
+    assert sizes_of(square(sizes=(1, 2, 3), quick_sizes=(2,)), axes) == expected
+
+
+def test_sizes_are_each_op_s_own(variants: dict[str, Variant]) -> None:
+    ops = {"a": square(sizes=(1, 2)), "b": square(sizes=(5, 6))}
+    plan = make_plan(Axes(variants=("native",), directions=("forward",)), ops, variants)
+    assert [(case.op, case.size) for case in plan.cases] == [("a", 1), ("a", 2), ("b", 5), ("b", 6)]
+
+
+def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
+    """py_function's own gradient fails beside an output of whole numbers, so that op is trained with the next one."""
+    axes = Axes(ops=("sparse_conv_q", "sinh"), variants=("py_function",), directions=("backward",), quick=True)
+    made = make_plan(axes, load_ops(), load_variants())
+    assert {(case.op, case.gradient) for case in made.cases} == {("sparse_conv_q", "custom_gradient"), ("sinh", "tape")}
+    assert not made.skips
+
+
+# What is measured beside callbacks
+
+
+def beside(variants: dict[str, Variant], axes: Axes) -> set[str]:
+    plan = make_plan(axes, {"made": square()}, variants)
+    found = plan_instruments(plan.cases, variants, Instruments(load_parts(), load_floor()))
+    assert len(set(found)) == len(found)
+    return {f"{case.op}/{case.variant}/{case.size}" for case in found}
+
+
+FORWARD = Axes(sizes=(3,), directions=("forward",))
+FLOORS = ("floor_consume", "floor_produce", "floor_produce_aligned")
+
+
+def test_a_callback_brings_its_body_and_the_floor_of_its_bridge(variants: dict[str, Variant]) -> None:
+    expected = {f"made/{part}/3" for part in ("numpy_alone", "native_floor", "numpy_function_floor")} | {
+        f"{op}/{variant}/{size}"
+        for op in FLOORS
+        for size in load_floor()[op].sizes
+        for variant in ("numpy_function", "numpy_function_floor", "native_floor")
+    }
+    assert beside(variants, replace(FORWARD, variants=("numpy_function", "native"))) == expected
+
+
+def test_a_callback_over_tensors_brings_the_tensor_body(variants: dict[str, Variant]) -> None:
+    found = beside(variants, replace(FORWARD, variants=("py_function",)))
+    assert "made/tensor_alone/3" in found
+    assert "made/numpy_alone/3" not in found
+    assert not [key for key in found if key.startswith("floor_produce_aligned")]
+
+
+@pytest.mark.parametrize("change", [{"directions": ("backward",)}, {"modes": ("eager",)}, {"variants": ("native",)}])
+def test_nothing_is_brought_where_nothing_is_told_apart(variants: dict[str, Variant], change: dict[str, Any]) -> None:
+    assert beside(variants, replace(FORWARD, **change)) == set()
+
+
+def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]) -> None:
+    plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
+    found = plan_instruments(plan.cases, variants, Instruments(load_parts(), load_floor()))
+    assert {case.group for case in found if case.op == "made"} == {plan.cases[0].group}
+
+
+def test_without_instruments_nothing_is_brought(variants: dict[str, Variant]) -> None:
+    plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
+    assert plan_instruments(plan.cases, variants, Instruments()) == ()

@@ -1,0 +1,134 @@
+"""Probes find what is known of TensorFlow: each works, fails in TensorFlow's words, or is silently wrong.
+
+They run in one worker, as they do in a command. What takes a second process of its own for long, or measures memory or
+speed, is left to `pyopbench probe`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyopbench.catalogue.load import load_probe, load_variants
+from pyopbench.core.discover import find
+from pyopbench.run.worker_process import Worker
+from pyopbench.worker.subject import Probe, load_subject
+
+pytestmark = pytest.mark.long
+
+Try = Callable[[str, str], dict[str, Any]]
+LOST = "Could not find callback with key="
+
+
+@pytest.fixture(scope="module")
+def find_out() -> Iterator[Try]:
+    gradients = {name: variant.gradients[0] for name, variant in load_variants().items()}
+    with Worker(120.0) as worker:
+        yield lambda probe, variant: worker.ask(
+            {"do": "probe", "probe": probe, "variant": variant, "gradient": gradients[variant]}
+        )
+
+
+@pytest.mark.parametrize("name", find("probes"))
+def test_a_file_holds_the_probe_of_its_name(name: str) -> None:
+    probe = load_probe(name)
+    assert isinstance(probe, Probe)
+    assert probe.name == name
+    assert 10 < len(probe.summary) < 90
+
+
+@pytest.mark.parametrize(
+    ("probe", "variant", "status", "words"),
+    [
+        ("breakpoints", "numpy_function", "works", "in every call, with values"),
+        ("breakpoints", "native", "fails", "while it is traced"),
+        ("called_twice", "numpy_function", "works", ""),
+        ("called_twice", "py_function", "fails", "KeyError: b'pyfunc_N'"),
+        ("closure_variable", "native", "works", ""),
+        ("closure_variable", "py_function", "silently wrong", "the gradient by the variable"),
+        ("concurrent_calls", "numpy_function", "works", "bodies at once"),
+        ("dtype_mismatch", "numpy_function", "silently wrong", "eager: 1e+300 comes back as float64"),
+        ("dtype_mismatch", "py_function_numpy", "silently wrong", "1e+300 comes back as float32 inf"),
+        ("exceptions", "numpy_function", "works", "StopIteration → OutOfRangeError"),
+        ("exceptions", "py_function", "works", "MemoryError → ResourceExhaustedError"),
+        ("gradient", "py_function", "works", "by tape"),
+        ("gradient_twice", "native", "works", ""),
+        ("gradient_twice", "py_function", "fails", "KeyError"),
+        ("graphdef", "numpy_function", "fails", LOST),
+        ("mirrored", "numpy_function", "works", ""),
+        ("mutates_input", "numpy_function", "silently wrong", "in a tf.function: the caller's tensor is changed"),
+        ("mutates_input", "py_function_numpy", "works", "a copy"),
+        ("numpy_arrays", "numpy_function", "works", ""),
+        ("numpy_arrays", "py_function", "fails", "EagerTensor"),
+        ("own_gradient", "numpy_function", "silently wrong", "without an error"),
+        ("own_gradient", "py_function", "works", ""),
+        ("savedmodel", "native", "works", ""),
+        ("savedmodel", "py_function", "fails", LOST),
+        ("second_order", "native", "works", "by autodiff"),
+        ("second_order", "py_function", "silently wrong", "[2., 2., 2., 2.]"),
+        ("server_other_process", "native", "works", ""),
+        ("server_other_process", "numpy_function", "fails", LOST),
+        ("server_same_process", "numpy_function", "works", ""),
+        ("static_shape", "native", "works", ""),
+        ("static_shape", "numpy_function", "fails", "<unknown>"),
+        ("stop_iteration", "numpy_function", "works", "told after 2 elements"),
+        ("tflite", "native", "works", ""),
+        ("tflite", "numpy_function", "fails", "'tf.PyFunc' op is neither a custom op nor a flex op"),
+        ("while_loop", "numpy_function", "works", ""),
+        ("while_loop", "py_function", "fails", "KeyError"),
+        ("xla", "native", "works", ""),
+        ("xla", "py_function", "fails", "No registered 'EagerPyFunc' OpKernel for XLA_CPU_JIT"),
+        ("exceptions", "native", "does not apply", "no Python runs in it"),
+    ],
+)
+def test_a_probe_finds_what_is_known(find_out: Try, probe: str, variant: str, status: str, words: str) -> None:
+    found = find_out(probe, variant)
+    assert (found["status"], words in found["told"]) == (status, True), found["told"]
+
+
+def test_words_are_kept_whole_beside_what_is_told(find_out: Try) -> None:
+    found = find_out("graphdef", "numpy_function")
+    assert LOST in found["words"]
+    assert len(found["words"]) >= len(found["told"])
+
+
+def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each call keeps is seen; what a process takes once, in the middle of it, is not."""
+    from pyopbench.worker.probes import memory_growth
+
+    monkeypatch.setattr(memory_growth, "CALLS", 50)
+    kept: list[int] = []
+    once = memory_growth.WARM_CALLS + 60
+    monkeypatch.setattr(memory_growth, "resident_bytes", lambda: sum(kept) + 10**9 * (len(kept) > once))
+    assert memory_growth.growth(lambda: kept.append(200_000)) == pytest.approx(2e8)
+    kept.clear()
+    assert memory_growth.growth(lambda: kept.append(0)) == 0
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_memory_in_use_is_what_the_process_has_touched() -> None:
+    from pyopbench.worker.probes import memory_growth
+
+    before = memory_growth.resident_bytes()
+    held = bytearray(os.urandom(1) * (256 << 20))
+    assert memory_growth.resident_bytes() - before > len(held) / 2
+
+
+def test_a_pipeline_of_bodies_that_wait_is_faster_with_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts bodies which begin while another is inside as free."""
+    from pyopbench.worker.probes import _pipelines
+    from pyopbench.worker.subject import Fails
+
+    seconds = iter([2.0, 1.0] * _pipelines.TURNS)
+    monkeypatch.setattr(_pipelines, "_seconds", lambda function, subject, calls: next(seconds))
+    subject = load_subject("numpy_function", "custom_gradient", Path())
+    assert _pipelines.scaling(subject, int).figures == {"gain": 2.0}
+    seconds = iter([1.0, 0.9] * _pipelines.TURNS)
+    with pytest.raises(Fails, match=r"1\.1 times"):
+        _pipelines.scaling(subject, int)

@@ -1,0 +1,77 @@
+"""What probes stand on: subjects compute the cube in every variant, and what is wrong is told from what is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyopbench.catalogue.kernels import register
+from pyopbench.catalogue.load import load_variants
+from pyopbench.core.model import NO_GRADIENT
+from pyopbench.worker.subject import (
+    VALUES,
+    Differs,
+    Inapplicable,
+    Subject,
+    first_derivative,
+    gradient_of,
+    load_subject,
+    require_equal,
+)
+
+
+def subject(name: str) -> Subject:
+    return load_subject(name, load_variants()[name].gradients[0], Path())
+
+
+@pytest.mark.parametrize("name", ["native", "autograph", "tnp", "py_func", "py_function", "py_function_numpy"])
+def test_a_subject_is_the_cube_with_its_gradient(name: str) -> None:
+    function = subject(name).function()
+    np.testing.assert_allclose(function(subject(name).x), np.array(VALUES) ** 3, rtol=1e-6)
+    np.testing.assert_allclose(gradient_of(function, subject(name).x), first_derivative(), rtol=1e-6)
+
+
+def test_the_first_derivative_is_that_of_finite_differences() -> None:
+    x, step = np.array(VALUES), 1e-6
+    differences = ((x + step) ** 3 + (x + step) ** 2 - (x - step) ** 3 - (x - step) ** 2) / (2 * step)
+    np.testing.assert_allclose(first_derivative(), differences, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["numpy_function", "py_function"])
+def test_another_body_can_be_put_into_a_callback(name: str) -> None:
+    built = subject(name).build(lambda x: x + 1, NO_GRADIENT)
+    np.testing.assert_allclose(built(subject(name).x), np.array(VALUES) + 1)
+
+
+def test_only_what_runs_python_in_the_graph_takes_a_body_in_python() -> None:
+    python = {name for name in load_variants() if subject(name).is_python}
+    kinds = {"py_func", "py_func_stateless", "numpy_function", "py_function"}
+    assert python == {*kinds, "py_function_numpy", "py_function_numpy_host"}
+    with pytest.raises(Inapplicable, match="no Python runs in it"):
+        subject("native").require_python()
+
+
+def test_a_variant_that_cannot_be_here_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(register, "why_not", lambda op, on_gpu: "there is no compiler")
+    with pytest.raises(Inapplicable, match="there is no compiler"):
+        load_subject("custom_op", "autodiff", Path())
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (None, "it is None, without an error"),
+        ([1.0, 2.0], r"it is \[1., 2.\] and should be \[1., 3.\]"),
+        ([1.0], "should be"),
+        ([np.nan, 3.0], "nan"),
+    ],
+)
+def test_what_is_missing_or_another_number_differs(found: object, words: str) -> None:
+    with pytest.raises(Differs, match=words):
+        require_equal("it", found, [1.0, 3.0])
+
+
+def test_rounding_is_no_difference() -> None:
+    require_equal("it", np.array([1.0000001, 3.0], np.float32), [1.0, 3.0])
