@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_sections_placement import document
 from typer.testing import CliRunner
 
+from placement_files import document
 from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
 from pyopbench.results import counted_copies

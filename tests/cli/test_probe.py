@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_capabilities import document, row
 from typer.testing import CliRunner
 
+from probe_files import document, row
 from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
 from pyopbench.results import probes

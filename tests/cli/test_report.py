@@ -10,9 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 from rich.console import Console
-from test_cli import noisy_results
 from typer.testing import CliRunner
 
+from commands import noisy_results
 from pyopbench.cli import app, report
 from pyopbench.report import decisions_json
 from pyopbench.run.budget import Progress

@@ -9,16 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from test_cli import Call, _no_worker, begin, call, groups, planned
 
 import stored
+from commands import Call, begin, groups
 from places import FAKE_WORKER
 from pyopbench.cli import run
 from pyopbench.judge import judge
 from pyopbench.results import store, versions
 from pyopbench.run import probe, worker_process
-
-__all__ = ["_no_worker", "call", "planned"]  # fixtures
 
 
 @pytest.mark.usefixtures("_no_worker")

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_cli import REPORT, Call, Ended, call, planned
 
 import stored
+from commands import REPORT, Call, Ended
 from pyopbench.results import store, versions
 from pyopbench.run import environments, planning, start
-
-__all__ = ["call", "planned"]  # fixtures
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from test_worker_process import has_ended
 
+from processes import has_ended
 from pyopbench.core.process_guard import Guard
 
 pytestmark = [

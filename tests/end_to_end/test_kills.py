@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_worker_process import has_ended
 
 import stored
 from places import HELPERS
+from processes import has_ended
 from pyopbench.results import store
 
 pytestmark = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from test_counted_copies import row, rows
-
 import judgements
+from counted_files import row, rows
 from pyopbench.judge.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.judge.gpu_advice import advice_on_copies
 

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import test_counted_copies
-from test_capabilities import document, row
-from test_sections_placement import document as counted
 
-from frames import Bench
+import counted_files
+from placement_files import document as counted
+from probe_files import row
 from pyopbench.core.discover import find
 from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
-from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.findings import Answer, Bar, BarStatus, BaselineBarred, NoCandidate, Unknown
-
-TODAY = "py_function_numpy"
-CURVES = {TODAY: 1e-4, "native": 2e-5, "xla": 1e-5, "numpy_function": 5e-5}
-"""Both ports are far faster; native takes the least work."""
-
-
-def run_with(*rows: dict[str, Any], curves: dict[str, float] = CURVES, **changes: Any) -> Any:
-    made = vars(Bench(curves, within=0.01, between=0.001).run())
-    return SimpleNamespace(**{**made, "probes": document(*rows), **changes})
-
-
-def judged(*rows: dict[str, Any], requires: tuple[str, ...], curves: dict[str, float] = CURVES) -> Judgement:
-    return judge(run_with(*rows, curves=curves), requires=requires)
+from required import TODAY, judged, run_with
 
 
 def test_every_requirement_is_settled_by_a_probe_that_there_is() -> None:
@@ -113,7 +98,7 @@ def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_no
     """A simulated device has no XLA and few kernels, which says nothing about GPUs."""
 
     def told(placement: str, **changes: Any) -> requirements.Standing:
-        row = test_counted_copies.row(**changes)
+        row = counted_files.row(**changes)
         row["case"] = row["case"].replace("simgpu", placement)
         return requirements.standing(run_with(counted_copies=counted(rows=[row])), "native", ["gpu"])
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import tensorflow as tf
-from test_device import needs_compiler
 
+from devices import needs_compiler
+from gpus import needs_gpu, needs_none
 from pyopbench.catalogue.kernels.simulated_device import Counts
 from pyopbench.core.errors import Elsewhere, Unsupported
 from pyopbench.core.model import Case
@@ -19,9 +20,6 @@ from pyopbench.prepare.prepare import prepare
 from simulated import Process
 
 pytestmark = pytest.mark.measures
-
-needs_gpu = pytest.mark.skipif(not tf.config.list_physical_devices("GPU"), reason="TensorFlow sees no GPU here")
-needs_none = pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="TensorFlow sees a GPU here")
 
 
 def space(plane_name: str, *events: tuple[str, str]) -> Any:

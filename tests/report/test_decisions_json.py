@@ -10,8 +10,8 @@ from typing import get_args
 
 import jsonschema
 import pytest
-from test_findings import example
 
+from finding_examples import example
 from judgements import decision, hostile, plain
 from places import ROOT
 from pyopbench.judge.findings import Caveat, CopiesAdvice, Flip, Reason

@@ -8,12 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import test_copy_costs
-import test_counted_copies
 
+import copied_files
+import counted_files
 import judgements
 import stored
 from frames import Bench
+from placement_files import document
 from pyopbench.core.places import ROUTES
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.findings import DataOnDevice
@@ -23,21 +24,6 @@ from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.write import render
 from pyopbench.results import copy_costs, counted_copies, own_runs
 from pyopbench.results.warnings import UnreadableFile
-
-
-def document(**changes: Any) -> dict[str, Any]:
-    on_host = {"pinned": "host", "inputs": "host", "result": "host", "outputs_on": ["host"]}
-    rows = [
-        {**test_counted_copies.row(variant, **given), **route}
-        for variant, given in (("native", {}), ("py_func", {"to_device": [1, 8], "to_host": [1, 8]}))
-        for route in ({}, on_host, {"inputs": "host"}, {"result": "host"})
-    ]
-    rows += [test_counted_copies.row(name, inputs="host", result="host") for name in ("native", "py_func")]
-    rows += [test_counted_copies.row(name, **{**on_host, **way}) for name in ("native", "py_func") for way in (
-        {"result": "device"}, {"inputs": "device"}, {"inputs": "device", "result": "device"})]  # fmt: skip
-    ops = {"sinh": {"size_unit": "elements", "arrays": test_counted_copies.ARRAYS}}
-    head = {"schema": 1, "device": "simulated", "tensorflow": "2.21.0", "ops": ops}
-    return {**head, "variants": test_counted_copies.VARIANTS, "rows": rows, "failures": [], "holes": [], **changes}
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +41,8 @@ def test_without_files_there_are_no_sections(judgement: Judgement) -> None:
 
 
 def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement) -> None:
-    texts = render(with_files(judgement, counted_copies=document(), copy_costs=test_copy_costs.document(
-        test_copy_costs.row(1, 1e-4), test_copy_costs.row(1_000_000, 1.1e-3))))  # fmt: skip
+    texts = render(with_files(judgement, counted_copies=document(), copy_costs=copied_files.document(
+        copied_files.row(1, 1e-4), copied_files.row(1_000_000, 1.1e-3))))  # fmt: skip
     for name in ("report.md", "report.html"):
         assert "counted on a simulated device" in texts[name]
         assert "with inputs and result on the device: nothing crosses with native" in texts[name]
@@ -71,7 +57,7 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
 def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
     run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
     plain = judge(run, baseline="py_func")
-    counts = [test_counted_copies.row("py_func", to_device=[1, 4], to_host=[1, 8]), test_counted_copies.row()]
+    counts = [counted_files.row("py_func", to_device=[1, 4], to_host=[1, 8]), counted_files.row()]
     rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
     counted = judge(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
     assert [one.copies for one in plain.decisions] == [()]

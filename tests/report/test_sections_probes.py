@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from test_capabilities import document, row
-from test_requirements import TODAY, judged, run_with
-
+from probe_files import document, row
 from pyopbench.judge.decide import judge
 from pyopbench.judge.findings import Bar, Unknown
 from pyopbench.report.sections import Bullets, Paragraph, Table, decisions, probes
 from pyopbench.report.sections._required import remarks
 from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text
 from pyopbench.report.write import render
+from required import TODAY, judged, run_with
 
 
 def words(blocks: Any) -> str:

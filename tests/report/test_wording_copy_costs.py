@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from test_copy_costs import GPU, document, gpu_document, row
-
+from copied_files import GPU, document, gpu_document, row
 from pyopbench.core import formatting
 from pyopbench.report.wording import copy_costs
 

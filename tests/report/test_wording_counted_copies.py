@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from test_counted_copies import ON_HOST, one, row, rows
 
+from counted_files import ON_HOST, one, row, rows
 from pyopbench.report.wording.counted_copies import count_text, marks_text, note_text, place_text, remedy_text
 from pyopbench.results.counted_copies import Note, NoteKind, copies_at_places, remedy_savings
 

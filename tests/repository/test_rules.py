@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,181 +15,15 @@ from places import ROOT
 
 PACKAGE = ROOT / "pyopbench"
 
-# The path that data takes. A module imports only what stands before it in its own half, or is common to both.
-# A new module is placed here; a file of a folder (`ops`, `variants`, `sections`) stands where its folder does.
-COMMON = ("__init__", "errors", "model", "text", "own", "targets", "files", "marker", "guard", "caches", "places")
-MEASURING = (
-    "messages",
-    "arrays",
-    "rebinding",
-    "explaining",
-    "nvml",
-    "environment",
-    "compiler",
-    "cuda",
-    "alignment",
-    "gradients",
-    "smoothness",
-    "device",
-    "custom_ops",
-    "compiled",
-    "callbacks",
-    "completing",
-    "own_files",
-    "ops",
-    "variants",
-    "floor",
-    "parts",
-    "catalogue",
-    "controls",
-    "plan",
-    "checks",
-    "executed_graph",
-    "node_graph",
-    "segments",
-    "reference",
-    "finite_differences",
-    "gpu",
-    "count_copies",
-    "prepare",
-    "sampling",
-    "overhead",
-    "machine_limits",
-    "host_copies",
-    "gpu_copies",
-    "noise",
-    "leftovers",
-    "group",
-    "peers",
-    "subjects",
-    "probes",
-    "probe",
-    "worker",
-    "suite_api",
-    "tallies",
-    "recorder",
-    "finder",
-    "injected",
-)
-JUDGING = (
-    "unresolved",
-    "answers",
-    "validation",
-    "certificate",
-    "schema",
-    "store",
-    "documents",
-    "counted_copies",
-    "copy_costs",
-    "wording",
-    "remains",
-    "capabilities",
-    "throttling",
-    "results",
-    "readers",
-    "versions",
-    "declared",
-    "foreign",
-    "asv_files",
-    "asv_results",
-    "pytest_benchmark_results",
-    "sources",
-    "spending",
-    "spread",
-    "slopes",
-    "stats",
-    "arguments",
-    "mix_file",
-    "mix",
-    "latencies",
-    "split",
-    "bounds",
-    "verdicts",
-    "unpaired",
-    "disturbance",
-    "candidates",
-    "choice",
-    "crossovers",
-    "requirements",
-    "evidence",
-    "gpu_advice",
-    "step_savings",
-    "decide",
-    "tried_ports",
-    "stopping",
-    "judging",
-    "sides",
-    "axes",
-    "contrast",
-    "across",
-    "figures",
-    "wording",
-    "looks",
-    "scales",
-    "encodings",
-    "charts",
-    "shares",
-    "stacks",
-    "gains",
-    "markdown",
-    "comparison_output",
-    "sections",
-    "pages",
-    "ticket",
-    "hypertext",
-    "decisions_json",
-    "report",
-    "terminal",
-    "judging",
-    "environments",
-    "worker_log",
-    "memory_limit",
-    "worker_process",
-    "worker_loop",
-    "settings",
-    "lost_cases",
-    "budget",
-    "remaining_work",
-    "measure",
-    "planning",
-    "runs",
-    "version_runs",
-    "probe_run",
-    "certify",
-    "verify",
-    "bindings",
-    "surroundings",
-    "risks",
-    "callsites",
-    "graph_callbacks",
-    "scanning",
-    "snippets",
-    "drafts",
-    "usage",
-    "recording",
-    "count_copies_run",
-    "measure_copies",
-    "starting",
-    "cli_output",
-    "cli_errors",
-    "cli_new",
-    "cli_options",
-    "cli_list",
-    "cli_certify",
-    "cli_build",
-    "cli_scan",
-    "cli_record",
-    "cli_compare",
-    "cli_versions",
-    "cli_placement",
-    "cli_copies",
-    "cli_probe",
-    "cli_report",
-    "cli_run",
-    "cli_resume",
-    "cli",
-    "__main__",
-)
+# The packages in order: a module imports from its own package, from those before it in its half, and from `core`.
+COMMON = ("core",)
+MEASURING = ("catalogue", "prepare", "worker")
+JUDGING = ("results", "stats", "judge", "compare", "report", "run", "callbacks", "cli")
+TOP_LEVEL = {"__init__.py": COMMON, "__main__.py": (*COMMON, "cli")}
+"""The modules outside of packages, and which packages each may import."""
+
+ALONE = PACKAGE / "callbacks" / "injected"
+"""Loaded into the user's program by path: imports the standard library and its own folder."""
 
 TENSORFLOW = {"tensorflow", "keras"}
 COMMAND_LINE = {"typer", "rich"}
@@ -220,37 +53,55 @@ each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.rel
 
 @cache
 def parse(path: Path) -> ast.Module:
-    """Each source is looked at by many rules, and parsed once."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-def module_of(path: Path) -> str:
-    """Return the module's name on the path: its own, or its folder's."""
-    first = path.relative_to(PACKAGE).parts[0]
-    return first.removesuffix(".py")
+def package_of(path: Path) -> str:
+    """Return the package that a source belongs to; "" for a module of the top level."""
+    first, *rest = path.relative_to(PACKAGE).parts
+    return first if rest else ""
 
 
-def imports_of(tree: ast.Module) -> Iterator[str]:
+def may_import(path: Path) -> set[str]:
+    """Return the packages that a source may import from."""
+    package = package_of(path)
+    if not package:
+        return set(TOP_LEVEL[path.name])
+    half = next((half for half in (MEASURING, JUDGING) if package in half), ())
+    before = half[: half.index(package)] if half else ()
+    return {*COMMON, *before, package}
+
+
+@cache
+def imports_of(tree: ast.Module) -> tuple[str, ...]:
     """Return what a source imports anywhere in it, for type checking too: dotted names of modules or their members."""
+    found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return tuple(found)
 
 
-@cache
-def own_imports(path: Path) -> set[str]:
-    """Return the modules of the package that a source imports, by their names on the path."""
-    names = [name.split(".") for name in imports_of(parse(path))]
+def own_imports(tree: ast.Module) -> set[str]:
+    """Return the packages of pyopbench that a source imports from; members of pyopbench itself are of `core`."""
+    names = [name.split(".") for name in imports_of(tree)]
     members = {parts[1] for parts in names if parts[0] == "pyopbench" and len(parts) > 1}
-    return {name if (PACKAGE / name).exists() or (PACKAGE / f"{name}.py").exists() else "__init__" for name in members}
+    return {name if (PACKAGE / name).is_dir() else "core" for name in members}
 
 
-@cache
-def outside_imports(path: Path) -> set[str]:
-    return {name.split(".")[0] for name in imports_of(parse(path))} - {"pyopbench"}
+def outside_imports(tree: ast.Module) -> set[str]:
+    return {name.split(".")[0] for name in imports_of(tree)} - {"pyopbench"}
+
+
+def forbidden_outside(package: str) -> set[str]:
+    """Return what no module of a package may import."""
+    heavy = set() if package in JUDGING else HEAVY
+    tensorflow = set() if package in MEASURING else TENSORFLOW
+    command_line = set() if package in ("cli", "") else COMMAND_LINE
+    return heavy | tensorflow | command_line
 
 
 def dotted(node: ast.AST) -> str:
@@ -271,45 +122,74 @@ def run_python(code: str) -> str:
 
 def modules_in(half: tuple[str, ...]) -> list[str]:
     """Return the dotted names of every source of a half."""
-    paths = [path for path in SOURCES if module_of(path) in half]
+    paths = [path for path in SOURCES if package_of(path) in half]
     return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
 
 
-@each_source
-def test_every_module_has_its_place_on_the_path(path: Path) -> None:
-    assert module_of(path) in {*COMMON, *MEASURING, *JUDGING}, "place it in COMMON, MEASURING or JUDGING"
+def test_the_packages_are_those_of_the_path_and_nothing_else_is_at_the_top() -> None:
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert packages == {*COMMON, *MEASURING, *JUDGING}
+    assert {path.name for path in PACKAGE.glob("*.py")} == set(TOP_LEVEL)
 
 
-@pytest.mark.parametrize("name", [*COMMON, *MEASURING, *JUDGING])
-def test_the_path_names_only_what_exists(name: str) -> None:
-    assert (PACKAGE / f"{name}.py").exists() or (PACKAGE / name / "__init__.py").exists()
+def test_packages_are_nested_once_at_most() -> None:
+    assert not [path for path in PACKAGE.rglob("__init__.py") if len(path.relative_to(PACKAGE).parts) > 3]
 
 
 @each_source
 def test_imports_point_down_the_path(path: Path) -> None:
-    """The half of a module that is in neither half is the common part, which imports from neither."""
-    name = module_of(path)
-    half = next((half for half in (MEASURING, JUDGING) if name in half), ())
-    line = (*COMMON, *half)
-    before = {*line[: line.index(name)], name} if name in line else set()
-    assert own_imports(path) <= before
+    assert own_imports(parse(path)) <= may_import(path)
 
 
 @each_source
-def test_tensorflow_stays_in_the_measuring_half(path: Path) -> None:
-    assert module_of(path) in MEASURING or not outside_imports(path) & TENSORFLOW
+def test_tensorflow_and_heavy_libraries_stay_in_their_half(path: Path) -> None:
+    if path.parent == ALONE:  # has a rule of its own
+        return
+    assert not outside_imports(parse(path)) & forbidden_outside(package_of(path))
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("judge/verdicts.py", "import tensorflow as tf"),
+        ("results/store.py", "def load():\n    from keras import layers"),
+        ("core/model.py", "import pandas"),
+        ("worker/plan.py", "from scipy import stats"),
+        ("report/write.py", "import typer"),
+    ],
+)
+def test_the_rule_about_halves_finds_what_breaks_it(place: str, source: str) -> None:
+    assert outside_imports(ast.parse(source)) & forbidden_outside(package_of(PACKAGE / place))
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("judge/verdicts.py", "from pyopbench.report import write"),
+        ("judge/verdicts.py", "from pyopbench.catalogue.load import load_op"),
+        ("catalogue/load.py", "import pyopbench.prepare.prepare"),
+        ("core/model.py", "def late():\n    from pyopbench.results.run import Run"),
+        ("__init__.py", "from pyopbench.judge import decide"),
+    ],
+)
+def test_the_rule_about_the_path_finds_what_breaks_it(place: str, source: str) -> None:
+    assert not own_imports(ast.parse(source)) <= may_import(PACKAGE / place)
 
 
 @each_source
-def test_what_judges_and_shows_stays_in_the_judging_half(path: Path) -> None:
-    assert module_of(path) in JUDGING or not outside_imports(path) & HEAVY
+def test_what_is_loaded_into_a_program_of_the_user_imports_nothing_else(path: Path) -> None:
+    if path.parent != ALONE:
+        return
+    inner = {name for name in imports_of(parse(path)) if name.startswith("pyopbench.")}
+    assert all(name.startswith("pyopbench.callbacks.injected.") for name in inner)
+    outer = outside_imports(parse(path)) - set(sys.stdlib_module_names)
+    assert outer <= {"tensorflow"}  # which the program itself has imported by then
 
 
 @each_source
 def test_only_the_command_line_prints_or_exits(path: Path) -> None:
-    if module_of(path) in ("cli", "__main__") or module_of(path).startswith("cli_"):
+    if package_of(path) == "cli" or path == PACKAGE / "__main__.py":
         return
-    assert not outside_imports(path) & COMMAND_LINE
     calls = {dotted(node.func) for node in ast.walk(parse(path)) if isinstance(node, ast.Call)}
     names = {dotted(node) for node in ast.walk(parse(path)) if isinstance(node, ast.Name)}
     assert not calls & {"print", "input", "exit", "quit", "sys.exit", "os._exit"}
@@ -363,9 +243,9 @@ def test_the_judging_half_runs_without_tensorflow_and_the_measuring_half() -> No
 
 def test_the_measuring_half_brings_no_heavy_library_along() -> None:
     """What TensorFlow itself imports is its own affair, so it is imported first; Numba is an extra."""
-    without_numba = tuple(module for module in MEASURING if module != "compiled")
+    without_numba = [name for name in modules_in(MEASURING) if ".numba_bodies" not in name]
     code = (
-        f"import sys, tensorflow; before = set(sys.modules); import {', '.join(modules_in(without_numba))}\n"
+        f"import sys, tensorflow; before = set(sys.modules); import {', '.join(without_numba)}\n"
         f"print([m for m in {sorted(HEAVY)} + {modules_in(JUDGING)} if m in set(sys.modules) - before])"
     )
     assert run_python(code) == "[]"

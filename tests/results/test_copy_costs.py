@@ -16,43 +16,14 @@ from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
 from pyopbench.report.sections.copies import SECTION
 from pyopbench.report.wording import copy_costs as wording
-
-GPU = {"name": "G", "held_back_by": ["power cap"]}
-
-
-def gpu_document(*gpus: dict[str, Any], reason: str = "") -> dict[str, Any]:
-    way = {"way": "w", "direction": "to the device", "rounds": 40}
-    rows = [
-        {**way, "size": 1, "bytes": 4, "seconds": 1e-5, "memory": ["pageable"]},
-        {**way, "size": 2**20, "bytes": 2**22, "seconds": 1e-3, "memory": ["pageable", "pinned"]},
-        {**way, "way": "v", "size": 1, "bytes": 4, "seconds": 2e-5, "memory": []},
-    ]
-    reading = {"gpus": list(gpus), "reason": reason}
-    facts = {"devices": ["CPU:0", "GPU:0 (G)"]}
-    return {"transfers": {"environment": facts, "gpu": [reading, reading], "rows": rows}}
+from copied_files import GPU, document, gpu_document, row
 
 
-def row(size: int, seconds: float, *, shared: bool = False, bridge: str = "b") -> dict[str, Any]:
-    way = {"bridge": bridge, "direction": "array to tensor", "mode": "call", "layout": "aligned"}
-    return {**way, "size": size, "bytes": 4 * size, "shared": shared, "seconds": seconds}
 
 
-def document(*rows: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "environment": {"tensorflow": "2.21.0"},
-        "bandwidths": [
-            {"working_set_bytes": 1_000, "copy": 1e12, "triad": 1.0},
-            {"working_set_bytes": 8_000_000, "copy": 2e10, "triad": 1.0},
-        ],
-        "hazards": [
-            {"bridge": "b", "mode": "call", "overwrites": True},
-            {"bridge": "c, .numpy()", "mode": "call", "overwrites": False},
-            {"bridge": "b", "mode": "eager", "overwrites": False},
-            {"bridge": "c, .numpy()", "mode": "eager", "overwrites": False},
-        ],
-        "rows": list(rows),
-    }
+
+
+
 
 
 def test_a_rate_is_of_the_bytes_beyond_one_element() -> None:

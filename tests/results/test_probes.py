@@ -11,16 +11,11 @@ import pytest
 from pyopbench.results import probes as stored_probes
 from pyopbench.results.probes import Row
 from pyopbench.core.errors import BadInput
+from probe_files import document, row
 
 
-def row(probe: str, label: str, status: str = "works", told: str = "") -> dict[str, Any]:
-    return {"probe": probe, "label": label, "status": status, "told": told, "words": "", "figures": {}, "seconds": 0.5}
 
 
-def document(*rows: dict[str, Any], tensorflow: str = "2.21.0") -> dict[str, Any]:
-    software = {"tensorflow": tensorflow, "numpy": "2.4.6", "python": "3.11.7"}
-    probes = {one["probe"]: f"what {one['probe']} is" for one in rows}
-    return {"schema": stored_probes.SCHEMA, **software, "probes": probes, "rows": list(rows)}
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:

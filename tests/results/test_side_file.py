@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 import stored
-import test_copy_costs
-import test_sections_placement
+import copied_files
+import placement_files
 from pyopbench.results import probes, copy_costs, counted_copies
 from pyopbench.core.errors import BadInput
 from pyopbench.results.side_file import SideFile
@@ -63,10 +63,10 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str, 
     assert f"pyopbench things --out {path}" in str(error.value)
 
 
-PLACEMENT = test_sections_placement.document()
+PLACEMENT = placement_files.document()
 COPIED = {
-    **test_copy_costs.document(test_copy_costs.row(1, 1e-4), test_copy_costs.row(1_000, 2e-4)),
-    **test_copy_costs.gpu_document(test_copy_costs.GPU),
+    **copied_files.document(copied_files.row(1, 1e-4), copied_files.row(1_000, 2e-4)),
+    **copied_files.gpu_document(copied_files.GPU),
 }
 
 

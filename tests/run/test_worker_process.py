@@ -6,7 +6,6 @@ Most of it is shown on a worker that measures nothing (fake_worker.py); what onl
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 import stored
 from fake_worker import EXIT_CODE, VERSIONS
 from places import EXTRAS, FAKE_WORKER
+from processes import LONG, has_ended, is_gone
 from pyopbench.core.discover import PATH_VARIABLE
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.model import Case
@@ -26,7 +26,6 @@ from pyopbench.run.worker_process import CaseLost, Worker, ask_once
 
 pytestmark = pytest.mark.measures
 
-LONG = 60.0
 SHORT = 1.0
 HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
 
@@ -38,25 +37,6 @@ def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def measure(*variants: str) -> dict[str, object]:
     return {"do": "measure", "cases": [stored.case(variant) for variant in variants], "launch": 0, "rounds": 1}
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
-def has_ended(pid: int, seconds: float = LONG) -> bool:
-    """Wait for the end of a process that is no child, and so might stay a zombie."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    ended, _, _ = select.select([descriptor], [], [], seconds)
-    os.close(descriptor)
-    return bool(ended)
 
 
 def pid_of(worker: Worker) -> int:

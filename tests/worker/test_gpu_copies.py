@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_device import needs_compiler
-from test_gpu import needs_gpu, needs_none
 
+from devices import needs_compiler
+from gpus import needs_gpu, needs_none
 from pyopbench.core.errors import Unsupported
 from pyopbench.prepare import gpu
 from pyopbench.worker import gpu_copies

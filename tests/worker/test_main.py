@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from extra_cases import SIZE, case, ignore
 from fake_worker import LIMITS
+from places import EXTRAS
 from pyopbench.catalogue.load import load_op
 from pyopbench.core.discover import PATH_VARIABLE
 from pyopbench.core.marker import Marker

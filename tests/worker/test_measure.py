@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from extra_cases import case, ignore
+from places import EXTRAS
 from pyopbench.core.discover import PATH_VARIABLE
 from pyopbench.core.model import Case
 from pyopbench.prepare import node_graph

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_worker_process import has_ended
 
+from processes import has_ended
 from pyopbench.catalogue.kernels import compiler
 from pyopbench.catalogue.kernels.compiler import CannotCompile, compile_all, cpu_flags, first_error, library_of
 

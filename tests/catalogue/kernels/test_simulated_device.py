@@ -6,7 +6,6 @@ A plug-in stays for the life of a process: tests of how it is loaded have each t
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +13,10 @@ from typing import Any
 
 import pytest
 
+from devices import needs_compiler
 from places import ROOT
 from simulated import Process
 
-needs_compiler = pytest.mark.skipif(
-    not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
-)
 pytestmark = needs_compiler
 
 

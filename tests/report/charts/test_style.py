@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from pyopbench.report.charts import style
 from pyopbench.report.charts.style import COLOURS, OUTCOMES
+from pyopbench.report.write import TEMPLATES
 
-PAGE = (Path(style.__file__).parent / "templates" / "page.css").read_text(encoding="utf-8")
+PAGE = (TEMPLATES / "page.css").read_text(encoding="utf-8")
 PAGES = re.findall(r"--page: (#[0-9a-f]{6})", PAGE)
 
 

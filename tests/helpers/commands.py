@@ -1,0 +1,113 @@
+"""Commands that tests run, in this process or in one of their own, and what is planned for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from places import EXTRAS, FAKE_WORKER
+from pyopbench.cli import app
+from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.results import store
+from pyopbench.run import probe, worker_process
+
+REPORT = ("report.html", "report.md", "decisions.json")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Ended]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run a command in this process, through `main`."""
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["pyopbench", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        assert "Traceback" not in captured.out + captured.err
+        return Ended(0 if code is None else int(code), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to start a worker fail the test."""
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+
+
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let commands have a fake worker that plans cases of the variants that are named after how they behave."""
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
+    probe._describe.cache_clear()
+
+    def plan(*variants: str, **changes: Any) -> None:
+        cases = [stored.case(variant) for variant in ("py_function_numpy", *variants)]
+        content = stored.run(cases)
+        skips = [stored.failure(stored.case("xla"), "unsupported", None)]
+        made = {"cases": cases, "skips": skips, "catalogue": content["catalogue"]}
+        environment = {key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty"}}
+        (tmp_path / "plan").write_text(json.dumps({**made, "environment": environment, **changes}), encoding="utf-8")
+
+    return plan
+
+
+def noisy_results(folder: Path) -> Path:
+    """Store four launches in which the ratio of two variants wanders by tens of percent."""
+    today, native = stored.case("py_function_numpy"), stored.case("native")
+    lines = [stored.group_line(launch, [today, native]) for launch in range(4)]
+    for line, seconds in zip(lines, (0.5, 0.7, 0.4, 0.6), strict=True):
+        line["samples"][native] = [[*place, seconds] for *place, _ in line["samples"][native]]
+    settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
+    return stored.write(folder, stored.run([today, native], settings=settings), lines)
+
+
+ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(EXTRAS), "COLUMNS": "80"}
+
+
+def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
+    """Begin or resume a run, and return when it has told that its second launch begins."""
+    process = subprocess.Popen(
+        [*command, *map(str, arguments)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell lets what it starts in the background ignore SIGINT, and these tests with it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no thread yet
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("launch 2 of at most 2"):
+            return process
+    raise AssertionError(f"ended with {process.wait()} before its second launch")
+
+
+def groups(folder: Path) -> list[tuple[int, str]]:
+    lines, _ = store.read_lines(folder)
+    return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]
