@@ -3,9 +3,9 @@
     python benchmarks/against_peers.py --out results/against-peers --json peers.json
     python benchmarks/against_peers.py --tools asv,pyopbench --cases 6
 
-Every tool times the callables that `pyopbench.prepare.prepare.prepare` returns; one tool runs after the other. The table goes
-to stdout, progress to stderr. Exit codes: 0 done, 1 a tool failed, 2 bad usage. docs/against-peers.md says what it
-means.
+Every tool times the callables that `pyopbench.prepare.prepare.prepare` returns; one tool runs after the other. The
+table goes to stdout, progress to stderr. Exit codes: 0 done, 1 a tool failed, 2 bad usage. docs/against-peers.md says
+what it means.
 """
 
 from __future__ import annotations

@@ -94,7 +94,10 @@ def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object,
 
 
 def _range(sizes: list[int]) -> str:
-    return f"{formatting.count(len(sizes), 'size')} (elements of the largest input): {formatting.size_range(sizes[0], sizes[-1])}"
+    return (
+        f"{formatting.count(len(sizes), 'size')} (elements of the largest input): "
+        f"{formatting.size_range(sizes[0], sizes[-1])}"
+    )
 
 
 def _print_next(number: int, site: usage.SiteUsage, mix: Path) -> None:

@@ -1,8 +1,8 @@
 """The nouns of pyopbench. Plain data; nothing here imports TensorFlow, pandas or anything that measures.
 
-`Op` and `Variant` belong to the measuring half (they hold callables), as `Gradient` in `catalogue/gradients.py` does; `Axes`,
-`Case` and `Failure` are plain data that both halves exchange, through JSON. What the judging half makes of it is in
-`judge/decision.py`.
+`Op` and `Variant` belong to the measuring half (they hold callables), as `Gradient` in `catalogue/gradients.py` does;
+`Axes`, `Case` and `Failure` are plain data that both halves exchange, through JSON. What the judging half makes of it
+is in `judge/decision.py`.
 """
 
 from __future__ import annotations

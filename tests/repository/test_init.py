@@ -31,8 +31,8 @@ def test_the_version_is_a_line_that_the_build_reads_without_running_it() -> None
 
 
 def test_no_file_for_users_imports_an_own_op_from_elsewhere() -> None:
-    files = [path for kind in ("*.py", "*.md", "*.txt") for folder in ("docs", "examples", "pyopbench/cli/starting_files")
-             for path in (ROOT / folder).rglob(kind)]  # fmt: skip
+    folders = ("docs", "examples", "pyopbench/cli/starting_files")
+    files = [path for kind in ("*.py", "*.md", "*.txt") for name in folders for path in (ROOT / name).rglob(kind)]
     files += [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "pyopbench" / "callbacks" / "scan" / "draft.py"]
     texts = {path.name: path.read_text(encoding="utf-8") for path in files}
     assert [name for name, text in texts.items() if "pyopbench.core.own_op import" in text] == []

@@ -66,7 +66,8 @@ def _alt(across: VersionComparison, op: str, drawn: Sequence[Mapping[str, Any]])
     changed = [label for label, one in across.comparisons.items() if _changed(one.cases, op)]
     told = f"Changes are shown for {formatting.listing(changed)}." if changed else "No version is shown to differ."
     return (
-        f"Time per call of {op} for {formatting.count(len(labels), 'variant')} on TensorFlow {formatting.listing(across.labels)}. "
+        f"Time per call of {op} for {formatting.count(len(labels), 'variant')} on TensorFlow "
+        f"{formatting.listing(across.labels)}. "
         f"{told}"
     )
 

@@ -111,11 +111,17 @@ def _effect(certificate: Certificate) -> str:
 
 
 def _clock(certificate: Certificate) -> str:
-    return f"{formatting.seconds(certificate.timer_seconds)} ± {formatting.seconds(certificate.timer_error_seconds)}, taken off"
+    return (
+        f"{formatting.seconds(certificate.timer_seconds)} ± {formatting.seconds(certificate.timer_error_seconds)}, "
+        "taken off"
+    )
 
 
 def _moved(certificate: Certificate) -> str:
-    return f"{len(certificate.moved)} of {certificate.decisions}, made {formatting.count(certificate.decision_runs, 'time')}"
+    return (
+        f"{len(certificate.moved)} of {certificate.decisions}, made "
+        f"{formatting.count(certificate.decision_runs, 'time')}"
+    )
 
 
 def _made(certificate: Certificate) -> str:
@@ -125,8 +131,10 @@ def _made(certificate: Certificate) -> str:
     )
     effect = formatting.percent(certificate.minimum_effect)
     return (
-        f"Certified on {formatting.moment(certificate.created)} in {formatting.duration(certificate.seconds)} with {how}, in "
-        f"{formatting.count(len(certificate.launches), 'run')} of {launches} launches each and held against a minimum effect "
+        f"Certified on {formatting.moment(certificate.created)} in {formatting.duration(certificate.seconds)} with "
+        f"{how}, in "
+        f"{formatting.count(len(certificate.launches), 'run')} of {launches} launches each and held against a "
+        "minimum effect "
         f"of {effect}. Variants were compared with copies of themselves, and with copies that were slowed down by a "
         "known share; each case of each run counts once."
     )

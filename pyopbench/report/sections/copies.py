@@ -21,7 +21,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     intro = (
         "Shared or copied is told by the addresses of both ends. MB/s are bytes of an array of "
-        f"{formatting.byte_count(copy_costs.largest_bytes(document))} beyond what one element takes, from one process; this "
+        f"{formatting.byte_count(copy_costs.largest_bytes(document))} beyond what one element takes, from one "
+        "process; this "
         f"machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
     )
     tables = [

@@ -86,7 +86,8 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     fastest, slowest = (end(there, key=lambda row: row["seconds"]) for end in (min, max))
     return (
         f"Time per call of {op} for {formatting.count(len(labels), 'variant')}. {panel.capitalize()} at "
-        f"{formatting.sized(largest, unit)}: {fastest['label']} is fastest with {formatting.seconds(fastest['seconds'])}, "
+        f"{formatting.sized(largest, unit)}: {fastest['label']} is fastest with "
+        f"{formatting.seconds(fastest['seconds'])}, "
         f"{slowest['label']} slowest with {formatting.seconds(slowest['seconds'])}."
     )
 

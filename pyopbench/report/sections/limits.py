@@ -70,7 +70,8 @@ def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
 def _intro(limits: Limits) -> str:
     return (
         "What this machine can do at most, measured with NumPy before the cases: the best of several repetitions, as "
-        f"the median over {formatting.count(limits.launches, 'launch', 'launches')}. Copy is a = b and triad a = b + s c in "
+        f"the median over {formatting.count(limits.launches, 'launch', 'launches')}. Copy is a = b and triad a = b + "
+        "s c in "
         "float32 (as in STREAM), by all cores, or by one where that is faster; each array counts once. Arithmetic is "
         "the matrix product of NumPy's BLAS."
     )

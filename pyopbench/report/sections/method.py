@@ -32,7 +32,8 @@ def _measured(judgement: Judgement) -> Paragraph:
     frame = judgement.run.frame
     if judgement.run.tool != OWN_TOOL:
         return Paragraph(
-            f"{formatting.count(frame['case'].nunique(), 'case')} timed by {judgement.run.tool}, in its own way and with its "
+            f"{formatting.count(frame['case'].nunique(), 'case')} timed by {judgement.run.tool}, in its own way and "
+            "with its "
             "own clock, one after the other. What is timed is the prepared call of pyopbench, whose values and "
             "gradients were checked when it was prepared."
         )
@@ -40,7 +41,8 @@ def _measured(judgement: Judgement) -> Paragraph:
     blocks = frame.groupby(["case", "run", "launch"], sort=True).size()
     each = formatting.size_range(blocks.min(), blocks.max()) if len(blocks) else "no"
     return Paragraph(
-        f"{formatting.count(frame['case'].nunique(), 'case')} timed in {formatting.count(launches, 'launch', 'launches')}, each a "
+        f"{formatting.count(frame['case'].nunique(), 'case')} timed in "
+        f"{formatting.count(launches, 'launch', 'launches')}, each a "
         f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode "
         "are timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. "
         "Values and gradients are checked against the reference before anything is timed; what fails is listed as a "
@@ -71,7 +73,8 @@ def _judged(judgement: Judgement) -> Paragraph:
         "launches, on logarithms, of a mean that from six launches on is trimmed at both ends (Yuen 1974), so that a "
         "launch that went wrong weighs less; for ratios and gains the spread that few launches show is moved towards "
         "what is usual among all comparisons of this report (Smyth 2004). "
-        f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), and for "
+        f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), "
+        "and for "
         f"{formatting.count(looks.planned, 'look')} at the data (Bonferroni), "
         "which holds the chance of any false one among them to 5%. A variant is faster or slower only if it is shown "
         f"to differ by more than {effect}, equivalent only if it is shown to differ by "
@@ -134,7 +137,10 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest
     )
-    caption = f"The floor: forward {FLOOR_OP} at {formatting.sized(smallest, 'elements')}, which does nothing but cross the bridge"
+    caption = (
+        f"The floor: forward {FLOOR_OP} at {formatting.sized(smallest, 'elements')}, which does nothing but cross "
+        "the bridge"
+    )
     return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
 
 

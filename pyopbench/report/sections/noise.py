@@ -61,7 +61,8 @@ def _seen(launches: Sequence[LaunchNoise], cores: int) -> str:
         else "No case has blocks enough in one launch to tell which were disturbed."
     )
     many = (
-        f"In {sum(share > LARGE_STEAL for share in stolen):,} of {formatting.count(len(stolen), 'launch', 'launches')} other "
+        f"In {sum(share > LARGE_STEAL for share in stolen):,} of "
+        f"{formatting.count(len(stolen), 'launch', 'launches')} other "
         f"guests of the host had more than {formatting.percent(LARGE_STEAL)} of the processors."
         if stolen
         else "The system does not tell what other guests of the host took."

@@ -50,7 +50,8 @@ def _intro(across: VersionComparison) -> str:
         return f"Of several versions of TensorFlow only {across.shown} was measured, so that nothing is compared."
     brought = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
-        f"Measured on TensorFlow {formatting.listing(across.labels)} by turns, a launch of each in random order, so that a "
+        f"Measured on TensorFlow {formatting.listing(across.labels)} by turns, a launch of each in random order, so "
+        "that a "
         f"version is compared with {across.labels[0]} in pairs. This report is of {across.shown}: what it says "
         f"elsewhere holds for that version.{f' A version brings its own NumPy: {brought}.' if brought else ''}"
     )
@@ -114,8 +115,8 @@ def _change(compared: ComparedCase, labels: Mapping[str, str]) -> tuple[Cell | s
     where: tuple[Cell | str, ...] = (name, *[""] * 6)
     if case is not None:
         where = (
-            Cell(case.op, op=case.op), formatting.direction(case.direction), case.mode, case.dtype, formatting.size(case.size),
-            case.placement, labels.get(name, case.variant),
+            Cell(case.op, op=case.op), formatting.direction(case.direction), case.mode, case.dtype,
+            formatting.size(case.size), case.placement, labels.get(name, case.variant),
         )  # fmt: skip
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
     seconds = (formatting.seconds(compared.first_seconds), formatting.seconds(compared.second_seconds))

@@ -84,8 +84,10 @@ def unmatched_text(case: UnmatchedCase) -> str:
 def _not_paired(note: NotPaired) -> str:
     return (
         "A and B were not measured interleaved. Each interval is widened by what runs differ by: at least "
-        f"{formatting.percent(note.run_spread)} (one standard deviation), more where the other cases of this pair moved by "
-        f"more. All cases together are at {formatting.ratio(note.common)}; what they have in common counts as the machine's."
+        f"{formatting.percent(note.run_spread)} (one standard deviation), more where the other cases of this pair "
+        "moved by "
+        f"more. All cases together are at {formatting.ratio(note.common)}; what they have in common counts as the "
+        "machine's."
     )
 
 

@@ -26,7 +26,10 @@ def course_text(course: Course) -> str:
         return "no clear difference"
     if course.clear == course.sizes:
         return f"{course.answer} at every size"
-    return f"{course.answer} at {formatting.listing([formatting.size(size) for size in course.clear])}, elsewhere not clear"
+    return (
+        f"{course.answer} at {formatting.listing([formatting.size(size) for size in course.clear])}, elsewhere not "
+        "clear"
+    )
 
 
 def change_text(label: str, crossover: Crossover) -> str:

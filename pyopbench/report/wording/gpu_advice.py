@@ -51,7 +51,10 @@ def _why_not(missing: NotCounted) -> str:
 
 def _moved(copied: Copied) -> str:
     copies = formatting.count(copied.copies, "copy", "copies")
-    return f"{formatting.byte_count(copied.moved_bytes)} in {copies} per call of {formatting.size(copied.size)} ({_pinned(copied)})"
+    return (
+        f"{formatting.byte_count(copied.moved_bytes)} in {copies} per call of {formatting.size(copied.size)} "
+        f"({_pinned(copied)})"
+    )
 
 
 def _pinned(copied: Copied) -> str:

@@ -25,7 +25,8 @@ def noise_warning(disturbance: Disturbance) -> str:
     unresolved = disturbance.unresolved
     left = f"{unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')}"
     return (
-        f"Launches usually differ by {formatting.percent(disturbance.usual_spread)}, so that {reach_text(disturbance)}: "
+        f"Launches usually differ by {formatting.percent(disturbance.usual_spread)}, so that "
+        f"{reach_text(disturbance)}: "
         f"{left} {'is' if unresolved == 1 else 'are'} unresolved. {_more_launches(disturbance)} It helps to stop other "
         f"work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run ...)."
         f"{_larger_effect(disturbance.smallest_effect)}"

@@ -10,7 +10,8 @@ def step_text(step: Step) -> str:
     """Return what was given, and what follows from it for every port."""
     calls = f"{formatting.number(step.calls)} {'call' if step.calls == 1 else 'calls'}"
     return (
-        f"For a step of {formatting.seconds(step.seconds)} with {calls} of the op, as they were given. What is not the op "
+        f"For a step of {formatting.seconds(step.seconds)} with {calls} of the op, as they were given. What is not "
+        "the op "
         "stays as it is (Amdahl's law), so the op's share of the step is all that a port can save."
     )
 

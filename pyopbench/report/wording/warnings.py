@@ -41,7 +41,8 @@ def _left_running(warning: LeftRunning) -> str:
         f"{formatting.count(warning.threads, 'thread')}, {formatting.count(warning.processes, 'process', 'processes')}"
     )
     return (
-        f"{warning.op}: bodies left something running after {formatting.count(warning.groups, 'group')} (at most {most}, "
+        f"{warning.op}: bodies left something running after {formatting.count(warning.groups, 'group')} (at most "
+        f"{most}, "
         f"{formatting.number(warning.cores)} cores busy); what else was measured in these groups ran beside it"
     )
 
