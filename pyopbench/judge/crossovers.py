@@ -20,7 +20,7 @@ import pandas as pd
 
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Rules
-from pyopbench.judge.decision import Course, Crossover
+from pyopbench.judge.decision import Crossover, SizeTrend
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate, Floats
 from pyopbench.stats.spread import UNKNOWN, Spread
@@ -34,7 +34,7 @@ HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LogRatioCurve:
     """The log of one variant's time over another's along the size.
 
     Attributes:
@@ -82,14 +82,14 @@ class Line:
         }
 
 
-def course_of(candidate: Candidate, baseline: str, rules: Rules) -> Course:
+def size_trend_of(candidate: Candidate, baseline: str, rules: Rules) -> SizeTrend:
     """Return how a candidate stands to the callback of today along the sizes.
 
     It crosses where it clearly lies on one side and at a later size clearly on the other. Where only one of two sides
     is clear and the means at the outermost sizes lie on the other by more than the minimum effect, the crossover has an
     open end.
     """
-    line = Line(candidate.log_ratios.sort_index(axis=1), rules.usual)
+    line = LogRatioCurve(candidate.log_ratios.sort_index(axis=1), rules.usual)
     delta = math.log1p(rules.minimum_effect)
     clear = line.clear_sides(delta)
     means = [(size, line.at(size).mean) for size in line.sizes]
@@ -99,7 +99,7 @@ def course_of(candidate: Candidate, baseline: str, rules: Rules) -> Course:
         names = (baseline, candidate.label) if before > 0 else (candidate.label, baseline)
         found.append(Crossover(*names, centre, *_ends(line, clear, before, centre)))
     where = tuple(size for size in clear if clear[size])
-    return Course(candidate.label, _answer(clear), tuple(clear), where, tuple(found))
+    return SizeTrend(candidate.label, _answer(clear), tuple(clear), where, tuple(found))
 
 
 def _answer(clear: Mapping[int, int]) -> Literal["crosses", "faster", "slower", "unclear"]:
@@ -164,7 +164,7 @@ def _paired_ends(
     lead = after - before
     if not isinstance(lead, pd.DataFrame):
         return None, None
-    line = Line(lead.sort_index(axis=1), rules.usual)
+    line = LogRatioCurve(lead.sort_index(axis=1), rules.usual)
     return _ends(line, line.clear_sides(math.log1p(rules.minimum_effect)), 1, centre)
 
 
@@ -180,7 +180,9 @@ def _zero(lead: Sequence[tuple[int, float]]) -> float:
     return float(math.exp(math.log(left) + math.log(right / left) * above / (above - below)))
 
 
-def _ends(line: Line, clear: Mapping[int, int], before: int, centre: float) -> tuple[float | None, float | None]:
+def _ends(
+    line: LogRatioCurve, clear: Mapping[int, int], before: int, centre: float
+) -> tuple[float | None, float | None]:
     """Return the outermost sizes around `centre` at which the interval holds zero; None where no end is clear."""
     below = [size for size in line.sizes if size < centre and clear[size] == before]
     above = [size for size in line.sizes if size > centre and clear[size] == -before]
@@ -191,7 +193,7 @@ def _ends(line: Line, clear: Mapping[int, int], before: int, centre: float) -> t
     return (low if below else None), (high if above else None)
 
 
-def _first_open(line: Line, stations: Sequence[float], side: int) -> float:
+def _first_open(line: LogRatioCurve, stations: Sequence[float], side: int) -> float:
     """Return the first size on the way over `stations` at which the interval is not all on `side`; else the last."""
     grid = [start * (stop / start) ** (step / STEPS) for start, stop in pairwise(stations) for step in range(STEPS)]
     for clear, candidate in pairwise([*grid, stations[-1]]):
@@ -200,7 +202,7 @@ def _first_open(line: Line, stations: Sequence[float], side: int) -> float:
     return float(stations[-1])
 
 
-def _narrowed(line: Line, clear: float, unclear: float, side: int) -> float:
+def _narrowed(line: LogRatioCurve, clear: float, unclear: float, side: int) -> float:
     for _ in range(HALVINGS):
         middle = math.sqrt(clear * unclear)
         if line.side(middle, estimate.LEVEL) == side:

@@ -26,7 +26,7 @@ from pyopbench.judge.choice import (
     sizes_beyond,
 )
 from pyopbench.judge.cost_split import Split, splits_of
-from pyopbench.judge.crossovers import course_of, crossovers
+from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, Verdict
 from pyopbench.judge.evidence import caveats_of, flips_of, reason_of
 from pyopbench.judge.findings import Answer, BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
@@ -204,7 +204,9 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         gain_high=_finite(choice.gain.high if choice.gain else None),
         ranges=_ranges(comparison, at_size),
         crossovers=crossovers(comparison.curves, comparison.log_ratios, at_size),
-        courses=tuple(course_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates),
+        size_trends=tuple(
+            size_trend_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates
+        ),
         caveats=caveats_of(comparison, mix),
         flips=() if comparison.must_change else flips_of(choice, mix, comparison.baseline),
         launches=choice.gain.log.n if choice.gain else None,

@@ -70,7 +70,7 @@ class Crossover:
 
 
 @dataclass(frozen=True)
-class Course:
+class SizeTrend:
     """How a candidate stands to the callback of today along the sizes of one setting.
 
     Attributes:
@@ -107,7 +107,7 @@ class Decision:
         caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
         ranges: answers by size, where they differ from one another; else one range.
         crossovers: where the fastest variant changes.
-        courses: how each candidate stands to the callback of today along the sizes, in the order of their labels.
+        size_trends: how each candidate stands to the callback of today along the sizes, in the order of their labels.
         flips: what evidence would change the decision.
         blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required.
@@ -132,7 +132,7 @@ class Decision:
     crossovers: tuple[Crossover, ...] = ()
     caveats: tuple[Caveat, ...] = ()
     flips: tuple[Flip, ...] = ()
-    courses: tuple[Course, ...] = ()
+    size_trends: tuple[SizeTrend, ...] = ()
     blocks: tuple[str, ...] = ()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()

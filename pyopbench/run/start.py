@@ -65,7 +65,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Begun:
+class PlannedRun:
     """A run that has been planned and has its folder."""
 
     folder: Path
@@ -73,7 +73,7 @@ class Begun:
     skips: int
 
 
-def begin(folder: Path | None, request: Request) -> Begun:
+def begin(folder: Path | None, request: Request) -> PlannedRun:
     """Plan a run and make its folder.
 
     Args:
@@ -87,7 +87,7 @@ def begin(folder: Path | None, request: Request) -> Begun:
     return begin_all([(folder, request)])[0]
 
 
-def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[Begun]:
+def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
     """Plan several runs, and make their folders when all are planned: one that cannot be leaves nothing of the others.
 
     Raises:
@@ -101,7 +101,7 @@ def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[Begun]:
     for (folder, _), content in zip(asked, contents, strict=True):
         store.create(folder, content)
     return [
-        Begun(folder, len(content["cases"]), len(content["skips"]))
+        PlannedRun(folder, len(content["cases"]), len(content["skips"]))
         for (folder, _), content in zip(asked, contents, strict=True)
     ]
 

@@ -12,7 +12,7 @@ from pyopbench.run import start
 from pyopbench.run.environments import require_available
 
 
-def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> tuple[Path, list[start.Begun]]:
+def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> tuple[Path, list[start.PlannedRun]]:
     """Plan a run for each version and make the folders.
 
     Every launch measures everything, because a look at one version says nothing of how it compares with another.

@@ -11,8 +11,8 @@ import pytest
 
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Rules
-from pyopbench.judge.crossovers import Line, course_of, crossovers
-from pyopbench.judge.decision import Course, Crossover
+from pyopbench.judge.crossovers import LogRatioCurve, crossovers, size_trend_of
+from pyopbench.judge.decision import Crossover, SizeTrend
 from pyopbench.stats.estimate import Estimate
 
 NAN = math.nan
@@ -30,8 +30,8 @@ def candidate(logs: Mapping[int, Sequence[float]], label: str = "native") -> Can
     return Candidate(label, "port", 3, pd.DataFrame(dict(logs)))
 
 
-def course(logs: Mapping[int, Sequence[float]], rules: Rules = RULES) -> Course:
-    return course_of(candidate(logs), "today", rules)
+def trend(logs: Mapping[int, Sequence[float]], rules: Rules = RULES) -> SizeTrend:
+    return size_trend_of(candidate(logs), "today", rules)
 
 
 def around(mean: float, spread: float) -> list[float]:
@@ -86,7 +86,7 @@ def test_nothing_to_cross() -> None:
 
 def test_a_crossover_has_the_sizes_at_which_the_band_holds_zero() -> None:
     """The launches' lines are parallel: their band is t s / sqrt(3) wide all along, and as wide on the size axis."""
-    made = course({10: around(1.0, 0.02), 1000: around(-1.0, 0.02)})
+    made = trend({10: around(1.0, 0.02), 1000: around(-1.0, 0.02)})
     (crossover,) = made.crossovers
     half = 4.302653 * 0.02 / math.sqrt(3)
     assert (made.answer, made.sizes, made.clear) == ("crosses", (10, 1000), (10, 1000))
@@ -98,12 +98,12 @@ def test_a_crossover_has_the_sizes_at_which_the_band_holds_zero() -> None:
 
 
 def test_the_one_that_is_faster_at_small_sizes_comes_first() -> None:
-    (crossover,) = course({10: around(-1.0, 0.02), 1000: around(1.0, 0.02)}).crossovers
+    (crossover,) = trend({10: around(-1.0, 0.02), 1000: around(1.0, 0.02)}).crossovers
     assert (crossover.before, crossover.after) == ("native", "today")
 
 
 def test_two_crossovers() -> None:
-    made = course({10: around(0.5, 0.01), 1000: around(-0.5, 0.01), 100_000: around(0.5, 0.01)})
+    made = trend({10: around(0.5, 0.01), 1000: around(-0.5, 0.01), 100_000: around(0.5, 0.01)})
     assert [(one.before, one.after) for one in made.crossovers] == [("today", "native"), ("native", "today")]
     assert [one.size for one in made.crossovers] == pytest.approx([100, 10_000])
     for one in made.crossovers:
@@ -115,35 +115,35 @@ def test_two_crossovers() -> None:
 @pytest.mark.parametrize(("mean", "answer"), [(-0.5, "faster"), (0.5, "slower"), (0.0, "unclear"), (0.02, "unclear")])
 def test_none_in_range_is_an_answer(mean: float, answer: str) -> None:
     """A difference below the minimum effect is no clear one, however sure it is."""
-    made = course({10: around(mean, 0.001), 1000: around(mean, 0.001)})
+    made = trend({10: around(mean, 0.001), 1000: around(mean, 0.001)})
     assert (made.answer, made.crossovers) == (answer, ())
     assert made.clear == ((10, 1000) if answer != "unclear" else ())
 
 
 def test_an_end_beyond_which_no_size_is_clear_is_open() -> None:
-    made = course({10: around(0.1, 0.2), 1000: around(-1.0, 0.02)})
+    made = trend({10: around(0.1, 0.2), 1000: around(-1.0, 0.02)})
     (crossover,) = made.crossovers
     assert (made.answer, made.clear) == ("faster", (1000,))
     assert crossover.low is None
     assert crossover.high is not None
     assert 10 < crossover.size < crossover.high < 1000
-    (mirrored,) = course({10: around(-1.0, 0.02), 1000: around(0.1, 0.2)}).crossovers
+    (mirrored,) = trend({10: around(-1.0, 0.02), 1000: around(0.1, 0.2)}).crossovers
     assert mirrored.high is None
     assert mirrored.low == pytest.approx(10 * 1000 / crossover.high, rel=1e-4)
 
 
 def test_what_is_not_clear_in_between_is_no_crossover() -> None:
-    made = course({10: around(-1.0, 0.02), 100: around(0.1, 0.2), 1000: around(-1.0, 0.02)})
+    made = trend({10: around(-1.0, 0.02), 100: around(0.1, 0.2), 1000: around(-1.0, 0.02)})
     assert (made.answer, made.clear, made.crossovers) == ("faster", (10, 1000), ())
 
 
 def test_one_launch_makes_nothing_clear() -> None:
-    assert course({10: [1.0], 1000: [-1.0]}) == Course("native", "unclear", (10, 1000), ())
+    assert trend({10: [1.0], 1000: [-1.0]}) == SizeTrend("native", "unclear", (10, 1000), ())
 
 
 def test_between_two_sizes_a_launch_needs_both() -> None:
     """Launches that were made for one size only have no line to the next."""
-    line = Line(pd.DataFrame({10: [1.0, 2.0, 3.0, 9.0], 1000: [3.0, 4.0, 5.0, NAN]}))
+    line = LogRatioCurve(pd.DataFrame({10: [1.0, 2.0, 3.0, 9.0], 1000: [3.0, 4.0, 5.0, NAN]}))
     assert line.at(10).n == 4
     assert (line.at(100).n, line.at(100).mean) == (3, pytest.approx(3.0))
 
@@ -166,7 +166,7 @@ def test_a_leader_and_the_baseline_have_an_interval_too() -> None:
     curves = pd.DataFrame({"a": [1e-3 * math.e, 1e-2 / math.e], "today": [1e-3, 1e-2]}, index=[10, 1000])
     logs = pd.DataFrame({10: around(1.0, 0.02), 1000: around(-1.0, 0.02)})
     (crossover,) = crossovers(curves, {"a": logs, "today": 0.0}, RULES)
-    (same,) = course_of(Candidate("a", "port", 3, logs), "today", RULES).crossovers
+    (same,) = size_trend_of(Candidate("a", "port", 3, logs), "today", RULES).crossovers
     assert (crossover.low, crossover.high) == pytest.approx((same.low, same.high), rel=1e-6)
 
 
@@ -175,7 +175,7 @@ def test_intervals_cover_the_true_crossover() -> None:
     rng = np.random.default_rng(7)
     true = {10: 0.5, 1000: 0.5 - math.log(100) * 0.5 / math.log(30), 100_000: -2.0}
     drawn = [{size: mean + 0.05 * rng.standard_normal(5) for size, mean in true.items()} for _ in range(400)]
-    covered = [(one.low or 0.0) <= 300 <= (one.high or math.inf) for logs in drawn for one in course(logs).crossovers]
+    covered = [(one.low or 0.0) <= 300 <= (one.high or math.inf) for logs in drawn for one in trend(logs).crossovers]
     assert len(covered) >= 400
     assert np.mean(covered) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 400)
     assert np.mean(covered) < 1
@@ -185,7 +185,7 @@ def test_equal_variants_hardly_ever_cross() -> None:
     """Noise far above the minimum effect: both sides clear, each held for all sizes at once, is rarer than 1 in 100."""
     rng = np.random.default_rng(8)
     crossing = [
-        course({10**place: 0.2 * rng.standard_normal(4) for place in range(1, 7)}).answer == "crosses"
+        trend({10**place: 0.2 * rng.standard_normal(4) for place in range(1, 7)}).answer == "crosses"
         for _ in range(400)
     ]
     assert np.mean(crossing) < 0.01
@@ -193,4 +193,4 @@ def test_equal_variants_hardly_ever_cross() -> None:
 
 def test_the_band_is_that_of_an_estimate() -> None:
     values = [0.1, 0.2, 0.4]
-    assert Line(pd.DataFrame({10: values})).at(10).interval() == Estimate.of(values).interval()
+    assert LogRatioCurve(pd.DataFrame({10: values})).at(10).interval() == Estimate.of(values).interval()

@@ -111,9 +111,9 @@ def test_answers_by_size_with_a_crossover_where_algebra_puts_it() -> None:
     assert crossover.low is not None
     assert crossover.high is not None
     assert crossover.low < crossover.size < crossover.high
-    (course,) = decision.courses
-    assert (course.label, course.answer) == ("native", "crosses")
-    assert course.crossovers[0].size == pytest.approx(10_000, rel=0.02)
+    (trend,) = decision.size_trends
+    assert (trend.label, trend.answer) == ("native", "crosses")
+    assert trend.crossovers[0].size == pytest.approx(10_000, rel=0.02)
 
 
 @pytest.mark.parametrize(

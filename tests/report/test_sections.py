@@ -16,7 +16,7 @@ from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
 from pyopbench.core import formatting
 from pyopbench.core.model import Case, Failure
-from pyopbench.judge.decision import Course, Crossover
+from pyopbench.judge.decision import Crossover, SizeTrend
 from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen
 from pyopbench.judge.roofline import Bound
 from pyopbench.report import sections
@@ -273,7 +273,7 @@ def test_every_candidate_has_its_crossover_or_an_answer(judged):
     found = tables(crossovers_section.build(judged))
     ops = {f"{made.op}: crossovers with {judged.baseline}": made.op for made in judged.decisions}
     shown = [[ops[table.caption], *row] for table in found for row in texts(table)]
-    asked = [(made.op, made.use, made.dtype, one.label) for made in judged.decisions for one in made.courses]
+    asked = [(made.op, made.use, made.dtype, one.label) for made in judged.decisions for one in made.size_trends]
     assert sorted(tuple(row[:4]) for row in shown) == sorted(asked)
     crossing = [row for row in shown if row[:4] == ["sinh", "inference", "float32", "native"]]
     # By hand: the logs of 9.6e-5 / 1.3e-4 at 10,000 and 9.06e-4 / 4.9e-4 at 100,000 are -0.303 and 0.615, and the line
@@ -285,13 +285,13 @@ def test_every_candidate_has_its_crossover_or_an_answer(judged):
 
 
 def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
-    courses = (
-        Course("a", "faster", (10, 100), (10, 100)),
-        Course("b", "slower", (10, 100), (100,)),
-        Course("c", "unclear", (10, 100), ()),
-        Course("d", "faster", (10, 100), (100,), (Crossover("native", "d", 12.3, None, 23.4),)),
+    size_trends = (
+        SizeTrend("a", "faster", (10, 100), (10, 100)),
+        SizeTrend("b", "slower", (10, 100), (100,)),
+        SizeTrend("c", "unclear", (10, 100), ()),
+        SizeTrend("d", "faster", (10, 100), (100,), (Crossover("native", "d", 12.3, None, 23.4),)),
     )
-    made = decision("sinh", courses=courses)
+    made = decision("sinh", size_trends=size_trends)
     (table,) = tables(crossovers_section.build(replace(judged, decisions=(made,))))
     assert [row[-3:] for row in texts(table)] == [
         ["faster at every size", "none in range", "–"],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.judge.decision import Course, Crossover
-from pyopbench.report.wording.crossovers import change_text, course_text, fastest_text, is_closed
+from pyopbench.judge.decision import Crossover, SizeTrend
+from pyopbench.report.wording.crossovers import change_text, fastest_text, is_closed, size_trend_text
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,15 @@ def test_where_the_fastest_changes(low: float | None, high: float | None, span: 
 
 
 @pytest.mark.parametrize(
-    ("course", "words"),
+    ("trend", "words"),
     [
-        (Course("native", "unclear", (10, 100), ()), "no clear difference"),
-        (Course("native", "slower", (10, 100), (10, 100)), "slower at every size"),
-        (Course("native", "faster", (10, 100, 1_000), (10, 1_000)), "faster at 10 and 1k, elsewhere not clear"),
+        (SizeTrend("native", "unclear", (10, 100), ()), "no clear difference"),
+        (SizeTrend("native", "slower", (10, 100), (10, 100)), "slower at every size"),
+        (SizeTrend("native", "faster", (10, 100, 1_000), (10, 1_000)), "faster at 10 and 1k, elsewhere not clear"),
     ],
 )
-def test_a_candidate_that_never_crosses(course: Course, words: str) -> None:
-    assert course_text(course) == words
+def test_a_candidate_that_never_crosses(trend: SizeTrend, words: str) -> None:
+    assert size_trend_text(trend) == words
 
 
 def test_a_candidate_that_crosses() -> None:

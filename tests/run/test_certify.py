@@ -86,7 +86,7 @@ def test_workers_find_controls_only_while_controls_are_measured(
     searched: dict[str, str] = {}
     begin = start.begin
 
-    def record(folder: Path, request: start.Request) -> start.Begun:
+    def record(folder: Path, request: start.Request) -> start.PlannedRun:
         searched[folder.name] = os.environ[PATH_VARIABLE]
         return begin(folder, request)
 

@@ -70,7 +70,7 @@ class CallSite:
 
 
 @dataclass(frozen=True)
-class Found:
+class CallbackNode:
     """A callback among the nodes of a file: the call, decorator or name, what it is, and what it was found as."""
 
     node: ast.expr
@@ -110,7 +110,7 @@ def parse(code: bytes) -> ast.Module:
         return ast.parse(code)
 
 
-def find_callbacks(source: Source) -> list[Found]:
+def find_callbacks(source: Source) -> list[CallbackNode]:
     """Return the callbacks of a parsed file; a partial that is called under a name counts where it is called."""
     calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     decorators = {
@@ -121,27 +121,29 @@ def find_callbacks(source: Source) -> list[Found]:
     }
     found = [found for call in calls for found in _find_in_call(source, call, decorators)]
     bare = [node for node in decorators if not isinstance(node, ast.Call)]
-    found += [Found(node, kind, "decorator", source.path(node)) for node in bare if (kind := _kind(source, node))]
+    found += [
+        CallbackNode(node, kind, "decorator", source.path(node)) for node in bare if (kind := _kind(source, node))
+    ]
     return [one for one in found if one.form != "partial" or one.node not in _called_partials(source, found)]
 
 
-def _find_in_call(source: Source, call: ast.Call, decorators: set[ast.expr]) -> Iterator[Found]:
+def _find_in_call(source: Source, call: ast.Call, decorators: set[ast.expr]) -> Iterator[CallbackNode]:
     kind = _kind(source, call.func)
     if kind:
-        yield Found(call, kind, "decorator" if call in decorators else "call", source.path(call.func))
+        yield CallbackNode(call, kind, "decorator" if call in decorators else "call", source.path(call.func))
         return
     made_by = source.path(call.func)
     if made_by == "functools.partial" and call.args and (kind := _kind(source, call.args[0])):
-        yield Found(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
+        yield CallbackNode(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
         return
     if made_by in {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}:
         return
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
         if isinstance(argument, ast.Name | ast.Attribute) and (kind := _kind(source, argument)):
-            yield Found(argument, kind, "passed", source.path(argument))
+            yield CallbackNode(argument, kind, "passed", source.path(argument))
 
 
-def _called_partials(source: Source, found: list[Found]) -> set[ast.AST]:
+def _called_partials(source: Source, found: list[CallbackNode]) -> set[ast.AST]:
     """Return the calls of functools.partial whose name is called in the file."""
     source.partials.clear()
     for one in found:
@@ -166,7 +168,7 @@ def _is_tensorflow(path: str) -> bool:
     return path.split(".", maxsplit=1)[0] in {"tensorflow", "tensorflow_core"}
 
 
-def _describe(source: Source, around: context.Surroundings, found: Found, file: str) -> CallSite:
+def _describe(source: Source, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
     context = around.context(found.node)
     gradient = around.gradient(found.node, risks.op_of(found.call, found.kind), found.kind)
     return CallSite(
@@ -184,7 +186,7 @@ def _describe(source: Source, around: context.Surroundings, found: Found, file: 
     )
 
 
-def body_of(source: Source, found: Found) -> ast.AST | None:
+def body_of(source: Source, found: CallbackNode) -> ast.AST | None:
     """Return what is called back: the first argument, or the function that is decorated."""
     if found.form == "decorator":
         return source.parents.get(found.node)
@@ -195,7 +197,7 @@ def body_of(source: Source, found: Found) -> ast.AST | None:
     return next(iter([*named, *positional]), None)
 
 
-def _body(source: Source, found: Found) -> str:
+def _body(source: Source, found: CallbackNode) -> str:
     body = body_of(source, found)
     if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
         return body.name

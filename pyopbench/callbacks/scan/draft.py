@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyopbench.callbacks.scan.call_sites import Found, find_callbacks, parse
+from pyopbench.callbacks.scan.call_sites import CallbackNode, find_callbacks, parse
 from pyopbench.callbacks.scan.extract import Snippet, take_body
 from pyopbench.callbacks.scan.names import Source
 from pyopbench.core.discover import CATALOGUE, RESERVED, find, python_files
@@ -72,7 +72,7 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
     return Path(match[1]), int(match[2]), int(match[3]) if match[3] else None
 
 
-def _find(source: Source, site: str, line: int, column: int | None) -> Found:
+def _find(source: Source, site: str, line: int, column: int | None) -> CallbackNode:
     found = find_callbacks(source)
     here = [one for one in found if one.node.lineno == line and column in (None, one.node.col_offset + 1)]
     if not here and column is None:  # a line of a call that goes over several
@@ -103,7 +103,7 @@ def _op_name(name: str, out: Path | None) -> str:
     return name
 
 
-def _write(name: str, place: str, found: Found, body: Snippet) -> Draft:
+def _write(name: str, place: str, found: CallbackNode, body: Snippet) -> Draft:
     call = found.call
     inputs = _count_inputs(call, found.form, body)
     floating = {dtype for dtype in _output_dtypes(_argument(call, "Tout", 2, found.form)) if dtype in DTYPES}
@@ -150,7 +150,7 @@ def _todo(body: Snippet) -> list[str]:
     return [*todo, "add a gradient (numpy_gradient, or tensor_gradient) if your program has one"]
 
 
-def _head(name: str, place: str, found: Found, body: Snippet, todo: tuple[str, ...]) -> list[str]:
+def _head(name: str, place: str, found: CallbackNode, body: Snippet, todo: tuple[str, ...]) -> list[str]:
     own = [
         "from typing import Any",
         "",

@@ -7,7 +7,7 @@ import builtins
 import textwrap
 from dataclasses import dataclass
 
-from pyopbench.callbacks.scan.call_sites import Found, body_of
+from pyopbench.callbacks.scan.call_sites import CallbackNode, body_of
 from pyopbench.callbacks.scan.names import Function, Source, own_nodes
 
 
@@ -32,7 +32,7 @@ class Snippet:
     missing: tuple[str, ...] = ()
 
 
-def take_body(source: Source, found: Found) -> Snippet:
+def take_body(source: Source, found: CallbackNode) -> Snippet:
     """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
     body = body_of(source, found)
     if isinstance(body, ast.Lambda):

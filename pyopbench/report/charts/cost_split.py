@@ -17,7 +17,7 @@ COLOURS = {
     "bytes out": "#009988",
     "body": "#7a6ff0",
 }
-"""Of each part, in the order in which they are stacked. Hues that `looks.COLOURS` has, for light and dark pages."""
+"""Of each part, in the order in which they are stacked. Hues that `style.COLOURS` has, for light and dark pages."""
 
 ROW_PIXELS = 22
 MOST_TICKS = 4  # what a panel of 160 pixels has room for

@@ -14,7 +14,7 @@ import altair as alt
 
 from pyopbench.core.label import Label
 from pyopbench.report.charts.log_axis import Row
-from pyopbench.report.charts.style import Look
+from pyopbench.report.charts.style import Style
 
 LABEL_PIXELS = 130
 ROW_PIXELS = 36  # two lines of text: a label and, under it, its gradient
@@ -40,7 +40,7 @@ def scaled(channel: Any, looks: Mapping[str, Any]) -> Any:
     return channel.scale(domain=list(looks), range=list(looks.values()))
 
 
-def pinned_to(channel: type[Any], rows: Sequence[Row], pinned: Mapping[str, Look], **options: Any) -> Any:
+def pinned_to(channel: type[Any], rows: Sequence[Row], pinned: Mapping[str, Style], **options: Any) -> Any:
     """Return one of the channels of `PARTS` for the labels of the rows."""
     labels = sorted({row["label"] for row in rows})
     looks = {label: getattr(pinned[label], PARTS[channel]) for label in labels}
@@ -93,7 +93,7 @@ class Curves:
     """
 
     rows: Sequence[Row]
-    pinned: Mapping[str, Look]
+    pinned: Mapping[str, Style]
     baseline: str
     x: alt.X
 

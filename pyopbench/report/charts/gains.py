@@ -11,7 +11,7 @@ from pyopbench.report.charts.log_axis import Row, drawable, limits, ticks
 from pyopbench.report.charts.style import INK
 
 ACTIONS = {"port": "#0077bb", "switch": "#009988", "keep": "#808080", "undecided": "#aa4499"}
-"""Colour of each action; hues of `looks.COLOURS`, for light and dark pages."""
+"""Colour of each action; hues of `style.COLOURS`, for light and dark pages."""
 USES = {"inference": "circle", "training": "diamond"}
 ROW_PIXELS = 26
 FRAME = {"axis": 170, "narrowest": 280}

@@ -25,7 +25,7 @@ from pyopbench.report.charts.encodings import (
     sizes_of,
 )
 from pyopbench.report.charts.log_axis import Row, drawable, limits, ticks
-from pyopbench.report.charts.style import INK, OUTCOMES, THEME, Look
+from pyopbench.report.charts.style import INK, OUTCOMES, THEME, Style
 
 Spec: TypeAlias = dict[str, Any]
 Panels: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -62,7 +62,9 @@ class Scene:
     unit: str
 
 
-def latency_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, crossings: Sequence[Row] = ()) -> Spec:
+def latency_chart(
+    rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, crossings: Sequence[Row] = ()
+) -> Spec:
     """Return latency against size, one panel for each `panel`; for an op of one size, latency by label.
 
     Args:
@@ -106,7 +108,7 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     return _finish(layers, data, "ratio", (scene.panels, BY_LABEL_FRAME))
 
 
-def version_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, versions: Sequence[str]) -> Spec:
+def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, versions: Sequence[str]) -> Spec:
     """Return latency by version of TensorFlow, with the interval of every point; one panel for each `panel`.
 
     Args:
@@ -148,7 +150,7 @@ def _crossing_rule() -> alt.Chart:
     return rule
 
 
-def _latency_dots(data: Sequence[Row], pinned: Mapping[str, Look]) -> alt.LayerChart:
+def _latency_dots(data: Sequence[Row], pinned: Mapping[str, Style]) -> alt.LayerChart:
     shape = pinned_to(alt.Shape, data, pinned, legend=None)
     base = by_label(data).encode(color=pinned_to(alt.Color, data, pinned, legend=None))
     point = base.mark_point(filled=True, size=50, opacity=1, clip=True).encode(

@@ -20,7 +20,7 @@ from pyopbench.report.charts.latency import (
     as_spec,
 )
 from pyopbench.report.charts.log_axis import Row, limits, ticks
-from pyopbench.report.charts.style import INK, Look
+from pyopbench.report.charts.style import INK, Style
 
 LEAST_SHARE = 0.001
 """Below it the digits of a share tell nothing."""
@@ -29,7 +29,7 @@ ENDS = (LEAST_SHARE, 1.0)
 TITLE = "share of the bound"
 
 
-def share_chart(rows: Sequence[Row], pinned: Mapping[str, Look], scene: Scene, overhead_seconds: float) -> Spec:
+def share_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, overhead_seconds: float) -> Spec:
     """Return shares against size, one panel for each `panel`, with a line at 100%; for one size, shares by label.
 
     Sizes at which a call costs more than the bound are shaded, for the share tells nothing about the op there, and left

@@ -42,7 +42,7 @@ THEME: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """How a label is drawn, everywhere."""
 
     colour: str
@@ -50,7 +50,7 @@ class Look:
     dash: tuple[int, ...]
 
 
-def looks(variants: Iterable[str], labels: Iterable[str]) -> dict[str, Look]:
+def styles(variants: Iterable[str], labels: Iterable[str]) -> dict[str, Style]:
     """Pin a look to each label: the colour goes with the variant, the dash with the gradient, the shape with both.
 
     Args:
@@ -59,9 +59,9 @@ def looks(variants: Iterable[str], labels: Iterable[str]) -> dict[str, Look]:
     """
     variant_of = {label: Label.parse(label).variant for label in sorted(set(labels))}
     hues = sorted({*variants, *variant_of.values()})
-    result: dict[str, Look] = {}
+    result: dict[str, Style] = {}
     for index, (label, variant) in enumerate(variant_of.items()):
         siblings = sum(variant_of[other] == variant for other in result)
         colour = COLOURS[hues.index(variant) % len(COLOURS)]
-        result[label] = Look(colour, SHAPES[index % len(SHAPES)], DASHES[siblings % len(DASHES)])
+        result[label] = Style(colour, SHAPES[index % len(SHAPES)], DASHES[siblings % len(DASHES)])
     return result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
 from pyopbench.report.charts.latency import Scene, version_chart
-from pyopbench.report.charts.style import looks
+from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection
 from pyopbench.report.sections._places import FIELDS, Places, panels_of, records_in, unit_of
 from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
@@ -40,7 +40,7 @@ def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places
         for row in places.in_panels(records_in(one.latencies, op))
     ]
     unit = unit_of(judgement, op)
-    pinned = looks(judgement.run.catalogue["variants"], {row["label"] for row in rows})
+    pinned = styles(judgement.run.catalogue["variants"], {row["label"] for row in rows})
     drawn = _at_ends(rows, unit)
     spec = version_chart(drawn, pinned, Scene(panels_of(drawn, places), judgement.baseline, unit), across.labels)
     return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), _table(across, op, rows, places, unit))

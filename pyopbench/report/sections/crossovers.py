@@ -9,18 +9,18 @@ from pyopbench.core import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._places import places_of, unit_of
 from pyopbench.report.sections.decisions import place_of
-from pyopbench.report.wording.crossovers import change_text, course_text, is_closed
+from pyopbench.report.wording.crossovers import change_text, is_closed, size_trend_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.decision import Course, Crossover
+    from pyopbench.judge.decision import Crossover, SizeTrend
 
 TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return for each op a row for each crossover, and one for each candidate that has none."""
-    if not any(decision.courses for decision in judgement.decisions):
+    if not any(decision.size_trends for decision in judgement.decisions):
         return (Paragraph(f"Nothing was compared with {judgement.baseline} over a range of sizes.", "muted"),)
     effect = formatting.percent(judgement.minimum_effect)
     intro = Paragraph(
@@ -30,7 +30,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         "of the ratio holds 1; where no measured size beyond is clear, that end is open and the crossover may lie "
         "outside of what was measured."
     )
-    ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.courses)
+    ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.size_trends)
     return (intro, *(block for op in ops for block in _op(judgement, op)))
 
 
@@ -40,25 +40,25 @@ def _op(judgement: Judgement, op: str) -> Sequence[Block]:
         (decision.use, *place_of(decision, places), *row)
         for decision in judgement.decisions
         if decision.op == op
-        for course in decision.courses
-        for row in _rows(course, unit_of(judgement, op))
+        for trend in decision.size_trends
+        for row in _rows(trend, unit_of(judgement, op))
     )
     columns = ("use", *places.varying, "variant", "against today", "crossover at about", "95% interval")
     caption = f"{op}: crossovers with {judgement.baseline}"
     return (Heading(op, of_op=True), Table(columns, rows, caption, folded=True, headings=2 + len(places.varying)))
 
 
-def _rows(course: Course, unit: str) -> list[tuple[Cell | str, ...]]:
-    if not course.crossovers:
+def _rows(trend: SizeTrend, unit: str) -> list[tuple[Cell | str, ...]]:
+    if not trend.crossovers:
         none = Cell("none in range", "muted")
         return [
-            (course.label, Cell(course_text(course), TONES[course.answer]), none, Cell(formatting.MISSING, "muted"))
+            (trend.label, Cell(size_trend_text(trend), TONES[trend.answer]), none, Cell(formatting.MISSING, "muted"))
         ]
-    return [(course.label, _change(course, one), *_sizes(one, unit)) for one in course.crossovers]
+    return [(trend.label, _change(trend, one), *_sizes(one, unit)) for one in trend.crossovers]
 
 
-def _change(course: Course, crossover: Crossover) -> Cell:
-    return Cell(change_text(course.label, crossover), "" if is_closed(crossover) else "warn")
+def _change(trend: SizeTrend, crossover: Crossover) -> Cell:
+    return Cell(change_text(trend.label, crossover), "" if is_closed(crossover) else "warn")
 
 
 def _sizes(crossover: Crossover, unit: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.core import formatting
 from pyopbench.judge.candidates import USES
 from pyopbench.report.charts.latency import Scene, latency_chart
-from pyopbench.report.charts.style import looks
+from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section
 from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
 from pyopbench.report.wording.crossovers import fastest_text
@@ -16,7 +16,7 @@ from pyopbench.stats import slopes
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
-    from pyopbench.report.charts.style import Look
+    from pyopbench.report.charts.style import Style
 
 DIRECTION_OF_USE = {use: direction for direction, use in USES.items()}
 
@@ -25,7 +25,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return for each op a chart of latency against size and the same numbers as a table."""
     if judgement.latencies.empty:
         return (Paragraph("Nothing was measured.", "warn"),)
-    pinned = looks(judgement.run.catalogue["variants"], judgement.latencies["label"])
+    pinned = styles(judgement.run.catalogue["variants"], judgement.latencies["label"])
     places = places_of(judgement)
     intro = Paragraph(
         "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower "
@@ -40,7 +40,7 @@ def _of_nodes(judgement: Judgement) -> str:
     return " In mode node it is seconds per copy inside a graph." if measured else ""
 
 
-def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Look]) -> Sequence[Block]:
+def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Style]) -> Sequence[Block]:
     rows = places.in_panels(records(judgement, op))
     unit = unit_of(judgement, op)
     scene = Scene(panels_of(rows, places), judgement.baseline, unit)

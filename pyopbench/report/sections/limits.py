@@ -10,13 +10,13 @@ from pyopbench.core.model import Case
 from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
 from pyopbench.report.charts.latency import Scene
 from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
-from pyopbench.report.charts.style import looks
+from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._places import Places, by_size, panels_of, places_of, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
-    from pyopbench.report.charts.style import Look
+    from pyopbench.report.charts.style import Style
 
 ENOUGH_SHARE = 0.8
 """From here on a perfect variant could save a fifth of the time at most."""
@@ -53,7 +53,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     for bound in judgement.bounds:
         by_op.setdefault(Case.from_id(bound.case).op, []).append(bound)
     named = [*judgement.latencies["label"], *(Case.from_id(bound.case).variant for bound in judgement.bounds)]
-    pinned = looks(judgement.run.catalogue["variants"], named)
+    pinned = styles(judgement.run.catalogue["variants"], named)
     pages = (block for op, bounds in by_op.items() for block in _op(judgement, op, bounds, (places, pinned)))
     return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *pages)
 
@@ -158,7 +158,7 @@ def meaning_of(bound: Bound) -> tuple[str, Tone]:
 
 
 def _op(
-    judgement: Judgement, op: str, bounds: Sequence[Bound], shown: tuple[Places, Mapping[str, Look]]
+    judgement: Judgement, op: str, bounds: Sequence[Bound], shown: tuple[Places, Mapping[str, Style]]
 ) -> Sequence[Block]:
     """Return the chart and the table of an op; no chart where no share tells anything about the op."""
     places, pinned = shown

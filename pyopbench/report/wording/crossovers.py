@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyopbench.core import formatting
-from pyopbench.judge.decision import Course, Crossover
+from pyopbench.judge.decision import Crossover, SizeTrend
 
 
 def fastest_text(crossover: Crossover, unit: str) -> str:
@@ -20,15 +20,14 @@ def fastest_text(crossover: Crossover, unit: str) -> str:
     return f"{said}; by the 95% interval they change places {span}"
 
 
-def course_text(course: Course) -> str:
+def size_trend_text(trend: SizeTrend) -> str:
     """Return where a candidate that never crosses the current callback clearly differs from it."""
-    if course.answer == "unclear":
+    if trend.answer == "unclear":
         return "no clear difference"
-    if course.clear == course.sizes:
-        return f"{course.answer} at every size"
+    if trend.clear == trend.sizes:
+        return f"{trend.answer} at every size"
     return (
-        f"{course.answer} at {formatting.listing([formatting.size(size) for size in course.clear])}, elsewhere not "
-        "clear"
+        f"{trend.answer} at {formatting.listing([formatting.size(size) for size in trend.clear])}, elsewhere not clear"
     )
 
 

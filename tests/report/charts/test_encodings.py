@@ -17,10 +17,10 @@ from pyopbench.report.charts.encodings import (
     size_axis,
     sizes_of,
 )
-from pyopbench.report.charts.style import looks
+from pyopbench.report.charts.style import styles
 
 LABELS = ("native", "py_func", "py_func+override_map")
-PINNED = looks(LABELS, LABELS)
+PINNED = styles(LABELS, LABELS)
 
 
 def rows(sizes, labels=LABELS):

@@ -10,7 +10,7 @@ import vl_convert
 
 from judgements import HOSTILE
 from pyopbench.report.charts.latency import Scene, latency_chart, ratio_chart, version_chart
-from pyopbench.report.charts.style import looks
+from pyopbench.report.charts.style import styles
 
 LABELS = ("native", "py_func", "py_func+override_map")
 PANELS = ("forward", "backward")
@@ -36,7 +36,7 @@ def ratios(sizes=(1_000, 10_000), labels=LABELS, interval=1.1):
 
 
 def latency(rows, labels=LABELS, crossings=()):
-    return latency_chart(rows, looks(labels, labels), Scene(WHERE, labels[0], "elements"), crossings)
+    return latency_chart(rows, styles(labels, labels), Scene(WHERE, labels[0], "elements"), crossings)
 
 
 def ratio(rows, baseline="py_function_numpy"):
@@ -142,7 +142,7 @@ def on(label, version, seconds=1e-4, **fields):
 
 
 def by_version(rows, baseline="native"):
-    return version_chart(rows, looks(LABELS, LABELS), Scene(WHERE, baseline, "elements"), VERSIONS)
+    return version_chart(rows, styles(LABELS, LABELS), Scene(WHERE, baseline, "elements"), VERSIONS)
 
 
 def test_versions_stand_in_the_order_in_which_they_were_asked_for():
@@ -163,7 +163,7 @@ def test_a_version_without_a_number_has_no_place_on_the_axis():
 def test_each_variant_keeps_its_look_and_the_baseline_is_thick():
     spec = by_version([on(label, version) for version in VERSIONS for label in LABELS], baseline=LABELS[1])
     picture = drawn(spec)
-    for look in looks(LABELS, LABELS).values():
+    for look in styles(LABELS, LABELS).values():
         assert look.colour in picture
     assert picture.count('stroke-width="3.5"') == 1
 

@@ -10,7 +10,7 @@ import vl_convert
 from judgements import HOSTILE
 from pyopbench.report.charts.latency import Scene
 from pyopbench.report.charts.roofline import share_chart
-from pyopbench.report.charts.style import looks
+from pyopbench.report.charts.style import styles
 
 OVERHEAD_SECONDS = 2e-5
 LABELS = ("native", "py_func")
@@ -30,7 +30,7 @@ def rows(bounds: dict[int, float], labels=LABELS, panels=tuple(PANELS), call_sec
 
 
 def chart(found, labels=LABELS):
-    return share_chart(found, looks(labels, labels), Scene(PANELS, labels[0], "elements"), OVERHEAD_SECONDS)
+    return share_chart(found, styles(labels, labels), Scene(PANELS, labels[0], "elements"), OVERHEAD_SECONDS)
 
 
 def drawn(spec) -> str:
@@ -102,7 +102,7 @@ def test_a_share_above_the_bound_is_inside_the_axis():
 
 def test_colours_dashes_and_shapes_are_the_pinned_ones():
     layers = chart(rows({100_000: 2e-5, 1_000_000: 2e-4}))["spec"]["layer"]
-    pinned = looks(LABELS, LABELS)
+    pinned = styles(LABELS, LABELS)
     for layer, channel, part in ((2, "color", "colour"), (2, "strokeDash", "dash"), (3, "shape", "shape")):
         scale = layers[layer]["encoding"][channel]["scale"]
         shown = [tuple(one) if isinstance(one, (list, tuple)) else one for one in scale["range"]]

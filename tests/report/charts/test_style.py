@@ -32,18 +32,18 @@ def test_colours_stand_out_from_the_light_and_the_dark_page(colour):
 def test_a_look_does_not_depend_on_the_order_of_what_was_measured():
     variants = ["native", "xla", "py_func"]
     labels = ["xla", "native", "py_func", "py_func+override_map"]
-    pinned = style.looks(variants, labels)
-    assert pinned == style.looks(reversed(variants), reversed(labels))
+    pinned = style.styles(variants, labels)
+    assert pinned == style.styles(reversed(variants), reversed(labels))
 
 
 def test_a_colour_does_not_depend_on_what_could_be_measured():
     variants = ["native", "py_func", "tnp", "xla"]
-    both, one = (style.looks(variants, labels) for labels in (["native", "xla"], ["xla"]))
+    both, one = (style.styles(variants, labels) for labels in (["native", "xla"], ["xla"]))
     assert both["xla"].colour == one["xla"].colour
 
 
 def test_labels_of_one_variant_share_its_colour_and_differ_in_dash_and_shape():
-    pinned = style.looks([], ["py_func", "py_func+a", "py_func+b", "native"])
+    pinned = style.styles([], ["py_func", "py_func+a", "py_func+b", "native"])
     family = [look for label, look in pinned.items() if label.startswith("py_func")]
     assert len({look.colour for look in family}) == 1
     assert len({look.dash for look in family}) == len({look.shape for look in family}) == 3
@@ -52,5 +52,5 @@ def test_labels_of_one_variant_share_its_colour_and_differ_in_dash_and_shape():
 
 
 def test_more_labels_than_colours_still_look_different():
-    pinned = style.looks([], [f"variant_{i:02}" for i in range(40)])
+    pinned = style.styles([], [f"variant_{i:02}" for i in range(40)])
     assert len(set(pinned.values())) == 40
