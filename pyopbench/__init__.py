@@ -4,8 +4,10 @@ What files of ops and variants are written in comes from here: `from pyopbench i
 TensorFlow.
 """
 
-from pyopbench.core.model import Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Op
 from pyopbench.core.own_op import OwnOp
+from pyopbench.core.variant import Variant
 
 __all__ = ["Case", "Op", "OwnOp", "Variant"]
 __version__ = "0.1.0"

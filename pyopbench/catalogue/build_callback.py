@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pyopbench.catalogue.gradients import GRADIENTS, Bridged, as_tuple, one_or_tuple
-from pyopbench.core.model import NO_GRADIENT, Body, Case, GradientBody, Op
+from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.core.op import Body, GradientBody, Op
 
 Bridge = Callable[[Body, Sequence[Any], Sequence[str]], Any]
 """`(function, tensors, output dtypes) -> tensor or list of tensors`, for example `tf.numpy_function`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 
 def twin(base: str) -> Variant:

@@ -12,7 +12,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.model import NO_GRADIENT, Body, GradientBody
+from pyopbench.core.model import NO_GRADIENT
+from pyopbench.core.op import Body, GradientBody
 
 CALLBACK_NODES = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 """Node types of `py_func` (stateful, stateless) and `py_function`: tensorflow/python/ops/script_ops.py."""

@@ -18,8 +18,10 @@ from pyopbench.catalogue.parts._floors import floor_of
 from pyopbench.core.discover import CATALOGUE, PATH_VARIABLE, WORKER, find
 from pyopbench.core.errors import BadInput, PyopbenchError
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import FLOOR_SUFFIX, NATIVE, Op, Variant
+from pyopbench.core.model import FLOOR_SUFFIX, NATIVE
+from pyopbench.core.op import Op
 from pyopbench.core.own_target import brought
+from pyopbench.core.variant import Variant
 
 
 def load_op(name: str) -> Op:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow.experimental.numpy as tnp
 
-from pyopbench.core.model import Body
+from pyopbench.core.op import Body
 
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""

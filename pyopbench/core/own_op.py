@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.model import Body, GradientBody
+from pyopbench.core.op import Body, GradientBody
 
 
 @dataclass(frozen=True)

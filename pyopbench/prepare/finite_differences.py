@@ -14,7 +14,9 @@ import numpy as np
 
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
 from pyopbench.prepare.reference import dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap

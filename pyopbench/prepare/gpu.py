@@ -21,8 +21,9 @@ import tensorflow as tf
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.kernels.simulated_device import SCOPES, Counts, is_on_device, listed
 from pyopbench.core.errors import Elsewhere, Unsupported
-from pyopbench.core.model import Body, Variant
+from pyopbench.core.op import Body
 from pyopbench.core.places import DEVICE
+from pyopbench.core.variant import Variant
 from pyopbench.prepare.segments import constants, wrap
 
 DEVICE_PLANE = "/device:GPU:"

@@ -24,7 +24,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.model import Body, Op, Variant
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.executed_graph import Counts, call_and_count, require_alive
 

@@ -22,7 +22,9 @@ from pyopbench.catalogue.kernels.simulated_device import is_simulated
 from pyopbench.catalogue.load import load_op, load_variant
 from pyopbench.catalogue.own.explain import explain
 from pyopbench.core.errors import Elided, Unsupported
-from pyopbench.core.model import FLOOR_DTYPE, GPU, Case, Op, Variant
+from pyopbench.core.model import FLOOR_DTYPE, GPU, Case
+from pyopbench.core.op import Op
+from pyopbench.core.variant import Variant
 from pyopbench.prepare import gpu, node_graph
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.finite_differences import difference_error

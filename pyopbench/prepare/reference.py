@@ -14,7 +14,7 @@ from pyopbench.catalogue.arrays import as_array, as_given, is_same
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import load_op, make_inputs
 from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 from pyopbench.prepare.checks import require_equal
 
 

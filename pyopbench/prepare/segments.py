@@ -8,7 +8,9 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 """Which segments of a prepared case count for a direction."""

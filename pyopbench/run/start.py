@@ -14,11 +14,7 @@ import pyopbench
 from pyopbench.core import formatting
 from pyopbench.core.discover import PACKAGE, find, require_known
 from pyopbench.core.errors import BadInput, NothingMeasured
-from pyopbench.core.model import (
-    FLOOR_SUFFIX,
-    Axes,
-    Case,
-)
+from pyopbench.core.model import FLOOR_SUFFIX, Axes, Case
 from pyopbench.core.own_target import brought
 from pyopbench.results import certificate, store
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases

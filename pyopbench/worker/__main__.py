@@ -41,7 +41,9 @@ from pyopbench.catalogue.load import (
 )
 from pyopbench.core.failures import describe_error, failure_of
 from pyopbench.core.marker import Marker
-from pyopbench.core.model import GPU, Axes, Case, Op, Variant
+from pyopbench.core.model import GPU, Axes, Case
+from pyopbench.core.op import Op
+from pyopbench.core.variant import Variant
 from pyopbench.prepare.prepare import prepare_all
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device

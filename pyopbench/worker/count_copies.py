@@ -25,7 +25,8 @@ from pyopbench.catalogue.kernels.simulated_device import SCOPES, Counts, is_on_d
 from pyopbench.catalogue.load import load_op, load_variant
 from pyopbench.core.errors import Unsupported, WrongResult
 from pyopbench.core.failures import describe_error, failure_of
-from pyopbench.core.model import SIMULATED, Body, Case, Op
+from pyopbench.core.model import SIMULATED, Case
+from pyopbench.core.op import Body, Op
 from pyopbench.core.places import DEVICE, HOST, ROUTES, UNPINNED, Route
 from pyopbench.prepare import gpu
 from pyopbench.prepare.reference import Reference, check_gradients, check_values, reference_of

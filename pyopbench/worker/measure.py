@@ -13,7 +13,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.failures import describe_error, failure_of
-from pyopbench.core.model import GPU, NATIVE, NO_GRADIENT, Case, Failure, Variant
+from pyopbench.core.model import GPU, NATIVE, NO_GRADIENT, Case, Failure
+from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared, prepare_all
 from pyopbench.prepare.segments import timed_segments

@@ -18,9 +18,9 @@ from pyopbench.core.model import (
     Axes,
     Case,
     Failure,
-    Op,
-    Variant,
 )
+from pyopbench.core.op import Op
+from pyopbench.core.variant import Variant
 
 GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""

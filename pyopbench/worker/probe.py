@@ -15,7 +15,7 @@ import tensorflow as tf
 from pyopbench.catalogue.load import load_probe, load_variants, why_unloadable
 from pyopbench.core.discover import find
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 from pyopbench.worker import environment
 from pyopbench.worker.peers import Raised
 from pyopbench.worker.subject import Differs, Fails, Inapplicable, Status, load_subject

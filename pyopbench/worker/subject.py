@@ -17,7 +17,9 @@ import tensorflow as tf
 
 from pyopbench.catalogue.kernels.compiler import library_of
 from pyopbench.catalogue.load import load_op, load_variant
-from pyopbench.core.model import NO_GRADIENT, Body, Case, Op, Variant
+from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 from pyopbench.worker import peers
 
 Status: TypeAlias = Literal["works", "fails", "silently wrong", "does not apply"]

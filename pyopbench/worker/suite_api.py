@@ -47,7 +47,8 @@ from pyopbench.catalogue.load import load_op, load_ops, load_variant, load_varia
 from pyopbench.core.discover import require_known
 from pyopbench.core.errors import BadInput, Unsupported
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import DIRECTIONS, Axes, Body, Case, Op
+from pyopbench.core.model import DIRECTIONS, Axes, Case
+from pyopbench.core.op import Body, Op
 from pyopbench.core.parse import parse_size, split_some
 from pyopbench.prepare.prepare import Prepared, prepare
 from pyopbench.prepare.segments import constants, wrap

@@ -11,7 +11,7 @@ import pytest
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
 from pyopbench.catalogue.gradients import GRADIENTS, Bridged
-from pyopbench.core.model import Body, Op
+from pyopbench.core.op import Body, Op
 from small_ops import case_of, power, square
 
 N = np.array([1, 2])

@@ -15,7 +15,7 @@ from tensorflow.python.framework import function as defun_module
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS
 from pyopbench.catalogue.gradients import CALLBACK_NODES, GRADIENTS, Bridged
 from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 from small_ops import case_of, power, square
 
 BRIDGES = ("numpy_function", "py_func", "py_func_stateless", "py_function", "py_function_numpy")

@@ -12,7 +12,8 @@ from pyopbench.catalogue import load
 from pyopbench.catalogue.gradients import GRADIENTS
 from pyopbench.core.discover import PACKAGE, find
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import CASE_DTYPE, DTYPES, MODES, NO_GRADIENT, Op
+from pyopbench.core.model import DTYPES, MODES, NO_GRADIENT
+from pyopbench.core.op import CASE_DTYPE, Op
 from small_ops import power, square
 
 OP_FILE = """

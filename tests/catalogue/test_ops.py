@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 
 import pyopbench.catalogue.ops
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 NAMES = sorted(
     path.stem for path in Path(pyopbench.catalogue.ops.__path__[0]).glob("*.py") if not path.stem.startswith("_")

@@ -17,7 +17,8 @@ from pyopbench.catalogue.gradients import CALLBACK_NODES
 from pyopbench.catalogue.load import load_op, load_ops, load_variant, load_variants
 from pyopbench.catalogue.variants.tnp import rebind
 from pyopbench.core.errors import Unsupported
-from pyopbench.core.model import Case, Op
+from pyopbench.core.model import Case
+from pyopbench.core.op import Op
 from pyopbench.prepare.prepare import prepare
 from pyopbench.worker.plan import why_not
 from small_ops import SIZE, case_of, square

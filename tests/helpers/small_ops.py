@@ -12,7 +12,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import Case, Op
+from pyopbench.core.model import Case
+from pyopbench.core.op import Op
 from pyopbench.prepare import finite_differences, prepare, reference
 
 Put = Callable[..., None]

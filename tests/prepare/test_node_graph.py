@@ -14,7 +14,7 @@ import tensorflow as tf
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.errors import PyopbenchError, WrongResult
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 from pyopbench.prepare import node_graph
 from pyopbench.prepare.prepare import prepare, prepare_all
 from small_ops import case_of, power, put_in_place, square

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue.load import make_inputs
 from pyopbench.core.errors import Unsupported, WrongResult
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared, prepare
 from pyopbench.prepare.segments import TIMED_SEGMENTS

@@ -8,11 +8,11 @@ import sys
 
 import pyopbench
 from places import ROOT
-from pyopbench.core import model, own_op
+from pyopbench.core import model, op, own_op, variant
 
 
 def test_the_nouns_of_users_files_come_from_the_package_itself() -> None:
-    assert (pyopbench.Op, pyopbench.Variant, pyopbench.Case) == (model.Op, model.Variant, model.Case)
+    assert (pyopbench.Op, pyopbench.Variant, pyopbench.Case) == (op.Op, variant.Variant, model.Case)
     assert pyopbench.OwnOp is own_op.OwnOp
     assert sorted(pyopbench.__all__) == ["Case", "Op", "OwnOp", "Variant"]
 

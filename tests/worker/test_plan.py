@@ -12,7 +12,9 @@ import tensorflow as tf
 
 from pyopbench.catalogue.gradients import GRADIENTS
 from pyopbench.catalogue.load import load_floor, load_ops, load_parts, load_variants
-from pyopbench.core.model import Axes, Case, Op, Own, Variant
+from pyopbench.core.model import Axes, Case
+from pyopbench.core.op import Op, Own
+from pyopbench.core.variant import Variant
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
 from small_ops import square
 

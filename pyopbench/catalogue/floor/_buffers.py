@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.alignment import aligned, unaligned
-from pyopbench.core.model import FLOOR_DTYPE, Op
+from pyopbench.core.model import FLOOR_DTYPE
+from pyopbench.core.op import Op
 
 SIZES = (10_000, 100_000, 1_000_000)
 """Elements: from what fits the caches (40 kB, 400 kB) to what does not (4 MB); one element is the floor of a bridge."""

@@ -20,7 +20,7 @@ from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.kernels import cuda, simulated_device
 from pyopbench.catalogue.kernels.compiler import CannotCompile, compile_all, compiler, library_of
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import Body, Op
+from pyopbench.core.op import Body, Op
 
 _registered: set[str] = set()
 """Types of ops whose gradient is registered: TensorFlow takes one for each, for the life of the process."""

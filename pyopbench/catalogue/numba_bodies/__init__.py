@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from pyopbench.core.model import Body, GradientBody
+from pyopbench.core.op import Body, GradientBody
 
 Compiled = Callable[[], tuple[Body, GradientBody | None]]
 

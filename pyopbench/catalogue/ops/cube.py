@@ -11,7 +11,7 @@ import tensorflow as tf
 from pyopbench.catalogue import numba_bodies
 from pyopbench.catalogue.ops import _elementwise
 from pyopbench.core.discover import KERNELS
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 
 def numpy_body(x: Any) -> Any:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue import numba_bodies
 from pyopbench.core.discover import KERNELS
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 ORDER = 4
 """Rows of a matrix: a homogeneous transform, small enough that the overhead per matrix shows."""

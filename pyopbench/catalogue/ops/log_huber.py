@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue import numba_bodies
 from pyopbench.core.discover import KERNELS
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 FLOPS = 8
 """Outside of m: two squares, two logarithms, 2 * and 1 - and +, and the last product."""

@@ -12,7 +12,7 @@ import tensorflow as tf
 from pyopbench.catalogue import numba_bodies
 from pyopbench.catalogue.ops import _elementwise
 from pyopbench.core.discover import KERNELS
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 MARGIN = 0.1
 """How far every |x| keeps from the kink at m = 1, and from the pole of log x**2 at 0."""

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue import numba_bodies
 from pyopbench.core.discover import KERNELS
-from pyopbench.core.model import CASE_DTYPE, Op
+from pyopbench.core.op import CASE_DTYPE, Op
 
 FILTER = 2
 """Rows and columns of a window, in pixels: the smallest that overlaps its neighbours, as in the source's example."""

@@ -16,7 +16,8 @@ from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.own.smoothness import is_smooth
 from pyopbench.catalogue.rebinding import BODY
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import DTYPES, Body, GradientBody, Op, Own
+from pyopbench.core.model import DTYPES
+from pyopbench.core.op import Body, GradientBody, Op, Own
 from pyopbench.core.own_op import OwnOp
 
 TOLERANCE = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-10}

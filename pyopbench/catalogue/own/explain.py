@@ -13,7 +13,7 @@ from typing import Any
 
 from pyopbench.catalogue.rebinding import BODY
 from pyopbench.core.failures import describe_error, shorten_reason, tidy
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""

@@ -16,7 +16,7 @@ from pyopbench.catalogue.own.complete import complete
 from pyopbench.catalogue.own.explain import file_of, place_in
 from pyopbench.core.errors import BadInput
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 from pyopbench.core.own_op import OwnOp
 from pyopbench.core.own_target import Target, brought
 

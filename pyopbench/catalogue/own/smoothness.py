@@ -9,7 +9,7 @@ import numpy as np
 
 from pyopbench.catalogue.arrays import as_given
 from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.core.model import Body
+from pyopbench.core.op import Body
 
 STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
 """How far inputs are moved, times the magnitude of an element where that is above 1: as far as `checks` moves them."""

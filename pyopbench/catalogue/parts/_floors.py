@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pyopbench.catalogue.ops.identity import OP as IDENTITY
-from pyopbench.core.model import FLOOR_SUFFIX, Variant
+from pyopbench.core.model import FLOOR_SUFFIX
+from pyopbench.core.variant import Variant
 
 
 def floor_of(variant: Variant) -> Variant:

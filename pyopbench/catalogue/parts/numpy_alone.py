@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pyopbench.core.errors import Unsupported
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 
 def _build(op: Op, case: Case) -> Body:

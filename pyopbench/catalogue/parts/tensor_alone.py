@@ -1,6 +1,6 @@
 """The TensorFlow body by itself, run eagerly: what `py_function` spends inside its callback."""
 
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 VARIANT = Variant(
     name="tensor_alone",

@@ -1,6 +1,6 @@
 """The op's Python control flow, converted by AutoGraph."""
 
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 VARIANT = Variant(
     name="autograph",

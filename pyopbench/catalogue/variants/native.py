@@ -1,6 +1,6 @@
 """The op in TensorFlow ops."""
 
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 VARIANT = Variant(
     name="native",

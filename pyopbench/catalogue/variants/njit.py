@@ -12,7 +12,9 @@ from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callbac
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.numba_bodies import why_no_numba
 from pyopbench.catalogue.rebinding import rebind_helpers, why_not_rebound
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 
 def _build(op: Op, case: Case) -> Body:

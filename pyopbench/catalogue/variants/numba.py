@@ -6,7 +6,9 @@ import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
 from pyopbench.catalogue.numba_bodies import why_no_numba
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 
 def _build(op: Op, case: Case) -> Body:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 
 def _build(op: Op, case: Case) -> Body:

@@ -13,7 +13,9 @@ import functools
 import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 _stateless_py_func = functools.partial(tf.compat.v1.py_func, stateful=False)
 

@@ -8,7 +8,9 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback, why_no_tape
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 
 def _bridge(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:

@@ -15,7 +15,9 @@ import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
-from pyopbench.core.model import Body, Case, Op, Variant
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
 
 
 def _bridge(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:

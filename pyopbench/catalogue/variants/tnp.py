@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyopbench.catalogue.rebinding import rebind, why_not_rebound
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 VARIANT = Variant(
     name="tnp",

@@ -1,6 +1,6 @@
 """The op in TensorFlow ops, compiled by XLA."""
 
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 VARIANT = Variant(
     name="xla",

@@ -1,6 +1,6 @@
 """A body with Python control flow on tensors, converted by AutoGraph and compiled by XLA."""
 
-from pyopbench.core.model import Variant
+from pyopbench.core.variant import Variant
 
 VARIANT = Variant(
     name="xla_autograph",

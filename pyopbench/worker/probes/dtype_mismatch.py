@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import NO_GRADIENT, Body
+from pyopbench.core.model import NO_GRADIENT
+from pyopbench.core.op import Body
 from pyopbench.worker.subject import Differs, Probe, Seen, Subject
 
 LARGE = 1e300

@@ -13,7 +13,7 @@ from pyopbench import OwnOp
 from pyopbench.callbacks.scan.draft import draft, next_steps
 from pyopbench.catalogue.own.complete import complete
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 CODE = """import numpy as np
 import tensorflow as tf

@@ -15,7 +15,8 @@ from pyopbench.catalogue.kernels import register
 from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler
 from pyopbench.catalogue.load import load_op, load_ops, make_inputs
 from pyopbench.core.discover import KERNELS
-from pyopbench.core.model import Case, Op
+from pyopbench.core.model import Case
+from pyopbench.core.op import Op
 from pyopbench.prepare.prepare import prepare
 
 OPS = sorted(path.stem for path in KERNELS.glob("*.cc"))

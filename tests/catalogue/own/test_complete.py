@@ -15,7 +15,8 @@ from pyopbench import OwnOp
 from pyopbench.catalogue.load import load_variants
 from pyopbench.catalogue.own.complete import complete
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, Axes, Case, Op
+from pyopbench.core.model import BASELINE, Axes, Case
+from pyopbench.core.op import Op
 from pyopbench.prepare.prepare import prepare
 from pyopbench.worker.plan import make_plan
 from small_ops import put_in_place

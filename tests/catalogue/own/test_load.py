@@ -13,7 +13,7 @@ from pyopbench.catalogue.own import load as own_load
 from pyopbench.core import own_target
 from pyopbench.core.discover import bring_own, find
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Op
+from pyopbench.core.op import Op
 
 HEAD = "import numpy as np\nfrom pyopbench import OwnOp\n"
 

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import build_callback
 from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import Body, Case, Op
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
 
 
 def _body(*inputs: Any) -> Any:

@@ -1,0 +1,84 @@
+"""What a variant answers, by its role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from made_nouns import OWN_OPS, made_op, made_variant
+from pyopbench.core.errors import BadInput
+from pyopbench.core.op import Own
+from pyopbench.core.variant import ROLES, Role
+
+QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "runs_python")
+
+
+@pytest.mark.parametrize(
+    ("role", "answers"),
+    [
+        ("candidate", {"is_callback", "is_usual", "has_parts", "runs_python"}),
+        ("attempt", {"is_callback", "is_usual", "is_attempt"}),
+        ("own_attempt", {"is_callback", "is_attempt"}),
+        ("by_name", {"is_callback", "has_parts", "runs_python"}),
+        ("control", {"is_callback", "has_parts", "runs_python"}),
+        ("body_alone", {"is_part"}),
+        ("floor", {"is_part"}),
+    ],
+)
+def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[str]) -> None:
+    variant = made_variant(role=role)
+    assert {question for question in QUESTIONS if getattr(variant, question)} == answers
+    assert not variant.is_port
+    port = replace(variant, kind="port")
+    assert port.is_port is not port.is_part
+    assert not any((port.is_callback, port.has_parts, port.runs_python))
+
+
+def test_there_is_a_role_for_each_line_above() -> None:
+    roles = {"candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor"}
+    assert set(ROLES) == roles == set(get_args(Role))
+
+
+def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_all() -> None:
+    ops = [made_op(), made_op(own=Own())]
+    measured = {role: [made_variant(role=role).is_usual_for(op) for op in ops] for role in ROLES}
+    assert measured == {
+        "candidate": [True, True],
+        "attempt": [True, True],
+        "own_attempt": [False, True],
+        "by_name": [False, False],
+        "control": [False, False],
+        "body_alone": [False, False],
+        "floor": [False, False],
+    }
+
+
+def test_a_body_that_nobody_wrote_makes_an_attempt_of_whatever_needs_it() -> None:
+    op = made_op(own=OWN_OPS["with a py_function body"])
+    assert made_variant(body="tensor").is_attempt_for(op)
+    assert not made_variant(body="numpy").is_attempt_for(op)
+    assert not made_variant(body="tensor").is_attempt_for(made_op())
+    assert made_variant(body="numpy", role="attempt").is_attempt_for(made_op())
+
+
+def test_a_body_that_numba_compiled_runs_without_the_interpreter() -> None:
+    variant = made_variant(body="numba")
+    assert (variant.has_parts, variant.runs_python) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "what", "legal"),
+    [
+        ({"role": "by-name"}, "role", "by_name"),
+        ({"kind": "part"}, "kind", "callback or port"),
+        ({"role": "candidate", "stretch": 0.1}, "stretch", "control"),
+        ({"role": "floor", "op": None}, "op", "floor"),
+        ({"role": "control", "op": "made"}, "op", "None"),
+    ],
+)
+def test_a_variant_that_no_question_fits_is_refused(fields: dict[str, Any], what: str, legal: str) -> None:
+    with pytest.raises(BadInput, match=f"the variant made has a {what} that it cannot have") as error:
+        made_variant(**fields)
+    assert legal in str(error.value.legal)

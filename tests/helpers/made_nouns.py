@@ -1,0 +1,44 @@
+"""Ops and variants, made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyopbench.core.op import Op, Own
+from pyopbench.core.variant import Variant
+
+
+def op_with_outputs(*outputs: str) -> Op:
+    return Op(
+        name="made_up",
+        summary="",
+        source="",
+        make_inputs=lambda size, dtype, rng: (np.ones(size, dtype),),
+        numpy=lambda x: x,
+        sizes=(1,),
+        quick_sizes=(1,),
+        bytes_moved=lambda size, dtype: 0,
+        flops=lambda size: 0,
+        outputs=outputs,
+    )
+
+
+OWN_OPS = {
+    "of the catalogue": None,
+    "with a NumPy body": Own(),
+    "with examples": Own(fixed_sizes=True),
+    "with a py_function body": Own(py_function=abs, tried=frozenset({"tensor"})),
+}
+
+
+def made_op(**fields: Any) -> Op:
+    given = {"sizes": (3, 5), "quick_sizes": (3,), "bytes_moved": None, "flops": None, **fields}
+    return Op("made", "", "", lambda size, dtype, rng: (), abs, **given)
+
+
+def made_variant(**fields: Any) -> Variant:
+    usual = {"body": "numpy", "kind": "callback", "role": "candidate"}
+    given: dict[str, Any] = {**usual, **({"op": made_op()} if fields.get("role") == "floor" else {}), **fields}
+    return Variant("made", "", effort=0, build=lambda op, case: abs, gradients=(), **given)
