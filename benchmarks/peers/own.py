@@ -32,7 +32,7 @@ _TWIN_SOURCE = '''"""{base} under a second name."""
 
 from dataclasses import replace
 
-from pyopbench.catalogue import load_variant
+from pyopbench.catalogue.load import load_variant
 
 VARIANT = replace(
     load_variant("{base}"), name="{base}{twin}", summary="{base} under a second name", role="control"

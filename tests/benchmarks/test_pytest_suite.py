@@ -19,7 +19,9 @@ pytest.importorskip("pytest_benchmark")
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    # Within a test of several processes pytest-benchmark would take itself for disabled.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=environment)
 
 

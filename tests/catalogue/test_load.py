@@ -10,7 +10,7 @@ import pytest
 
 from pyopbench.catalogue import load
 from pyopbench.catalogue.gradients import GRADIENTS
-from pyopbench.core.discover import PACKAGE, find
+from pyopbench.core.discover import CATALOGUE, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DTYPES, MODES, NO_GRADIENT
 from pyopbench.core.op import CASE_DTYPE, Op
@@ -33,7 +33,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_file_of_the_package_holds_what_its_name_says() -> None:
     for kind, loaded in (("ops", load.load_ops()), ("variants", load.load_variants())):
-        names = [path.stem for path in sorted((PACKAGE / kind).glob("[!_]*.py"))]
+        names = [path.stem for path in sorted((CATALOGUE / kind).glob("[!_]*.py"))]
         assert list(loaded) == sorted(names)
         assert [made.name for made in loaded.values()] == sorted(names)
 

@@ -11,7 +11,7 @@ import pytest
 from pyopbench.catalogue import numba_bodies
 from pyopbench.catalogue.kernels import register
 from pyopbench.catalogue.load import load_op, load_ops, load_variant
-from pyopbench.core.discover import PACKAGE
+from pyopbench.core.discover import CATALOGUE
 from pyopbench.core.model import Case
 from pyopbench.prepare.prepare import prepare
 from pyopbench.worker.plan import why_not
@@ -19,7 +19,7 @@ from pyopbench.worker.plan import why_not
 pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
 
 pytestmark = pytest.mark.usefixtures("kernels")
-OPS = sorted(path.stem for path in (PACKAGE / "compiled").glob("[a-z]*.py"))
+OPS = sorted(path.stem for path in (CATALOGUE / "numba_bodies").glob("[a-z]*.py"))
 
 
 def test_every_op_has_a_compiled_body() -> None:

@@ -138,10 +138,11 @@ def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
 
 WITH_FAKE_WORKER = f"""
 import sys
-from pyopbench import cli, cli_output, runs, worker_process
+from pyopbench.cli import app
+from pyopbench.run import start, worker_process
 worker_process.COMMAND = (sys.executable, {str(FAKE_WORKER)!r})
-runs.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
-cli.main()
+start.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
+app.main()
 """
 
 

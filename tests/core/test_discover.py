@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from places import EXTRAS
-from pyopbench.core.discover import PACKAGE, PATH_VARIABLE, find, python_files, require_known
+from pyopbench.core.discover import CATALOGUE, PATH_VARIABLE, find, python_files, require_known
 from pyopbench.core.errors import BadInput
 
 
 def test_ops_and_variants_of_the_package_are_found_by_name_in_order() -> None:
     found = find("ops")
-    assert found["sinh"] == PACKAGE / "ops" / "sinh.py"
+    assert found["sinh"] == CATALOGUE / "ops" / "sinh.py"
     assert list(found) == sorted(found)
     assert "native" in find("variants")
 
 
 def test_files_that_begin_with_an_underscore_are_no_ops() -> None:
     assert not [name for name in find("ops") if name.startswith("_")]
-    assert (PACKAGE / "ops" / "__init__.py").exists()
+    assert (CATALOGUE / "ops" / "__init__.py").exists()
 
 
 def test_folders_of_the_variable_are_searched_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

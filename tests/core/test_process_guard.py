@@ -19,7 +19,7 @@ pytestmark = [
 
 PARENT = """
 import os, subprocess, sys
-from pyopbench.guard import Guard
+from pyopbench.core.process_guard import Guard
 watched = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], start_new_session=True, stdout=-1, stderr=-3)
 inner = int(watched.stdout.readline())
 guard = Guard(watched.pid)

@@ -41,8 +41,8 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.callbacks import build_callback
-from pyopbench.catalogue import load_variant
+from pyopbench.catalogue.build_callback import build_callback
+from pyopbench.catalogue.load import load_variant
 
 kept = []
 calls = []

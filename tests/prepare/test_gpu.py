@@ -98,8 +98,8 @@ CASE = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 BEGIN = """
 from dataclasses import replace
 from unittest import mock
-from pyopbench import gpu, prepare
-from pyopbench.model import Case
+from pyopbench.prepare import gpu, prepare
+from pyopbench.core.model import Case
 case = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 def landing(case):
     with mock.patch.object(prepare, "is_simulated", lambda: False):
@@ -130,7 +130,7 @@ def test_a_port_that_falls_back_to_the_cpu_has_no_number(simulated: Process) -> 
     told = simulated.run(
         BEGIN
         + """
-from pyopbench.errors import Elsewhere
+from pyopbench.core.errors import Elsewhere
 try:
     with tf.device("GPU:0"):
         half = tf.fill([3], 0.5)

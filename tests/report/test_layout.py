@@ -50,10 +50,10 @@ def test_every_op_has_an_anchor_of_its_own_whatever_it_is_called():
 
 def test_fields_with_several_values_are_what_is_filtered_by():
     rows = [
-        ("py_function+tape", "forward", "call", "float32", "cpu"),
-        ("xla", "forward_backward", "call", "float32", "cpu"),
+        ("py_function+tape", "py_function", "forward", "call", "float32", "cpu"),
+        ("xla", "xla", "forward_backward", "call", "float32", "cpu"),
     ]
-    frame = pd.DataFrame(rows, columns=["label", "direction", "mode", "dtype", "placement"])
+    frame = pd.DataFrame(rows, columns=["label", "variant", "direction", "mode", "dtype", "placement"])
     assert [(choice.field, choice.values) for choice in choices_of(frame)] == [
         ("variant", (("py_function", "py_function"), ("xla", "xla"))),
         ("direction", (("forward", "forward"), ("forward_backward", "forward + backward"))),

@@ -106,7 +106,7 @@ def test_results_are_judged_and_their_report_is_written(tmp_path):
 
 def test_the_same_judgement_gives_the_same_bytes_in_another_process(rendered):
     code = (
-        "import hashlib, judgements; from pyopbench import report; found = report.render(judgements.plain());"
+        "import hashlib, judgements; from pyopbench.report import write; found = write.render(judgements.plain());"
         "print(*(hashlib.sha256(found[name].encode()).hexdigest() for name in found))"
     )
     here = [hashlib.sha256(rendered[name].encode()).hexdigest() for name in NAMES]

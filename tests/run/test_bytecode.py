@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from places import FAKE_WORKER, TESTS
+from places import FAKE_WORKER, HELPERS
 from pyopbench.core.cache_folder import folder_of
 from pyopbench.run import bytecode, worker_process
 from pyopbench.run.bytecode import DO_NOT_WRITE, PREFIX, variables
@@ -104,7 +104,7 @@ def test_bytecode_of_a_worker_lands_in_the_cache(
     (tmp_path / "imported_by_worker.py").touch()
     code = f"""
 import sys
-sys.path[:0] = {[str(tmp_path), str(TESTS)]}
+sys.path[:0] = {[str(tmp_path), str(HELPERS)]}
 import fake_worker, imported_by_worker
 fake_worker.main()
 """

@@ -200,7 +200,7 @@ def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pyte
 
 PARENT = """
 import sys
-from pyopbench.worker_process import Worker
+from pyopbench.run.worker_process import Worker
 with Worker(600) as worker:
     worker.ask({"do": "verify", "case": sys.argv[1], "finite_differences": False})
 """

@@ -34,7 +34,7 @@ class Clock:
 def test_every_way_copies_once_and_all_of_it_each_time_it_is_made_anew(simulated: Process) -> None:
     """1,000 float32 are 4,000 bytes; the second copy is no warmer than the first, and making it is no part of it."""
     told = simulated.run("""
-from pyopbench import gpu_copies
+from pyopbench.worker import gpu_copies
 found = []
 for prepared in gpu_copies.prepared_copies(1000):
     make, copy = prepared.segments()

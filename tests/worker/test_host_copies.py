@@ -112,7 +112,7 @@ def test_an_op_on_a_tensor_of_an_unaligned_array_ends_the_process() -> None:
     """That is why they are refused; once this fails, they need not be."""
     code = """
 import numpy as np, tensorflow as tf
-from pyopbench.alignment import unaligned
+from pyopbench.catalogue.alignment import unaligned
 tensor = tf.experimental.dlpack.from_dlpack(unaligned(np.ones(12, np.float32)).__dlpack__())
 print(tensor.numpy().sum(), flush=True)
 tensor + 1

@@ -76,8 +76,8 @@ print(json.dumps([stays["to_host"], sinh.backing_device[-5:], goes["to_host"], b
 
 def test_nothing_is_timed_in_a_process_that_has_it(simulated: Process) -> None:
     told = simulated.run("""
-from pyopbench.errors import Unsupported
-from pyopbench.model import Case
+from pyopbench.core.errors import Unsupported
+from pyopbench.core.model import Case
 from pyopbench.prepare import prepare
 try:
     prepare(Case("sinh", "native", "none", "forward", "call", "float32", 10))
@@ -90,8 +90,8 @@ except Unsupported as error:
 def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all() -> None:
     told = run("""
 import json, tensorflow as tf
-from pyopbench import device
-from pyopbench.errors import Unsupported
+from pyopbench.catalogue.kernels import simulated_device as device
+from pyopbench.core.errors import Unsupported
 tf.constant(1.0)
 try:
     device.simulate()
@@ -120,8 +120,8 @@ def test_a_plug_in_that_tensorflow_cannot_load_is_told(tmp_path: Path, library: 
     told = run(f"""
 import json
 from pathlib import Path
-from pyopbench import device
-from pyopbench.errors import Unsupported
+from pyopbench.catalogue.kernels import simulated_device as device
+from pyopbench.core.errors import Unsupported
 device.library_of = lambda source: Path({str(built)!r})
 try:
     device.simulate()
