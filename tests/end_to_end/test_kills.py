@@ -68,7 +68,9 @@ class Runs:
             ready, _, _ = select.select([self.process.stdout], [], [], max(end_of_time - time.monotonic(), 0.0))
             if not ready:
                 return found
-            self.buffer += os.read(self.process.stdout.fileno(), 65536)
+            read = os.read(self.process.stdout.fileno(), 65536)
+            assert read, f"the process has ended with {self.process.wait()}"
+            self.buffer += read
         return found
 
 
