@@ -1,6 +1,6 @@
 """The gradient mechanisms, as a table: how a callback that TensorFlow cannot see into is given a gradient.
 
-Which mechanism works in which mode was run on TensorFlow 2.21 and is held by `tests/test_gradients.py`.
+Which mechanism works in which mode was run on TensorFlow 2.21 and is held by `tests/catalogue/test_gradients.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
 tapes, checks and warm-up happen here, in `segments`, `reference`, `differences` and `nodes`, and nowhere else. On the
-CPU eager ops and `tf.function` calls return when their work is done (`tests/test_prepare.py` holds it), so nothing has
+CPU eager ops and `tf.function` calls return when their work is done (`tests/prepare/test_prepare.py` holds it), so nothing has
 to be waited for; `accelerated` waits for a GPU.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pyopbench.core.errors import BadInput
 
 LEAST_BYTES = 2 << 30
-"""TensorFlow 2.21 imports, and callbacks are measured, within it (tests/test_faults.py)."""
+"""TensorFlow 2.21 imports, and callbacks are measured, within it (tests/end_to_end/test_faults.py)."""
 
 FIRST_TO_GO = "1000"
 """The highest oom_score_adj of Linux, proc(5): any process may raise its own or a child's, none may lower it."""

@@ -72,7 +72,7 @@ def tensor_of(array: Any) -> Any:
         Unsupported: it is contiguous and does not begin at a multiple of 64 bytes.
     """
     # TensorFlow takes it, and any op on it then fails its check IsAligned() (tensorflow/core/framework/tensor.h),
-    # which ends the process (tests/test_host_copies.py).
+    # which ends the process (tests/worker/test_host_copies.py).
     if array.flags.c_contiguous and not is_aligned(array):
         raise Unsupported("TensorFlow makes a tensor of it, and the first op on that ends the process (IsAligned)")
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())

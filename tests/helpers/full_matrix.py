@@ -1,6 +1,6 @@
 """A made-up judgement as large as a run of everything: 12 ops, every gradient, 7 sizes, 3 modes, 2 dtypes.
 
-python tests/full_matrix.py DIR   writes its report
+python tests/helpers/full_matrix.py DIR   writes its report
 """
 
 from __future__ import annotations

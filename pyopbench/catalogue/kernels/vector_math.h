@@ -81,7 +81,7 @@ inline T PowerOf2(typename Parts<T>::Bits n) {
 
 // sinh and cosh of |x| = n ln 2 + r with |r| <= ln 2 / 2, by the theorems of addition: those of r are the first terms of
 // their series, those of n ln 2 are (2^n -+ 2^-n) / 2. So there is neither a branch nor a quotient nor a difference of
-// two numbers that are almost equal, and it is right to 4 units in the last place (tests/test_custom_ops.py). Powers are
+// two numbers that are almost equal, and it is right to 4 units in the last place (test_register.py). Powers are
 // a quarter of what they should be, so that nothing overflows before the result does.
 template <typename T>
 struct SinhCosh {
