@@ -51,7 +51,7 @@ def load_variants() -> dict[str, Variant]:
 
 
 def load_probe(name: str) -> Any:
-    """Return the `subjects.Probe` of `probes/<name>.py`."""
+    """Return the `subject.Probe` of `probes/<name>.py`."""
     return _load_last("probes", name, "PROBE")
 
 

@@ -341,7 +341,7 @@ class Copied:
         copies: how many, both ways.
         moved_bytes: of all of them.
         size: of the call.
-        pinned: one of `routes.PINS`.
+        pinned: one of `places.PINS`.
     """
 
     copies: int

@@ -35,7 +35,7 @@ OF_THE_GRADIENT = ("second_order",)
 """Requirements that a variant may meet with one gradient mechanism and not with another."""
 
 BAD_STATUSES: Mapping[str, BarStatus] = {"fails": "fails", "silently wrong": "silently wrong"}
-"""Those of `capabilities.BAD`: what a probe found of a variant that does not meet its requirement."""
+"""Those of `probes.BAD`: what a probe found of a variant that does not meet its requirement."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
 
 Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
-tapes, checks and warm-up happen here, in `segments`, `reference`, `differences` and `nodes`, and nowhere else. On the
-CPU eager ops and `tf.function` calls return when their work is done (`tests/prepare/test_prepare.py` holds it), so nothing has
-to be waited for; `accelerated` waits for a GPU.
+tapes, checks and warm-up happen here, in `segments`, `reference`, `finite_differences` and `node_graph`, and nowhere
+else. On the CPU eager ops and `tf.function` calls return when their work is done (`tests/prepare/test_prepare.py` holds
+it), so nothing has to be waited for; `gpu` waits for a GPU.
 """
 
 from __future__ import annotations

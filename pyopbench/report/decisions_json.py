@@ -12,17 +12,17 @@ Its keys:
                     `findings`: each a `kind` with its numbers; `text`: the same in words, for people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
-    splits          fields of `split.Split`, in seconds per call; empty if no parts were measured
-    limits          fields of `bounds.Limits`: what the machine can do at most; null if that was not measured
-    bounds          fields of `bounds.Bound`, in seconds per call, and `share`; empty if no limits were measured
+    splits          fields of `cost_split.Split`, in seconds per call; empty if no parts were measured
+    limits          fields of `roofline.Limits`: what the machine can do at most; null if that was not measured
+    bounds          fields of `roofline.Bound`, in seconds per call, and `share`; empty if no limits were measured
     step            fields of `step_savings.Step`: calls and seconds of a step of the user's program; null if none given
     worths          fields of `step_savings.Worth`: the op's share of that step and what each candidate saves
     failures        fields of `model.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
     cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
                     empty for a run of pyopbench
-    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `warnings_of_run`
-    noise           fields of `disturbance.Disturbance`; `too_noisy`: whether verdicts are left open because launches
+    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `results.warnings`
+    noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.

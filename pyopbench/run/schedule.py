@@ -48,7 +48,7 @@ class Task:
     Attributes:
         folder: of the run.
         settings: how to measure.
-        look: says what is left open, after the launches of `spending.look_schedule`.
+        look: says what is left open, after the launches of `looks.look_schedule`.
         python: the interpreter of its workers; this one if None.
     """
 
@@ -65,7 +65,7 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
         folder: of the run.
         settings: how to measure.
         tell: is told of every group before it is measured.
-        look: says what is left open, after the launches of `spending.look_schedule`.
+        look: says what is left open, after the launches of `looks.look_schedule`.
 
     Raises:
         BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.

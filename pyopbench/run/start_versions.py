@@ -26,7 +26,7 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
         The folder of all, and each run in it.
 
     Raises:
-        BadInput: a version cannot be had, or as `runs.begin`.
+        BadInput: a version cannot be had, or as `start.begin`.
     """
     require_available(asked)
     folder = folder or start.new_folder()

@@ -156,7 +156,7 @@ def rows_of(copies: Sequence[PreparedCopy], clock: Clock) -> list[dict[str, Any]
 
     Returns:
         `way`, `direction`, `size` in elements, `bytes`, `seconds` of a copy (median over rounds), `rounds`, and
-        `memory`: the host's end as `profiled.host_memory` tells it.
+        `memory`: the host's end as `gpu.host_memory_of` tells it.
     """
     segments = [prepared.segments() for prepared in copies]
     timer = measure_timer(clock)

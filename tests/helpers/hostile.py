@@ -1,7 +1,7 @@
 """Bodies that do what no body should, as variants to be found through PYOPBENCH_PATH; and a run of all of them.
 
-`python tests/helpers/hostile.py FOLDER` measures the op `negate` with each beside well-behaved variants, and says what became
-of it. That takes some minutes, which the tests spare themselves: they ask for some in a worker of their own.
+`python tests/helpers/hostile.py FOLDER` measures the op `negate` with each beside well-behaved variants, and says what
+became of it. That takes some minutes, which the tests spare themselves: they ask for some in a worker of their own.
 """
 
 from __future__ import annotations

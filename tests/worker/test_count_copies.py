@@ -1,8 +1,8 @@
 """Copies of a few calls, worked out by hand, and the whole table of an op as the command once wrote it.
 
 A golden file is made by the command itself: `pyopbench placement sinh --tf VERSION --out
-tests/data/golden/placement-VERSION.json`. It is not what is right but what TensorFlow does from that version on, up to the
-next that there is a file of; a newer one that copies otherwise is seen by it.
+tests/data/golden/placement-VERSION.json`. It is not what is right but what TensorFlow does from that version on, up to
+the next that there is a file of; a newer one that copies otherwise is seen by it.
 """
 
 from __future__ import annotations
