@@ -74,7 +74,7 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait.
 
-    So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library is its text's, wherever it is.
+    So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
     """
     from pyopbench.catalogue.kernels.batch import compile_all
     from pyopbench.catalogue.kernels.precompiled import with_precompiled_header

@@ -174,7 +174,7 @@ def test_others_say_that_they_are_not_elementwise(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, kernels: None) -> dict[str, Path]:
+def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[str, Path]:
     """The library that has the CUDA kernels of each elementwise op, by the nvcc of this machine, all cores at once.
 
     One op has a library of its own, as the product makes it, and the others share one, which is as if one source had
@@ -186,6 +186,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, kernels: None) -> dict[st
         cuda.nvcc()
     except CannotCompile as error:
         pytest.skip(error.sentence)
+    request.getfixturevalue("kernels")
     alone = KERNELS / f"{ALONE}.cc"
     together = tmp_path_factory.mktemp("together") / "together.cc"
     texts = [(KERNELS / f"{name}.cc").read_text(encoding="utf-8") for name in ELEMENTWISE if name != ALONE]
