@@ -71,16 +71,24 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def kernels() -> None:
-    """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait."""
-    from pyopbench.catalogue.kernels.compiler import compile_all, library_of
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait.
+
+    So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
+    """
+    from pyopbench.catalogue.kernels.batch import compile_all
+    from pyopbench.catalogue.kernels.precompiled import with_precompiled_header
     from pyopbench.catalogue.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
+    from pyopbench.cli.starting import start_op
     from pyopbench.core.discover import KERNELS
 
-    def make(source: Path) -> Path:
-        if source.stem == "sinh":  # the one whose copies are counted
-            library_of(source, KERNEL_DEFINES)
-        return library_of(source)
+    _, start = start_op(tmp_path_factory.mktemp("start") / "my_kernel_start.py", kernel=True)
+    sources = [PLUG_IN, BORROWED_KERNELS, start, *sorted(KERNELS.glob("*.cc"))]
+    with one_process_at_a_time("kernels"), with_precompiled_header(sources) as library_of:
 
-    with one_process_at_a_time("kernels"):
-        compile_all([PLUG_IN, BORROWED_KERNELS, *sorted(KERNELS.glob("*.cc"))], lambda source: None, make)
+        def make(source: Path) -> Path:
+            if source.stem == "sinh":  # the one whose copies are counted
+                library_of(source, KERNEL_DEFINES)
+            return library_of(source)
+
+        compile_all(sources, lambda source: None, make)

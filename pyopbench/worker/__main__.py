@@ -28,7 +28,8 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.kernels import cuda, register
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compile_all
+from pyopbench.catalogue.kernels.batch import compile_all
+from pyopbench.catalogue.kernels.compiler import CannotCompile
 from pyopbench.catalogue.load import (
     describe,
     describe_instruments,

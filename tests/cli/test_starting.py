@@ -34,6 +34,7 @@ def test_the_file_is_an_op_whose_gradient_is_right(tmp_path: Path, monkeypatch: 
     assert checked.finite_difference is not None
 
 
+@pytest.mark.usefixtures("kernels")  # compiles it among others
 def test_the_kernel_gives_what_the_body_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         compiler()

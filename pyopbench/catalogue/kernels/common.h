@@ -10,9 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow.h"
 
 namespace pyopbench {
 

@@ -17,15 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
 import tensorflow as tf
 
 from pyopbench.core.cache_folder import private_folder
-from pyopbench.core.cores import usable_cores
 from pyopbench.core.discover import KERNELS
 from pyopbench.core.errors import BadInput, Unsupported
 from pyopbench.core.process_guard import Guard, end_group
@@ -55,6 +54,9 @@ sinh takes 0.36 ns a number with halves and 0.27 ns with whole ones (float32, Xe
 COMPILE_SECONDS = 150.0
 """Less than a worker may be silent."""
 
+LEFT_SECONDS = 3600.0
+"""Longer than anything is being built: what is older is left of a build that was killed."""
+
 LONGEST_MESSAGE = 200
 
 
@@ -69,17 +71,31 @@ class CannotCompile(Unsupported):
         return f"{self.what}{received}{remedy}"
 
 
-def library_of(source: Path, defines: tuple[str, ...] = ()) -> Path:
+def library_of(
+    source: Path, defines: tuple[str, ...] = (), *, header: Path | None = None, seconds: float | None = None
+) -> Path:
     """Return the shared library of a C++ source, compiled first where it is not there yet.
 
     Args:
         source: the C++ source.
         defines: names of macros to define.
+        header: a precompiled copy of the first header that the source includes; it saves time and changes nothing.
+        seconds: how long compiling may take; `COMPILE_SECONDS` if that is None.
 
     Raises:
         CannotCompile: there is no compiler, it refuses the source, or the cache cannot be written or trusted.
     """
-    return made_once(source, source.stem, defines, partial(_compile, source, defines))
+    return made_once(source, source.stem, defines, partial(_compile, source, defines, header, seconds))
+
+
+def is_compiled(source: Path) -> bool:
+    """Whether the library of a C++ source is there.
+
+    Raises:
+        CannotCompile: there is no compiler, or the cache cannot be trusted.
+        OSError: the source cannot be read.
+    """
+    return _place_of(source, source.stem, ()).exists()
 
 
 def made_once(source: Path, stem: str, told: Sequence[str], make: Callable[[Path], None]) -> Path:
@@ -95,7 +111,7 @@ def made_once(source: Path, stem: str, told: Sequence[str], make: Callable[[Path
         CannotCompile: it cannot be made, or the cache cannot be written or trusted.
     """
     try:
-        library = cache_folder() / f"{stem}-{_hash_of(source, told)}.so"
+        library = _place_of(source, stem, told)
         if not library.exists():
             _write(library, make)
     except OSError as error:
@@ -104,28 +120,6 @@ def made_once(source: Path, stem: str, told: Sequence[str], make: Callable[[Path
             next_step="see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to",
         ) from error
     return library
-
-
-def compile_all(
-    sources: Iterable[Path], tell: Callable[[Path], None], make: Callable[[Path], Path] | None = None
-) -> dict[Path, Path | CannotCompile]:
-    """Return the library of each source, or why there is none; as many at a time as there are cores.
-
-    Args:
-        sources: in any order, each once or more often.
-        tell: is told each source when the compiler is done with it.
-        make: returns the library of a source; `library_of` where it is not given.
-    """
-    found: dict[Path, Path | CannotCompile] = {}
-    with ThreadPoolExecutor(len(usable_cores())) as pool:
-        asked = {pool.submit(make or library_of, source): source for source in dict.fromkeys(sources)}
-        for future in as_completed(asked):
-            try:
-                found[asked[future]] = future.result()
-            except CannotCompile as error:
-                found[asked[future]] = error
-            tell(asked[future])
-    return found
 
 
 def cache_folder() -> Path:
@@ -181,6 +175,10 @@ def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, ...]:
     return tuple(flag for name, flags in INSTRUCTIONS.items() if name in named for flag in flags.split())
 
 
+def _place_of(source: Path, stem: str, told: Sequence[str]) -> Path:
+    return cache_folder() / f"{stem}-{_hash_of(source, told)}.so"
+
+
 def _hash_of(source: Path, told: Sequence[str]) -> str:
     digest = hashlib.sha256()
     command, version = compiler()
@@ -204,13 +202,22 @@ def _write(library: Path, make: Callable[[Path], None]) -> None:
         written.unlink(missing_ok=True)
 
 
-def _compile(source: Path, defines: Sequence[str], written: Path) -> None:
+def _compile(source: Path, defines: Sequence[str], header: Path | None, seconds: float | None, written: Path) -> None:
     command, _ = compiler()
     before, after = flags()
     given = (f"-I{KERNELS}", *(f"-D{name}" for name in defines), str(source))
-    arguments = (*before, *given, "-o", str(written), *after)
+    arguments = (*given, "-o", str(written), *after)
     remedy = "mend the source, or take g++ 9 or later or clang++ 10 or later (CXX); `pyopbench build` tries again"
-    call(command, arguments, source, remedy)
+    limit = COMPILE_SECONDS if seconds is None else seconds
+    end = time.monotonic() + limit
+    if header is not None:
+        try:
+            return call(command, (*before, "-include", str(header), *arguments), source, remedy, limit)
+        except CannotCompile:  # the header's fault or the source's, which shows without the header
+            limit = end - time.monotonic()
+            if limit <= 0.0:
+                raise
+    return call(command, (*before, *arguments), source, remedy, limit)
 
 
 def call(
@@ -240,8 +247,13 @@ def call(
 def _sweep(folder: Path) -> None:
     """Take away what builds that were killed have left."""
     for part in folder.glob("*.part"):
-        if part.stat().st_mtime < time.time() - 2 * COMPILE_SECONDS:
-            part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another process has taken it away
+            if part.stat().st_mtime > time.time() - LEFT_SECONDS:
+                continue
+            if part.is_dir():
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                part.unlink()
 
 
 def _run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:

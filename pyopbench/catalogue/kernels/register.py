@@ -18,7 +18,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.kernels import cuda, simulated_device
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compile_all, compiler, library_of
+from pyopbench.catalogue.kernels.batch import compile_all
+from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.core.failures import describe_error
 from pyopbench.core.op import Body, Op
 

@@ -16,7 +16,7 @@ import pytest
 
 from processes import has_ended
 from pyopbench.catalogue.kernels import compiler
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compile_all, cpu_flags, first_error, library_of
+from pyopbench.catalogue.kernels.compiler import CannotCompile, cpu_flags, first_error, library_of
 
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
@@ -109,15 +109,6 @@ def test_the_same_library_may_be_built_by_many_at_once(source: Path, cache: Path
     assert len(set(found)) == 1
     assert answer_of(found[0]) == 42
     assert list(cache.iterdir()) == found[:1]
-
-
-def test_all_are_compiled_although_one_is_refused(source: Path) -> None:
-    wrong = written(source.with_name("wrong.cc"), "#error not today\n")
-    told: list[Path] = []
-    found = compile_all([source, wrong, source], told.append)
-    assert sorted(told) == [source, wrong]
-    assert isinstance(found[source], Path)
-    assert isinstance(found[wrong], CannotCompile)
 
 
 def test_a_refused_source_is_told_in_the_compiler_s_words(source: Path, cache: Path) -> None:
@@ -216,11 +207,42 @@ def test_a_cache_that_cannot_be_written_to_is_told(source: Path, cache: Path) ->
 
 
 def test_what_killed_builds_left_is_taken_away(source: Path, cache: Path) -> None:
+    """Half a library, and a folder with a precompiled header."""
     cache.mkdir(parents=True, mode=0o700)
     old, new = written(cache / "old.part", ""), written(cache / "new.part", "")
+    headers = written(cache / "old-header.part" / "tensorflow.h.gch", "").parent
+    others = written(cache / "new-header.part" / "tensorflow.h.gch", "").parent
     os.utime(old, (0, 0))
+    os.utime(headers, (0, 0))
     library_of(source)
-    assert (old.exists(), new.exists()) == (False, True)
+    assert [path.exists() for path in (old, headers, new, others)] == [False, False, True, True]
+
+
+def test_a_header_that_is_given_comes_first_and_is_no_part_of_the_name(
+    source: Path, tmp_path: Path, compiled: list[str]
+) -> None:
+    header = written(tmp_path / "given" / "given.h", "#define GIVEN\n")
+    source.write_text("#ifdef GIVEN\n" + ANSWER % 1 + "#else\n" + ANSWER % 2 + "#endif\n", encoding="utf-8")
+    library = library_of(source, header=header)
+    assert answer_of(library) == 1
+    assert library_of(source) == library
+    assert compiled == ["answer.cc"]
+
+
+def test_what_is_refused_with_a_header_is_compiled_without_it(
+    source: Path, tmp_path: Path, compiled: list[str]
+) -> None:
+    header = written(tmp_path / "given" / "given.h", "#error had to relocate PCH\n")
+    assert answer_of(library_of(source, header=header)) == 42
+    assert compiled == ["answer.cc", "answer.cc"]
+
+
+def test_what_takes_too_long_with_a_header_is_not_tried_again(
+    source: Path, tmp_path: Path, compiled: list[str]
+) -> None:
+    with pytest.raises(CannotCompile, match="not done after 0 s"):
+        library_of(source, header=tmp_path / "given.h", seconds=0.0)
+    assert compiled == ["answer.cc"]
 
 
 def test_a_compiler_may_have_arguments(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

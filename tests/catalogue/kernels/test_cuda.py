@@ -12,7 +12,8 @@ import tensorflow as tf
 from tensorflow.python.framework.kernels import get_registered_kernels_for_op
 
 from pyopbench.catalogue.kernels import cuda, register
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compile_all
+from pyopbench.catalogue.kernels.batch import compile_all
+from pyopbench.catalogue.kernels.compiler import CannotCompile
 from pyopbench.catalogue.load import load_op, load_variant
 from pyopbench.core.discover import KERNELS
 from pyopbench.core.model import Case
@@ -22,6 +23,7 @@ ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh"
 OTHERS = ["determinant", "log_huber", "log_huber_elementwise", "sparse_conv_q"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")
 SOURCE = KERNELS / "square.cc"
+ALONE = "sinh"  # calls what vector_math.h has for GPUs
 
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "release %s"; exit 0; fi
@@ -172,22 +174,40 @@ def test_others_say_that_they_are_not_elementwise(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> dict[Path, Path | CannotCompile]:
-    """The CUDA kernels of all elementwise ops, by the nvcc of this machine, all cores at once."""
+def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[str, Path]:
+    """The library that has the CUDA kernels of each elementwise op, by the nvcc of this machine, all cores at once.
+
+    One op has a library of its own, as the product makes it, and the others share one, which is as if one source had
+    all their formulas: most of the time goes into headers. That each source includes what it needs is shown by the
+    CPU's libraries, which are made of the same sources one by one.
+    """
     cuda.nvcc.cache_clear()
     try:
         cuda.nvcc()
     except CannotCompile as error:
         pytest.skip(error.sentence)
-    return compile_all([KERNELS / f"{name}.cc" for name in ELEMENTWISE], lambda source: None, cuda.library_of)
+    request.getfixturevalue("kernels")
+    alone = KERNELS / f"{ALONE}.cc"
+    together = tmp_path_factory.mktemp("together") / "together.cc"
+    texts = [(KERNELS / f"{name}.cc").read_text(encoding="utf-8") for name in ELEMENTWISE if name != ALONE]
+    together.write_text("\n".join(texts), encoding="utf-8")
+    made = compile_all([alone, together], lambda source: None, cuda.library_of)
+    for library in made.values():
+        assert isinstance(library, Path), library
+    found = {source: library for source, library in made.items() if isinstance(library, Path)}
+    return {name: found[alone if name == ALONE else together] for name in ELEMENTWISE}
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_nvcc_compiles_every_elementwise_op_for_gpus(name: str, compiled: dict[Path, Path | CannotCompile]) -> None:
+def test_nvcc_compiles_every_elementwise_op_for_gpus(name: str, compiled: dict[str, Path]) -> None:
     """TensorFlow, with CUDA or without, loads what is compiled and has GPU kernels in both types and all orders."""
-    library = compiled[KERNELS / f"{name}.cc"]
-    assert isinstance(library, Path), library
-    register.body_of(load_op(name), on_gpu=True)
+    if name == ALONE:
+        register.body_of(load_op(name), on_gpu=True)
+        assert cuda.library_of(KERNELS / f"{name}.cc") == compiled[name]
+    else:
+        for one in ELEMENTWISE:  # kernels are of ops, which have to be there
+            register.body_of(load_op(one))
+        register._load_library(compiled[name])
     kind = register._kind_of(load_op(name))
     for order in ("", "Gradient", "GradientGradient"):
         kernels = get_registered_kernels_for_op(kind + order).kernel
