@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,11 @@ def _imported(name: str, tree: ast.Module) -> tuple[str, ast.Module]:
 
 def _parse(path: Path) -> ast.Module | None:
     try:
-        return ast.parse(path.read_text(encoding="utf-8"))
+        return _tree(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, SyntaxError, UnicodeDecodeError):
         return None
+
+
+@lru_cache(maxsize=256)  # one module holds what many ops share, and every source of results asks again
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,21 @@ def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(call: Call, folder: Path, *more: str) -> Ended:
     return call("run", "--tf", "2.21.0", "--tf", "2.21.0", "--quick", "--launches", "3", "--out", folder, *more)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the run that several tests change is kept, once one of them has made it."""
+    return tmp_path_factory.mktemp("kept") / "run"
+
+
+@pytest.fixture
+def finished(call: Call, planned: Callable[..., None], tmp_path: Path, kept: Path) -> Path:
+    """Return a finished run of the test's own."""
+    planned("well")
+    if not kept.exists():
+        assert run(call, kept).code == 0
+    return shutil.copytree(kept, tmp_path / "run")
 
 
 def test_versions_are_measured_by_turns_and_reported_each(
@@ -60,14 +76,10 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
     assert not (tmp_path / "run").exists()
 
 
-def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
-    call: Call, planned: Callable[..., None], tmp_path: Path
-) -> None:
-    planned("well")
-    run(call, tmp_path / "run")
-    first, second = versions.read(tmp_path / "run")
+def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(call: Call, finished: Path) -> None:
+    first, second = versions.read(finished)
     (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
-    ended = call("report", tmp_path / "run")
+    ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
     assert "warning: 2.21.0-2: nothing was measured: no sample" in ended.err
     assert "2.21.0-2: nothing was measured: no sample" in (first.folder / "report.md").read_text(encoding="utf-8")
@@ -75,32 +87,22 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
     content = "".join(json.dumps(line) + "\n" for line in (stored.launch_line(0), wrong))
     (second.folder / store.SAMPLES_FILE).write_text(content, encoding="utf-8")
-    assert call("report", tmp_path / "run").code == 1, (
-        "what is wrong on one version is told, though another has numbers"
-    )
+    assert call("report", finished).code == 1, "what is wrong on one version is told, though another has numbers"
     (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
-    assert call("report", tmp_path / "run").code == 3
+    assert call("report", finished).code == 3
 
 
-def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(
-    call: Call, planned: Callable[..., None], tmp_path: Path
-) -> None:
-    planned("well")
-    run(call, tmp_path / "run")
-    samples = versions.read(tmp_path / "run")[1].folder / store.SAMPLES_FILE
+def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, finished: Path) -> None:
+    samples = versions.read(finished)[1].folder / store.SAMPLES_FILE
     samples.write_bytes(samples.read_bytes()[:-20])
-    ended = call("report", tmp_path / "run")
+    ended = call("report", finished)
     assert ended.code == 0
     assert f"{samples}:9: an unfinished last line was dropped" in ended.err.replace("\n", "")
 
 
-def test_what_is_required_and_not_known_is_told_for_each_version(
-    call: Call, planned: Callable[..., None], tmp_path: Path
-) -> None:
-    planned("well")
-    run(call, tmp_path / "run")
-    ended = call("report", tmp_path / "run", "--require", "savedmodel")
+def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, finished: Path) -> None:
+    ended = call("report", finished, "--require", "savedmodel")
     assert ended.code == 0
     assert ended.out.count("required: whether they can do savedmodel is not known of") == 2
     assert "On 2.21.0-2:" in ended.out
@@ -108,13 +110,11 @@ def test_what_is_required_and_not_known_is_told_for_each_version(
 
 @pytest.mark.parametrize("option", [("--json",), ("--out", "elsewhere")])
 def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
-    call: Call, planned: Callable[..., None], tmp_path: Path, option: tuple[str, ...]
+    call: Call, finished: Path, option: tuple[str, ...]
 ) -> None:
-    planned("well")
-    run(call, tmp_path / "run")
-    ended = call("report", tmp_path / "run", *option)
+    ended = call("report", finished, *option)
     assert ended.code == 2
-    assert f"pyopbench report {versions.read(tmp_path / 'run')[0].folder}" in ended.err.replace("\n", "")
+    assert f"pyopbench report {versions.read(finished)[0].folder}" in ended.err.replace("\n", "")
 
 
 def test_json_of_several_versions_is_refused_before_anything_is_measured(call: Call, tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
 
 def judged(bench: Bench, minimum_effect: float = 0.03) -> dict[str, Verdict]:
     """Verdicts by variant and size."""
-    frame, catalogue = bench.frame(), bench.run().catalogue
-    baselines = baseline_of(measured_cases(frame, catalogue), "py_function_numpy", GRADIENTS)
+    run = bench.run()
+    frame = run.frame
+    baselines = baseline_of(measured_cases(frame, run.catalogue), "py_function_numpy", GRADIENTS)
     found = verdicts_of(statistics.paired_logs(frame, baselines), baselines, minimum_effect)
     assert [verdict.case for verdict in found] == list(baselines)
     return {verdict.case.split("/")[1] + "@" + verdict.case.split("/")[6]: verdict for verdict in found}

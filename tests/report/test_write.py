@@ -14,6 +14,8 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 
+import altair as alt
+import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
@@ -163,6 +165,15 @@ def test_every_section_and_chart_is_in_the_page(judged, rendered):
         assert ("id", f"op-{op}") in page.attributes
 
 
+def test_every_chart_of_the_page_is_valid_vega_lite(rendered):
+    charts = [unpacked(json.loads(spec)) for spec in Page(rendered["report.html"]).specs]
+    assert len(charts) > 4
+    for spec in charts:
+        alt.FacetChart.from_dict(spec)
+    with pytest.raises(jsonschema.ValidationError):
+        alt.FacetChart.from_dict({**charts[0], "columns": "three"})
+
+
 def as_text(spec) -> str:
     return json.dumps(spec, sort_keys=True)
 
@@ -263,8 +274,8 @@ def test_each_op_is_folded_into_one_line_with_its_reasons_and_one_table(judged, 
             assert (html.escape(why(made)) in line) == (made.op == op) or made.op != op
 
 
-def test_long_markdown_goes_without_the_tables_of_ops(judged, monkeypatch):
-    whole = write.render(judged)["report.md"]
+def test_long_markdown_goes_without_the_tables_of_ops(judged, rendered, monkeypatch):
+    whole = rendered["report.md"]
     monkeypatch.setattr(write, "TICKET_CHARACTERS", len(whole) - 1)
     short = write.render(judged)["report.md"]
     assert "<table>" in whole

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from pyopbench.report.charts.latency import DATA, PANELS_PER_ROW, Panels, Spec, as_spec
 from pyopbench.report.charts.style import INK
@@ -24,6 +25,7 @@ MOST_TICKS = 4  # what a panel of 160 pixels has room for
 FRAME = {"axis": 70, "narrowest": 200}
 
 
+@debug_mode(False)
 def stack_chart(rows: Sequence[Mapping[str, Any]], panels: Panels, unit: str) -> Spec:
     """Return stacked bars of the parts, a row for each size, a panel for each variant, and a line at the total.
 

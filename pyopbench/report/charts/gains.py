@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from pyopbench.report.charts.latency import DATA, PANELS_PER_ROW, Panels, Spec, as_spec
 from pyopbench.report.charts.log_axis import Row, drawable, limits, ticks
@@ -19,6 +20,7 @@ INTERVAL = "format(datum.low, '.3~r') + ' to ' + format(datum.high, '.3~r') + 'Ã
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
 
 
+@debug_mode(False)
 def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Spec:
     """Return gains with intervals, a row for each op, inference above training, and a line at 1.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from pyopbench.core.label import Label
 from pyopbench.report.charts.encodings import (
@@ -62,6 +63,7 @@ class Scene:
     unit: str
 
 
+@debug_mode(False)
 def latency_chart(
     rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, crossings: Sequence[Row] = ()
 ) -> Spec:
@@ -81,6 +83,7 @@ def latency_chart(
     return _finish(layers, [*data, *marks], "seconds", (scene.panels, LATENCY_FRAME))
 
 
+@debug_mode(False)
 def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spec:
     """Return ratios to the baseline with intervals, a line at 1 and a band of the minimum effect.
 
@@ -108,6 +111,7 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     return _finish(layers, data, "ratio", (scene.panels, BY_LABEL_FRAME))
 
 
+@debug_mode(False)
 def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, versions: Sequence[str]) -> Spec:
     """Return latency by version of TensorFlow, with the interval of every point; one panel for each `panel`.
 
@@ -234,7 +238,7 @@ def as_spec(chart: alt.FacetChart, data: list[dict[str, Any]], panels: Panels, f
     shown = dict.fromkeys(row["panel"] for row in data)
     meta = {**frame, "panels": {panel: dict(panels.get(panel, {})) for panel in shown}}
     chart = chart.resolve_axis(x="independent").properties(usermeta=meta)  # or upper panels have no axis
-    spec: Spec = chart.configure(**THEME).to_dict()
+    spec: Spec = chart.configure(**THEME).to_dict(validate=False)
     spec.pop("$schema", None)  # the page brings its own Vega-Lite, and must not warn about a patch release
     spec.setdefault("datasets", {})[DATA] = [*map(_with_variant, data)]
     return spec

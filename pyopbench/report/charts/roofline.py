@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from pyopbench.core import formatting
 from pyopbench.report.charts.encodings import Curves, blank, by_label, pinned_to, row_step, size_axis, sizes_of
@@ -29,6 +30,7 @@ ENDS = (LEAST_SHARE, 1.0)
 TITLE = "share of the bound"
 
 
+@debug_mode(False)
 def share_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, overhead_seconds: float) -> Spec:
     """Return shares against size, one panel for each `panel`, with a line at 100%; for one size, shares by label.
 
