@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from tensorflow.python.framework.kernels import get_registered_kernels_for_op
 
 from pyopbench.catalogue.kernels import cuda, register
 from pyopbench.catalogue.kernels.batch import compile_all
-from pyopbench.catalogue.kernels.compiler import CannotCompile
+from pyopbench.catalogue.kernels.compiler import CannotCompile, cache_folder, library_of
 from pyopbench.catalogue.load import load_op, load_variant
 from pyopbench.core.discover import KERNELS
 from pyopbench.core.model import Case
@@ -119,7 +120,14 @@ def test_the_gpus_that_are_there_are_compiled_for(monkeypatch: pytest.MonkeyPatc
     )
 
 
-def test_what_nvcc_refuses_costs_the_gpu_and_not_the_cpu(toolkit: Path) -> None:
+@pytest.fixture
+def for_cpu(kernels: None) -> Path:
+    """The library for the CPU, from the cache that the suite shares."""
+    return library_of(SOURCE)
+
+
+def test_what_nvcc_refuses_costs_the_gpu_and_not_the_cpu(for_cpu: Path, toolkit: Path) -> None:
+    shutil.copy(for_cpu, cache_folder())
     put_nvcc(toolkit, REFUSING)
     op, told = load_op("square"), list[Path]()
     assert register.why_not(op, on_gpu=True) is None, "nothing is compiled to answer"
