@@ -11,7 +11,7 @@ import pytest
 
 import browsers
 from full_matrix import OPS, full
-from judgements import HOSTILE, hostile, hostile_versions, plain
+from judgements import HOSTILE, hostile_report, plain_report
 from pyopbench.report import write
 
 pytestmark = pytest.mark.long
@@ -23,9 +23,9 @@ PATIENCE_SECONDS = 30.0
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    made = {"plain": (plain(), None), "hostile": (hostile(), hostile_versions())}
-    for name, (judgement, across) in made.items():
-        (folder / f"{name}.html").write_text(write.render(judgement, across)["report.html"], encoding="utf-8")
+    made = {"plain": plain_report(), "hostile": hostile_report()}
+    for name, texts in made.items():
+        (folder / f"{name}.html").write_text(texts["report.html"], encoding="utf-8")
     return {name: folder / f"{name}.html" for name in made}
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -224,6 +225,7 @@ def _no_noise() -> pd.DataFrame:
     return Bench({"native": 1.0}, launches=0).noise_frame()
 
 
+@cache
 def _no_rows() -> pd.DataFrame:
     return Bench({"native": 1.0}, launches=0).frame()
 

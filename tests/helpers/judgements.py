@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from types import SimpleNamespace
+from functools import cache
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import stored
@@ -14,6 +16,7 @@ from pyopbench.core.model import Case, Failure
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Crossover, Decision, SizeRange
 from pyopbench.judge.findings import ClearGain, FasterBaseline, MeasuredGain
+from pyopbench.report.write import render
 from pyopbench.results.warnings import UnreadableFile
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
@@ -24,8 +27,12 @@ LINES = "one\n\n# two\n| three |\r\n```four"
 HOSTILE = (SCRIPT, CLOSING, MARKUP, LINES)
 
 
+@cache
 def plain(launches: int = 4) -> Judgement:
-    """Return three ops: one that is ported, one of a single size, one that crosses bridges; with holes."""
+    """Return three ops: one that is ported, one of a single size, one that crosses bridges; with holes.
+
+    All tests of a process have the same one, which they change by `replace` alone.
+    """
     curves = {
         "py_function_numpy": lambda n: 9e-5 + 4e-9 * n,
         "native": lambda n: 6e-6 + 9e-9 * n,
@@ -101,6 +108,18 @@ def hostile_versions() -> VersionComparison:
     table = hostile().latencies
     versions = tuple(VersionResult(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
     return VersionComparison(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES})
+
+
+@cache
+def plain_report() -> Mapping[str, str]:
+    """Return the texts of the report of `plain()`, rendered once in a process."""
+    return MappingProxyType(render(plain()))
+
+
+@cache
+def hostile_report() -> Mapping[str, str]:
+    """Return the texts of the report of `hostile()` with `hostile_versions()`, rendered once in a process."""
+    return MappingProxyType(render(hostile(), hostile_versions()))
 
 
 def decision(name: str, **fields: Any) -> Decision:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from judgements import plain
+from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.compare.versions import VersionComparison
 from pyopbench.core.errors import NothingMeasured
@@ -133,7 +133,7 @@ def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Shown) -> None
 
 
 def test_a_run_on_one_version_says_nothing_of_it() -> None:
-    texts = write.render(plain())
+    texts = plain_report()
     assert all("ersion of TensorFlow" not in texts[name] for name in ("report.html", "report.md"))
 
 

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 import stored
 from frames import Bench
-from judgements import CLOSING, HOSTILE, decision, hostile, hostile_versions, plain
+from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report
 from places import ROOT
 from pyopbench.judge import decide
 from pyopbench.judge.judge import Judging
@@ -80,13 +80,13 @@ def judged():
 
 
 @pytest.fixture(scope="module")
-def rendered(judged):
-    return write.render(judged)
+def rendered():
+    return plain_report()
 
 
 @pytest.fixture(scope="module")
 def attacked():
-    return write.render(hostile(), hostile_versions())
+    return hostile_report()
 
 
 def test_the_report_is_three_files(judged, rendered, tmp_path):
@@ -169,9 +169,9 @@ def test_every_chart_of_the_page_is_valid_vega_lite(rendered):
     charts = [unpacked(json.loads(spec)) for spec in Page(rendered["report.html"]).specs]
     assert len(charts) > 4
     for spec in charts:
-        alt.FacetChart.from_dict(spec)
+        alt.FacetChart.validate(spec)
     with pytest.raises(jsonschema.ValidationError):
-        alt.FacetChart.from_dict({**charts[0], "columns": "three"})
+        alt.FacetChart.validate({**charts[0], "columns": "three"})
 
 
 def as_text(spec) -> str:
