@@ -233,9 +233,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     progress = ended.err.splitlines()
     assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
     first, second = (f"launch {number} of at most 2, 1 of 1 groups" for number in (1, 2))
-    assert progress[1:] == [first, f"{second}, at most no time left"], (
-        "how long it takes is known once a launch is over"
-    )
+    assert progress[1:] == [first, f"{second}, at most no time left"], "known once a launch is over"
     assert ended.out.startswith("What to do")
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
     files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
