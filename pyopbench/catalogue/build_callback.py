@@ -38,7 +38,7 @@ def build_callback(op: Op, case: Case, bridge: Bridge, body: Body, gradient_body
     if case.gradient == NO_GRADIENT or attach is None:
         return lambda *inputs: one_or_tuple(forward(*inputs))
     if gradient_body is None:
-        raise ValueError(f"{op.name} has no gradient for {case.variant}")
+        raise ValueError(f"the op has no gradient for {case.variant}")
     backward = _bridged_gradient(op, bridge, gradient_body)
     return attach(Bridged(forward, backward, op.tensor_gradient, op.differentiable, op.floating_outputs))
 

@@ -48,7 +48,7 @@ def certify(
     except KeyboardInterrupt:
         name = escape(str(folder))
         err.print(f"interrupted; nothing is certified, and what was measured is in {name}", soft_wrap=True)
-        say("  a certificate cannot be continued, its runs have to be of one time: begin again", err)
+        say("a certificate cannot be continued, its runs have to be of one time: begin again", err, mark="  ")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         out.print_json((folder / FILE).read_text(encoding="utf-8"))

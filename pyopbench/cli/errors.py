@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.markup import escape
 
-from pyopbench.cli.output import err, say
+from pyopbench.cli.output import err, say_error
 from pyopbench.core.errors import BadInput, PyopbenchError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -75,7 +74,7 @@ def _tell(error: Exception, told: PyopbenchError) -> int:
     if debugging.on:
         err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
     err.quiet = False  # an error is told to those who want to hear nothing else, too
-    say(f"[bold red]error:[/] {escape(str(told))}", err)
+    say_error(told)
     return told.exit_code
 
 

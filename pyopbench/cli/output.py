@@ -13,13 +13,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.model import Failure
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
-
-HANGING = re.compile(r" *(- |(received|legal|next): +)?")
-"""What the further parts of a line that is broken stand below the end of."""
 
 GAP = 2
 """Blanks between the columns of a table."""
@@ -33,23 +31,38 @@ def printable(text: str) -> str:
     return "".join(repr(one)[1:-1] if one not in "\n\t" and category(one)[0] == "C" else one for one in text)
 
 
-def say(markup: str, console: Console = out) -> None:
+def say(markup: str, console: Console = out, *, mark: str = "") -> None:
     """Print sentences: on a terminal broken between words, below where they begin; where piped a line stays a line.
 
     Args:
-        markup: lines, which may begin with the mark of a list or with the name of a part of an error; control
-            characters are shown, because sentences quote what results and TensorFlow say.
+        markup: lines; control characters are shown, because sentences quote what results and TensorFlow say.
         console: where to.
+        mark: markup of what stands before the first line, such as blanks, the mark of a list or a label; all that
+            follows on a terminal stands below its end.
     """
     markup = printable(markup)
     if not console.is_terminal:
-        console.print(markup, soft_wrap=True)
+        console.print(mark + markup, soft_wrap=True)
         return
+    before = console.render_str(mark)
+    room = max(console.width - before.cell_len, 1)
     for line in console.render_str(markup).split("\n"):
-        mark = HANGING.match(line.plain).end()  # type: ignore[union-attr]
-        for number, part in enumerate(line[mark:].wrap(console, max(console.width - mark, 1))):
+        for part in line.wrap(console, room):
             part.rstrip()
-            console.print(Text(" " * mark) + part if number else line[:mark] + part, soft_wrap=True)
+            console.print(before + part, soft_wrap=True)
+            before = Text(" " * before.cell_len)
+
+
+def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]") -> None:
+    """Print an error on stderr: what is wrong, then what was received, what is legal and what to do, each in a line.
+
+    Args:
+        error: which.
+        what: markup of what stands before it.
+    """
+    say(f"{what} {escape(error.what)}", err)
+    for label, text in error.details:
+        say(escape(text), err, mark=label)
 
 
 def print_table(
@@ -101,6 +114,6 @@ def print_failures(failures: Sequence[Failure]) -> None:
     for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         out.print(f"[red]{status}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
-        say(f"  {escape(reason)}")
+        say(escape(reason), mark="  ")
     if len(cases) > SHOWN_FAILURES:
         out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

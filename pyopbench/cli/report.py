@@ -91,17 +91,18 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     answers, *others = terminal.tables(judgement)
     print_table(answers.title, answers.columns, answers.rows)
     for note in terminal.notes(judgement):
-        say(f"- {escape(note)}")
+        say(escape(note), mark="- ")
     noise = of_noise(judgement)
     if noise is not None:
-        say(f"[{STYLES[noise.tone]}]- {escape(noise.text)}[/]")
+        style = STYLES[noise.tone]
+        say(f"[{style}]{escape(noise.text)}[/]", mark=f"[{style}]- [/]")
     out.print()
     for table in others:
         print_table(table.title, table.columns, table.rows)
     for sentence in remarks(judgement):
         say(escape(sentence))
     for reason in terminal.reasons(judgement):
-        say(f"- {escape(reason)}")
+        say(escape(reason), mark="- ")
     print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
     if ended is not None:
         most = int(judgement.run.settings["launches"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from pyopbench.cli.output import err, say
+from pyopbench.cli.output import err, say, say_error
 from pyopbench.cli.report import progress, write_report
 from pyopbench.cli.versions import report_versions
 from pyopbench.core import formatting
@@ -51,7 +51,7 @@ def probe_beside(folder: Path, options: judge.Judging) -> None:
                 folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
             )
     except PyopbenchError as error:
-        say(f"[yellow]warning:[/] nothing was probed: {escape(str(error))}", err)
+        say_error(error, "[yellow]warning:[/] nothing was probed:")
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -116,7 +116,7 @@ def measure(folder: Path, options: judge.Judging) -> Ended | None:
         with progress() as show:
             ended = min(measure_together(tasks, show), key=lambda one: one.launches)
     except WorkerLost as lost:  # what was measured before is worth its report
-        say(f"[bold red]error:[/] {escape(str(lost))}", err)
+        say_error(lost)
         err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
         return None
     if ended.by == "budget":

@@ -87,7 +87,7 @@ def _print(found: Scan) -> None:
     if total:
         out.print("each of them:")
         for risk in risks.COMMON:
-            say(f"  {risk}")
+            say(risk, mark="  ")
     if found.sites:
         place = f"{found.sites[0].file}:{found.sites[0].line}"
         out.print(f"an op file to start from: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
@@ -100,7 +100,7 @@ def _print_site(site: CallSite) -> None:
     out.print(f"  {site.line}:{site.column}  [bold]{site.kind}[/]{body} in {escape(site.function)}{form}{sure}")
     out.print(f"      {site.context}, gradient: {site.gradient.replace('_', ' ')}")
     for risk in site.risks:
-        say(f"      - {risk}")
+        say(risk, mark="      - ")
 
 
 def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: bool) -> None:

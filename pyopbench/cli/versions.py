@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from pyopbench.cli.compare import print_comparison
-from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.cli.output import err, out, print_failures, print_table, say, say_error
 from pyopbench.core import formatting
+from pyopbench.core.errors import detail_label
 from pyopbench.judge import judge
 from pyopbench.results import versions
 from pyopbench.results.store import write_atomically
@@ -57,7 +58,8 @@ def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
         start.require_measured(found[0].folder)
     for version in (one for one in found if one.label in whys):
         say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(whys[version.label])}", err)
-        say(f"  next:     pyopbench verify --tf {version.tf} shows what is wrong with each variant", err)
+        what = f"pyopbench verify --tf {version.tf} shows what is wrong with each variant"
+        say(what, err, mark=detail_label("next"))
     return [version for version in found if version.label not in whys], whys
 
 
@@ -87,7 +89,7 @@ def _compare(folder: Path, across: VersionComparison, label: str) -> None:
     first = across.labels[0]
     told = across.comparisons.get(label)
     if told is None:
-        say(f"[yellow]warning:[/] {escape(str(across.unmatched[label]))}", err)
+        say_error(across.unmatched[label], "[yellow]warning:[/]")
         return
     again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
     path = folder / f"compare-{first}-{label}.md"

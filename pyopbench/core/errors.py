@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+LABEL_WIDTH = 12
+"""Columns before the text of a detail of an error, so that the texts stand below each other."""
+
+
+def detail_label(name: str) -> str:
+    """Return what stands before the text of a detail of an error: its name, indented and padded."""
+    return f"  {name}:".ljust(LABEL_WIDTH)
+
 
 class PyopbenchError(Exception):
     """Base of every error that pyopbench raises on purpose; `exit_code` is what the command line returns."""
@@ -16,14 +24,13 @@ class PyopbenchError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        lines = [self.what]
-        if self.received is not None:
-            lines.append(f"  received: {self.received}")
-        if self.legal is not None:
-            lines.append(f"  legal:    {self.legal}")
-        if self.next_step:
-            lines.append(f"  next:     {self.next_step}")
-        return "\n".join(lines)
+        return "\n".join([self.what, *(label + text for label, text in self.details)])
+
+    @property
+    def details(self) -> list[tuple[str, str]]:
+        """The value received, the legal ones and the next step, as far as there are any: each a label and its text."""
+        details = (("received", self.received), ("legal", self.legal), ("next", self.next_step or None))
+        return [(detail_label(name), str(value)) for name, value in details if value is not None]
 
     @property
     def in_a_line(self) -> str:

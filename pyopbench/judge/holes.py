@@ -94,7 +94,11 @@ def holes_of(groups: Mapping[Reason, Sequence[str]]) -> tuple[Hole, ...]:
 
 
 def around(op: str, said: str) -> tuple[str, ...]:
-    """Return the texts around the name of an op in what TensorFlow, a body or an older pyopbench says of it."""
+    """Return the texts around the name of an op in what was said of it from outside.
+
+    Only TensorFlow, the user's code and stored runs of older versions name the op in a reason: what is said here says
+    "the op", so that nothing has to be cut out of it.
+    """
     return tuple(re.split(rf"(?<![A-Za-z0-9_]){re.escape(op)}(?![A-Za-z0-9_])", said))
 
 

@@ -102,7 +102,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     except Exception as error:
         if not variant.is_attempt_for(op):
             raise
-        raise Unsupported(f"{variant.name} does not work for {op.name}: {explain(error, op)}") from error
+        raise Unsupported(f"{variant.name} does not work for this op: {explain(error, op)}") from error
     return tuple(replace(one, stretch=variant.stretch) for one in prepared)
 
 

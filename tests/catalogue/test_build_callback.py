@@ -111,6 +111,6 @@ def test_several_gradients_come_back_in_order(attached: list[Bridged]) -> None:
 
 
 @pytest.mark.parametrize("gradient", CALLBACK_GRADIENTS)
-def test_a_gradient_without_a_body_is_an_error_that_names_the_op(gradient: str) -> None:
-    with pytest.raises(ValueError, match="made has no gradient for numpy_function"):
+def test_a_gradient_without_a_body_is_an_error_that_names_the_variant(gradient: str) -> None:
+    with pytest.raises(ValueError, match=r"^the op has no gradient for numpy_function$"):
         build(square(numpy_gradient=None), Bridge(), gradient)

@@ -7,32 +7,61 @@ import io
 import pytest
 from rich.console import Console
 
-from pyopbench.cli.output import print_table, say
+from pyopbench.cli import output
+from pyopbench.cli.output import print_table, say, say_error
+from pyopbench.core.errors import BadInput
 
 WIDTH = 20
 
 
-def said(markup: str, *, terminal: bool) -> list[str]:
-    console = Console(file=io.StringIO(), width=WIDTH, force_terminal=terminal, color_system=None)
-    say(markup, console)
+def said(markup: str, mark: str, *, terminal: bool) -> list[str]:
+    console = console_of(terminal=terminal)
+    say(markup, console, mark=mark)
+    return lines_of(console)
+
+
+def console_of(*, terminal: bool) -> Console:
+    return Console(file=io.StringIO(), width=WIDTH, force_terminal=terminal, color_system=None)
+
+
+def lines_of(console: Console) -> list[str]:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 
 
 @pytest.mark.parametrize(
-    ("markup", "lines"),
+    ("mark", "markup", "lines"),
     [
-        ("short", ["short"]),
-        ("one two three four five", ["one two three four", "five"]),
-        ("- one two three four five", ["- one two three four", "  five"]),
-        ("a\n  legal:    one two three four", ["a", "  legal:    one two", "            three", "            four"]),
-        ("      - one two three", ["      - one two", "        three"]),
-        ("[bold]one[/] two three four five", ["one two three four", "five"]),
-        ("- \x1b[31mred\x07", ["- \\x1b[31mred\\x07"]),
+        ("", "short", ["short"]),
+        ("", "one two three four five", ["one two three four", "five"]),
+        ("- ", "one two three four five", ["- one two three four", "  five"]),
+        ("- ", "one\ntwo", ["- one", "  two"]),
+        ("", "- one two three four five", ["- one two three four", "five"]),
+        ("      - ", "one two three", ["      - one two", "        three"]),
+        ("[bold]- [/]", "one two three four five", ["- one two three four", "  five"]),
+        ("", "[bold]one[/] two three four five", ["one two three four", "five"]),
+        ("- ", "\x1b[31mred\x07", ["- \\x1b[31mred\\x07"]),
     ],
 )
-def test_sentences_are_broken_between_words_below_where_they_begin(markup: str, lines: list[str]) -> None:
-    assert said(markup, terminal=True) == lines
+def test_sentences_are_broken_between_words_below_where_they_begin(mark: str, markup: str, lines: list[str]) -> None:
+    """What hangs is what the caller says, and no mark is looked for in a sentence."""
+    assert said(markup, mark, terminal=True) == lines
+
+
+@pytest.mark.parametrize(
+    ("terminal", "lines"),
+    [
+        (True, ["error: what", "  received: [0]", "  legal:    one two", "            three", "  next:     again"]),
+        (False, ["error: what", "  received: [0]", "  legal:    one two three", "  next:     again"]),
+    ],
+)
+def test_the_details_of_an_error_hang_behind_their_labels(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, lines: list[str]
+) -> None:
+    console = console_of(terminal=terminal)
+    monkeypatch.setattr(output, "err", console)
+    say_error(BadInput("what", received=[0], legal="one two three", next_step="again"))
+    assert lines_of(console) == lines
 
 
 @pytest.mark.parametrize(
@@ -53,4 +82,4 @@ def test_words_in_a_table_stay_whole_where_they_fit(rows: list[tuple[str, ...]],
 
 
 def test_where_piped_a_line_stays_a_line() -> None:
-    assert said("- one two three four five six", terminal=False) == ["- one two three four five six"]
+    assert said("one two three four five six", "- ", terminal=False) == ["- one two three four five six"]

@@ -27,10 +27,10 @@ def asv(tmp_path: Path) -> Path:
     return asv_folder(tmp_path / "asv", first=document("asv-first"), second=document("asv-second"))
 
 
-def refused(words: list[Any], axis: str) -> str:
+def refused(words: list[Any], axis: str) -> BadInput:
     with pytest.raises(BadInput) as found:
         read_sides([str(word) for word in words], axis)
-    return str(found.value)
+    return found.value
 
 
 def test_two_runs_are_not_paired(own: Path, tmp_path: Path) -> None:
@@ -69,10 +69,11 @@ def test_several_environments_of_a_commit_stay_apart(tmp_path: Path) -> None:
     folder = asv_folder(tmp_path / "asv", **found)
     by_commit = read_sides([str(folder), "f802", "e56c"], "commit")
     assert len(by_commit.first.runs) == 2
-    assert {case.rpartition(" in ")[2] for case in by_commit.first.frame["case"]} == {
-        "here uv-tf2.9.1",
-        "here uv-tf2.16.2",
+    assert {key.environment for key in by_commit.first.keys.values()} == {
+        (("machine", "here"), ("environment", "uv-tf2.9.1")),
+        (("machine", "here"), ("environment", "uv-tf2.16.2")),
     }
+    assert set(by_commit.first.frame["case"]) <= {str(key) for key in by_commit.first.keys.values()}
     by_tf = read_sides([str(folder)], "tf")
     assert (by_tf.first.label, by_tf.second.label) == ("2.9.1", "2.16.2"), "the older one first"
     assert all(len(set(side.frame["tf"])) == 1 for side in (by_tf.first, by_tf.second))
@@ -83,28 +84,39 @@ def test_two_environments_that_nothing_tells_apart_are_refused(tmp_path: Path) -
     folder = asv_folder(
         tmp_path / "asv", first=document("asv-first"), second=document("asv-second"), again=document("asv-first")
     )
-    assert "nothing tells apart" in refused([folder, "f802", "e56c"], "commit")
+    error = refused([folder, "f802", "e56c"], "commit")
+    assert error.what == "several results on one side that nothing tells apart"
+    assert error.legal == "one for each machine and environment"
 
 
 def test_results_of_two_tools_are_never_put_side_by_side(own: Path, asv: Path, tmp_path: Path) -> None:
     file = write(tmp_path / "pb.json", document("pytest-benchmark-first"))
-    assert "never formed across tools" in refused([own, file], "run")
-    assert "asv and pytest-benchmark" in refused([asv / "here" / "first.json", file], "run")
+    assert refused([own, file], "run").received == "pyopbench and pytest-benchmark"
+    error = refused([asv / "here" / "first.json", file], "run")
+    assert error.what == "ratios are never formed across tools: each has a clock and a way of its own"
+    assert error.received == "asv and pytest-benchmark"
 
 
 def test_a_command_line_that_names_no_two_sides_says_what_would(own: Path, asv: Path, tmp_path: Path) -> None:
-    assert "same results" in refused([own, own], "run")
-    assert "two results are needed" in refused([own], "run")
-    assert "not there: nowhere" in refused([own, "nowhere"], "run")
-    assert "unknown axis" in refused([own, own], "speed")
-    assert "no such commit" in refused([asv, "f802", "dead"], "commit")
-    assert "no such commit" in refused([asv, "f8", "e5"], "commit"), "too short to name one"
-    assert FIRST in refused([asv], "commit")
-    assert "takes two labels" in refused([asv], "tf")
-    assert "no tf that is told" in refused([asv], "tf")
-    assert "both sides are the same" in refused([own, "native", "native"], "variant")
-    assert "native, py_function_numpy or xla" in refused([own, "native", "magic"], "variant")
-    assert "--axis commit" in refused([asv, asv_folder(tmp_path / "one", first=document("asv-first"))], "run")
+    def told(words: list[Any], axis: str) -> tuple[str, str]:
+        error = refused(words, axis)
+        return error.what, str(error.received)
+
+    needed = "two results are needed, or one and two labels of an axis"
+    assert told([own, own], "run") == ("both sides are the same results", str(own))
+    assert told([own], "run") == (needed, f"{own} with --axis run")
+    assert told([own, "nowhere"], "run") == (needed, f"{own} nowhere with --axis run; not there: nowhere")
+    assert told([own, own], "speed") == ("unknown axis", "'speed'")
+    assert told([asv, "f802", "dead"], "commit") == ("no such commit", f"'dead' in {asv}")
+    assert told([asv, "f8", "e5"], "commit") == ("no such commit", f"'f8' in {asv}"), "too short to name one"
+    assert told([asv], "commit") == ("--axis commit takes two labels", f"{asv} has {FIRST} and {SECOND}")
+    assert told([asv], "tf") == ("--axis tf takes two labels", f"{asv} has no tf that is told")
+    assert told([own, "native", "native"], "variant") == ("both sides are the same", "native")
+    assert refused([own, "native", "magic"], "variant").legal == "native, py_function_numpy or xla"
+    two = [asv, asv_folder(tmp_path / "one", first=document("asv-first"))]
+    assert told(two, "run") == ("results of several commits on one side", f"{asv}: {SECOND[:8]} and {FIRST[:8]}")
+    advice = f"pyopbench compare {asv} {SECOND[:8]} {FIRST[:8]} --axis commit, or name single files"
+    assert refused(two, "run").next_step == advice
 
 
 def test_what_failed_is_known_by_what_it_is_matched_by(tmp_path: Path) -> None:

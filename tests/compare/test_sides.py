@@ -34,8 +34,10 @@ def test_several_runs_are_told_apart_by_their_environment(tmp_path: Path) -> Non
     assert {key.environment for key in side.keys.values()} == {(("machine", "here"),), (("machine", "there"),)}
     assert side.environment["machine"] == ["here", "there"]
     assert side.environment["commit"] == [UNKNOWN]
-    with pytest.raises(BadInput, match="nothing tells apart"):
+    with pytest.raises(BadInput) as refused:
         side_of("both", runs, CaseKey.whole, ("cpu",))
+    assert refused.value.what == "several results on one side that nothing tells apart"
+    assert refused.value.legal == "one for each cpu"
 
 
 def test_what_is_wrong_has_no_samples(tmp_path: Path) -> None:

@@ -22,7 +22,12 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_a_received_value_that_is_false_is_shown() -> None:
-    assert "received: 0" in str(BadInput("not a size", received=0))
+    assert str(BadInput("not a size", received=0)) == "not a size\n  received: 0"
+
+
+def test_details_are_labels_and_texts() -> None:
+    error = BadInput("what", received=(1,), next_step="again")
+    assert error.details == [("  received: ", "(1,)"), ("  next:     ", "again")]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ import stored
 from commands import ENVIRONMENT, REPORT, Call, Ended, begin, groups, noisy_results
 from processes import is_gone
 from pyopbench.cli import output, run
+from pyopbench.core import formatting
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.model import Case, Failure
 from pyopbench.results import probes, store
@@ -222,16 +223,17 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
 
 
 def test_progress_goes_to_stderr_and_results_to_stdout(
-    call: Call, planned: Callable[..., None], tmp_path: Path
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("native")
+    monkeypatch.setattr(formatting, "duration", lambda seconds: "no time")
     folder = tmp_path / "[run]"
     ended = call("run", "double", "--launches", 2, "--out", folder)
     assert ended.code == 0, ended.err
     progress = ended.err.splitlines()
     assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
-    told = [f"launch {number} of at most 2, 1 of 1 groups" for number in (1, 2)]
-    assert [line.partition(", at most")[0] for line in progress[1:]] == told
+    first, second = (f"launch {number} of at most 2, 1 of 1 groups" for number in (1, 2))
+    assert progress[1:] == [first, f"{second}, at most no time left"], "known once a launch is over"
     assert ended.out.startswith("What to do")
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
     files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}

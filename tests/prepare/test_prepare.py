@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue.load import make_inputs
 from pyopbench.core.errors import Unsupported, WrongResult
+from pyopbench.core.failures import describe_error
 from pyopbench.core.op import Op
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared, prepare
@@ -284,22 +285,20 @@ def test_a_gradient_that_writes_to_what_it_is_given_is_refused(
 
 def test_a_speculative_port_with_wrong_values_is_unsupported(put: Put) -> None:
     put(square(tensor=lambda x: x * x + 1), role="attempt")
-    with pytest.raises(
-        Unsupported, match=r"^native does not work for made: output 0 differs at index \[\d\]: "
-    ) as raised:
+    with pytest.raises(Unsupported) as raised:
         prepare(FORWARD)
     assert isinstance(raised.value.__cause__, WrongResult)
+    assert raised.value.what == f"native does not work for this op: {raised.value.__cause__.what}"
 
 
 def test_a_speculative_port_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -> None:
     put(square(tensor=lambda x: tf.ensure_shape(tf.py_function(tf.square, [x], x.dtype), [SIZE])))
     with pytest.raises(Unsupported) as raised:
         prepare(case_of("xla"))
-    assert raised.value.what.startswith(
-        "xla does not work for made: InvalidArgumentError: Detected unsupported operations"
-    )
-    assert "No registered 'EagerPyFunc' OpKernel for XLA_CPU_JIT" in raised.value.what
-    assert isinstance(raised.value.__cause__, tf.errors.InvalidArgumentError)
+    cause = raised.value.__cause__
+    assert isinstance(cause, tf.errors.InvalidArgumentError)
+    assert "No registered 'EagerPyFunc' OpKernel for XLA_CPU_JIT" in describe_error(cause)
+    assert raised.value.what == f"xla does not work for this op: {describe_error(cause)}"
 
 
 def test_a_speculative_port_without_a_gradient_is_unsupported(put: Put) -> None:

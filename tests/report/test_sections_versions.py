@@ -11,12 +11,15 @@ import pytest
 from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.compare.versions import VersionComparison
+from pyopbench.core import formatting
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.judge import judge
 from pyopbench.judge.decide import Judgement
+from pyopbench.judge.verdicts import Verdict
 from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.report.sections import versions as section
+from pyopbench.report.wording.comparison import reach, summary
 from pyopbench.results import versions
 
 Shown: TypeAlias = tuple[Judgement, VersionComparison]
@@ -40,6 +43,11 @@ def shown(folder: Path, **unmeasured: str) -> Shown:
     return found[-1], replace(across, shown=every[-1].label)
 
 
+def verdict_of(judged: Shown, case: str) -> Verdict:
+    (found,) = [one.verdict for one in judged[1].comparisons["2.21.0"].cases if str(one.key) == case]
+    return found
+
+
 def only(blocks: Any, kind: type[Block], caption: str = "") -> Any:
     (found,) = [one for one in blocks if isinstance(one, kind) and caption in getattr(one, "caption", "")]
     return found
@@ -57,15 +65,21 @@ def test_the_answer_is_told_for_each_version(judged: Shown) -> None:
 
 def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Shown) -> None:
     said = section.build(*judged)[0]
-    assert isinstance(said, Paragraph)
-    assert "This report is of 2.21.0" in said.text
-    assert "NumPy 1.0 with 2.16.2 and NumPy 1.1 with 2.21.0" in said.text
+    assert said == Paragraph(
+        "Measured on TensorFlow 2.16.2 and 2.21.0 by turns, a launch of each in random order, so that a version is "
+        "compared with 2.16.2 in pairs. This report is of 2.21.0: what it says elsewhere holds for that version. "
+        "A version brings its own NumPy: NumPy 1.0 with 2.16.2 and NumPy 1.1 with 2.21.0."
+    )
 
 
 def test_what_changed_is_listed_worst_first(judged: Shown) -> None:
     table = only(section.build(*judged), Table, "What changed")
     assert [(row[4], row[6], row[-1].tone) for row in table.rows] == [("10", "xla", "bad"), ("1", "native", "good")]
-    assert [row[-1].text.split()[-1] for row in table.rows] == ["slower", "faster"]
+    verdicts = [verdict_of(judged, case) for case in (SLOW, FAST)]
+    assert [verdict.outcome for verdict in verdicts] == ["slower", "faster"]
+    assert [row[-1].text for row in table.rows] == [
+        f"{formatting.ratio_interval(one.ratio, one.low, one.high)} {one.outcome}" for one in verdicts
+    ]
 
 
 def test_changes_of_a_variant_tell_its_gradients_apart(judged: Shown) -> None:
@@ -82,13 +96,16 @@ def test_long_lists_of_changes_are_cut_and_say_so(judged: Shown, monkeypatch: py
     monkeypatch.setattr(section, "MOST_CHANGES", 1)
     table = only(section.build(*judged), Table, "What changed")
     assert len(table.rows) == 1
-    assert table.caption.endswith("the first 1 of 2")
+    assert table.caption == "What changed from 2.16.2 to 2.21.0, the first 1 of 2"
 
 
 def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
-    blocks = section.build(*shown(write_versions(tmp_path, "2.16.2", "2.21.0")))
-    assert not [one for one in blocks if isinstance(one, Table) and "What changed" in one.caption]
-    assert any("6 equivalent" in one.text for one in blocks if isinstance(one, Paragraph))
+    alike = shown(write_versions(tmp_path, "2.16.2", "2.21.0"))
+    comparison = alike[1].comparisons["2.21.0"]
+    assert [case.verdict.outcome for case in comparison.cases] == ["equivalent"] * 6
+    _, answers, said = section.build(*alike)
+    assert answers.caption == "What to do, by version of TensorFlow"
+    assert said == Paragraph(f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}")
 
 
 def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
@@ -114,7 +131,9 @@ def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Shown) -> 
     assert table == only(section.build(*judged), Table, "What to do")
     assert isinstance(bullets, Bullets)
     (line,) = bullets.items
-    assert line.startswith("2.21.0 against 2.16.2: 6 cases compared: 1 slower, ")
+    comparison = judged[1].comparisons["2.21.0"]
+    assert (len(comparison.cases), comparison.counts()["slower"]) == (6, 1)
+    assert line == f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}"
 
 
 def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Shown) -> None:
@@ -128,8 +147,11 @@ def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Shown) -> None
     told = {(row[1], row[2]): row[4] for row in table.rows}
     assert len(told) == len(cases())
     assert (told["xla", "10"].tone, told["native", "1"].tone) == ("bad", "good")
-    assert told["xla", "10"].note.endswith("slower")
-    assert told["py_function_numpy", "1"].note.endswith("equivalent")
+    for case, row in ((SLOW, ("xla", "10")), (FAST, ("native", "1")), (cases()[0], ("py_function_numpy", "1"))):
+        verdict = verdict_of(judged, case)
+        ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+        assert told[row].note == f"{ratio} {verdict.outcome}"
+    assert verdict_of(judged, cases()[0]).outcome == "equivalent"
 
 
 def test_a_run_on_one_version_says_nothing_of_it() -> None:

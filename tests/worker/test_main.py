@@ -23,8 +23,10 @@ from fake_worker import LIMITS
 from places import EXTRAS
 from pyopbench.catalogue.load import load_op
 from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.errors import Unsupported
 from pyopbench.core.marker import Marker
 from pyopbench.core.model import Axes, Case
+from pyopbench.prepare.prepare import prepare
 from pyopbench.worker import __main__ as worker_main
 
 
@@ -97,7 +99,9 @@ def test_a_speculative_variant_that_does_not_work_is_unsupported() -> None:
     key = Case("log_huber", "tnp", "none", "forward", "call", "float32", 1).id
     failure = failure_of(verify(key))
     assert failure["status"] == "unsupported"
-    assert failure["reason"].startswith("tnp does not work for log_huber")
+    with pytest.raises(Unsupported) as refused:
+        prepare(Case.from_id(key))
+    assert failure["reason"] == refused.value.what
 
 
 def plan(**axes: Any) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def body_of(op: Op, *, on_gpu: bool = False) -> Body:
     call: Callable[..., Any] | None = getattr(library, f"pyopbench_{op.name}", None)
     if call is None:
         raise CannotCompile(
-            f"{op.kernel.name} registers no op for {op.name}",
+            f"{op.kernel.name} registers no op of the name {_kind_of(op)}",
             received=", ".join(sorted(name for name in dir(library) if name.startswith("pyopbench_"))) or "none",
             next_step=f"register {_kind_of(op)}",
         )
