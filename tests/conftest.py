@@ -41,11 +41,21 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
 
 @pytest.hookimpl(tryfirst=True)  # before those that -m leaves out are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules that take long, and mark what uses the fixture `alone`."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Put the modules in order, and mark what uses the fixture `alone`."""
     for item in items:
-        if "alone" in getattr(item, "fixturenames", ()):
+        if "alone" in _fixtures_of(item):
             item.add_marker(pytest.mark.measures)
+    # One module has the kernels compiled while others do what takes long; what needs kernels too comes after those, so
+    # that no process waits for the compiler with nothing to do.
+    compiled = dict.fromkeys(item.path for item in items if "kernels" in _fixtures_of(item))
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    first = next((path for path in compiled if path in long), None)
+    ranks = {item.path: 2 if item.path in compiled else 1 if item.path in long else 3 for item in items}
+    items.sort(key=lambda item: 0 if item.path == first else ranks[item.path])
+
+
+def _fixtures_of(item: pytest.Item) -> tuple[str, ...]:
+    return tuple(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -54,8 +64,8 @@ def alone() -> None:
 
 
 @pytest.fixture(scope="session")
-def simulated(alone: None) -> Iterator[Process]:
-    """The process with the simulated device."""
+def simulated() -> Iterator[Process]:
+    """The process with the simulated device. What copies it counts does not depend on what else the machine does."""
     process = Process()
     yield process
     process.close()

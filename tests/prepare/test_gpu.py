@@ -19,8 +19,6 @@ from pyopbench.prepare import gpu
 from pyopbench.prepare.prepare import prepare
 from simulated import Process
 
-pytestmark = pytest.mark.measures
-
 
 def space(plane_name: str, *events: tuple[str, str]) -> Any:
     """Return an XSpace with one plane of events: name, and details of a copy, as text of their own or by reference."""

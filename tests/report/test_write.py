@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 import stored
 from frames import Bench
 from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report
-from places import ROOT
+from places import HELPERS, ROOT
 from pyopbench.judge import decide
 from pyopbench.judge.judge import Judging
 from pyopbench.report import terminal, write
@@ -112,12 +112,11 @@ def test_the_same_judgement_gives_the_same_bytes_in_another_process(rendered):
         "print(*(hashlib.sha256(found[name].encode()).hexdigest() for name in found))"
     )
     here = [hashlib.sha256(rendered[name].encode()).hexdigest() for name in NAMES]
-    root = ROOT
     for seed in ("1", "2"):
         environment = {
             **os.environ,
             "PYTHONHASHSEED": seed,
-            "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(HELPERS)]),
         }
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == here

@@ -30,7 +30,6 @@ GOLDEN = DATA / "golden"
 TIMEOUT_SECONDS = 300.0
 
 pytestmark = [
-    pytest.mark.measures,
     pytest.mark.skipif(
         not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
     ),

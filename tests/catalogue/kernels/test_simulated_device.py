@@ -78,7 +78,7 @@ def test_nothing_is_timed_in_a_process_that_has_it(simulated: Process) -> None:
     told = simulated.run("""
 from pyopbench.core.errors import Unsupported
 from pyopbench.core.model import Case
-from pyopbench.prepare import prepare
+from pyopbench.prepare.prepare import prepare
 try:
     prepare(Case("sinh", "native", "none", "forward", "call", "float32", 10))
 except Unsupported as error:
