@@ -12,7 +12,8 @@ import pandas as pd
 
 from pyopbench.core.label import Label
 from pyopbench.core.model import Case, Failure
-from pyopbench.judge.findings import Bar, BaselineFailed, BaselineNotMeasured, Unknown
+from pyopbench.judge.bars import Bar, Unknown
+from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
 from pyopbench.stats.estimate import UNIT, Bools, Floats

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.judge.findings import Action, Answer, Bar, Caveat, CopiesAdvice, Flip, Reason, Unknown
+from pyopbench.judge.bars import Bar, Unknown
+from pyopbench.judge.copies_advice import CopiesAdvice
+from pyopbench.judge.findings import Action, Answer, Caveat, Flip, Reason
 from pyopbench.stats.unresolved import Unresolved
 
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]

@@ -1,4 +1,4 @@
-"""What a decision says, as kinds with their numbers: why it is so, what would change it, what bars a port, and copies.
+"""What a decision says, as kinds with their numbers: why it is so, what it leaves out, and what would change it.
 
 There is no sentence here: `wording` turns each kind into words, and programs read kind and numbers in `decisions.json`.
 A number that does not exist is None. `label` and `baseline` are `variant` or `variant+gradient` throughout.
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
-BarStatus: TypeAlias = Literal["fails", "silently wrong", "refused", "falls back"]
-"""How a requirement is not met: an error, other numbers without one, no device, or the host in place of the device."""
 
 
 @dataclass(frozen=True)
@@ -299,101 +297,3 @@ class DiffersBySize:
 
 
 Note: TypeAlias = NoAnswerAt | DiffersBySize
-
-# Requirements
-
-
-@dataclass(frozen=True)
-class Bar:
-    """What a variant cannot do.
-
-    Attributes:
-        label: the variant.
-        requirement: one of `requirements.NAMES`.
-        probe: what saw it: a probe, or `placement`.
-        status: in which way.
-        told: the words of the error, or the numbers that were seen; empty where the status says all.
-    """
-
-    label: str
-    requirement: str
-    probe: str
-    status: BarStatus
-    told: str
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """A requirement of which nothing is known for some labels."""
-
-    requirement: str
-    labels: tuple[str, ...]
-
-
-# Copies to and from a device
-
-
-@dataclass(frozen=True)
-class Copied:
-    """What one call copies between host and device at least, and where the op is pinned for that.
-
-    Attributes:
-        copies: how many, both ways.
-        moved_bytes: of all of them.
-        size: of the call.
-        pinned: one of `places.PINS`.
-    """
-
-    copies: int
-    moved_bytes: int
-    size: int
-    pinned: str
-
-
-@dataclass(frozen=True)
-class NotCounted:
-    """Why there are no counts of a label on the device.
-
-    Attributes:
-        why: the simulated device cannot run it, the device `refused` it, or it was `left_out`.
-        message: how it was refused; else empty.
-    """
-
-    label: str
-    why: Literal["simulated", "refused", "left_out"]
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class DataOnDevice:
-    """What a decision means with inputs and results on the device.
-
-    Attributes:
-        baseline: the current callback.
-        today: what it copies.
-        choice: where the decision goes to; None for keep and undecided.
-        afterwards: what that copies, or why that is not known; None without a choice.
-        free: variants that copy nothing, where the choice is not one and the baseline copies something.
-    """
-
-    baseline: str
-    today: Copied
-    choice: str | None
-    afterwards: Copied | NotCounted | None
-    free: tuple[str, ...]
-    kind: Literal["data_on_device"] = "data_on_device"
-
-
-@dataclass(frozen=True)
-class PinToHost:
-    """With inputs and results on the host a variant goes by the device, unless it is pinned to the host.
-
-    `pinned` is what it copies then.
-    """
-
-    variant: str
-    pinned: Copied
-    kind: Literal["pin_to_host"] = "pin_to_host"
-
-
-CopiesAdvice: TypeAlias = DataOnDevice | PinToHost

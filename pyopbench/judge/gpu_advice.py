@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pyopbench.core.label import Label
 from pyopbench.core.model import SIMULATED
 from pyopbench.core.places import DEVICE, HOST
+from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.results.counted_copies import Row, best_at
 
 MODES = {"node": "call"}

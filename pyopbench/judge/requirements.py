@@ -10,7 +10,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.label import Label
 from pyopbench.core.model import SIMULATED
 from pyopbench.core.places import DEVICE
-from pyopbench.judge.findings import Bar, BarStatus, Unknown
+from pyopbench.judge.bars import Bar, BarStatus, Unknown
 from pyopbench.results import counted_copies, probes
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import pytest
 
 from judgements import decision
 from pyopbench.core.model import Case, Failure
+from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.candidates import Candidate, Comparison, Setting
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.evidence import break_even_share, caveats_of, flips_of, notes_of, reason_of, settling
 from pyopbench.judge.findings import (
     Answer,
-    Bar,
     BaselineBarred,
     BaselineLacksSizes,
     CandidateLacksSizes,
@@ -35,7 +35,6 @@ from pyopbench.judge.findings import (
     SecondLaunch,
     SlowerBaseline,
     StillOpen,
-    Unknown,
     VariantMeasured,
 )
 from pyopbench.judge.mix import Mix, calls_mix, even_mix

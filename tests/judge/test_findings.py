@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from finding_examples import example
-from pyopbench.judge import findings
+from pyopbench.judge import copies_advice, findings
 from pyopbench.report.wording.decisions import caveat_text, flip_text, note_text, reason_text
 from pyopbench.report.wording.gpu_advice import advice_text
 
@@ -17,7 +17,7 @@ GROUPS: list[tuple[Any, Callable[[Any], str]]] = [
     (findings.Caveat, caveat_text),
     (findings.Flip, flip_text),
     (findings.Note, note_text),
-    (findings.CopiesAdvice, advice_text),
+    (copies_advice.CopiesAdvice, advice_text),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import judgements
 from counted_files import row, rows
-from pyopbench.judge.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
+from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.judge.gpu_advice import advice_on_copies
 
 UP_AND_DOWN = {"to_device": [1, 4], "to_host": [1, 8]}

@@ -12,7 +12,8 @@ from probe_files import row
 from pyopbench.core.discover import find
 from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
-from pyopbench.judge.findings import Answer, Bar, BarStatus, BaselineBarred, NoCandidate, Unknown
+from pyopbench.judge.bars import Bar, BarStatus, Unknown
+from pyopbench.judge.findings import Answer, BaselineBarred, NoCandidate
 from required import TODAY, judged, run_with
 
 

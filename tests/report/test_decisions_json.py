@@ -14,7 +14,8 @@ import pytest
 from finding_examples import example
 from judgements import decision, hostile, plain
 from places import ROOT
-from pyopbench.judge.findings import Caveat, CopiesAdvice, Flip, Reason
+from pyopbench.judge.copies_advice import CopiesAdvice
+from pyopbench.judge.findings import Caveat, Flip, Reason
 from pyopbench.report import decisions_json as module
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.wording.decisions import answer_text, flip_text, why

@@ -16,8 +16,8 @@ import stored
 from frames import Bench
 from placement_files import document
 from pyopbench.core.places import ROUTES
+from pyopbench.judge.copies_advice import DataOnDevice
 from pyopbench.judge.decide import Judgement, judge
-from pyopbench.judge.findings import DataOnDevice
 from pyopbench.report.sections.copies import SECTION as COPIES
 from pyopbench.report.sections.placement import SECTION as PLACEMENT
 from pyopbench.report.wording.gpu_advice import advice_text

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from probe_files import document, row
+from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.decide import judge
-from pyopbench.judge.findings import Bar, Unknown
 from pyopbench.report.sections import Bullets, Paragraph, Table, decisions, probes
 from pyopbench.report.sections._required import remarks
 from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.judge.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
+from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.report.wording.gpu_advice import advice_text
 
 BOUNCES = Copied(2, 12, 10, "device")

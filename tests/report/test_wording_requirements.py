@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.judge.findings import Bar, BarStatus, Unknown
+from pyopbench.judge.bars import Bar, BarStatus, Unknown
 from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyopbench.judge import requirements
-from pyopbench.judge.findings import Bar
+from pyopbench.judge.bars import Bar
 from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text
 
 if TYPE_CHECKING:

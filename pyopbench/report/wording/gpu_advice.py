@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
+from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 
 
 def advice_text(advice: CopiesAdvice) -> str:

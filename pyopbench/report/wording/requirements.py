@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Bar, Unknown
+from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.requirements import GPU
 
 
