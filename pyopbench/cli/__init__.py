@@ -1,1 +1,1 @@
-"""The command line: each module is one command, which parses, calls one function and prints."""
+"""The command line: commands, which parse, call one function and print, and what they share."""

@@ -175,7 +175,7 @@ def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.Data
         run: for its catalogue, planned cases and failures.
         setting: what it is about.
         latencies: `latencies.latency_table`.
-        paired: `stats.paired_logs` of these cases against the baselines of their groups.
+        paired: `estimate.paired_logs` of these cases against the baselines of their groups.
         baseline: the baseline variant.
     """
     rows = rows_of(latencies, setting)

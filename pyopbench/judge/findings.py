@@ -48,7 +48,7 @@ class MoreLaunches:
     Attributes:
         label: the candidate that it hangs on.
         launches: how many there are.
-        enough: how many would do; None if that is more than anybody waits for (`stats.MOST_LAUNCHES`).
+        enough: how many would do; None if that is more than anybody waits for (`estimate.MOST_LAUNCHES`).
     """
 
     label: str

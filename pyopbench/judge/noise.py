@@ -75,7 +75,7 @@ class Disturbance:
         smallest_effect: the smallest difference that a verdict could be told at with the launches that were made, as a
             share: half of the usual interval at the level corrected for all verdicts; None as above.
         minimum_effect: the smallest difference that counts.
-        enough_launches: about how many launches would tell the minimum effect; None above `stats.MOST_LAUNCHES`.
+        enough_launches: about how many launches would tell the minimum effect; None above `estimate.MOST_LAUNCHES`.
     """
 
     launches: tuple[LaunchNoise, ...]

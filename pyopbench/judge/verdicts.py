@@ -21,7 +21,7 @@ def verdicts_of(
     """Return the verdicts of a report, corrected for all of them together and for every look that was planned.
 
     Args:
-        paired: `stats.paired_logs` of these cases.
+        paired: `estimate.paired_logs` of these cases.
         baselines: id of a case -> id of its baseline.
         minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
         looks: how often the run looked at its data, or could have.

@@ -154,13 +154,15 @@ class Certificate:
         if found.share > MOST_FALSE:
             return [f"{told}, {formatting.percent(found.share)}; promised are at most {formatting.percent(MOST_FALSE)}"]
         if not self.quick and found.bound > MOST_FALSE_BOUND:
-            return [f"{told}: up to {formatting.percent(found.bound)}; promised are at most {formatting.percent(MOST_FALSE_BOUND)}"]
+            bound, most = formatting.percent(found.bound), formatting.percent(MOST_FALSE_BOUND)
+            return [f"{told}: up to {bound}; promised are at most {most}"]
         return []
 
     def _missed_slowdowns(self) -> list[str]:
         promised = [(pairs, LEAST_FOUND[pairs.percent]) for pairs in self.injected if pairs.percent in LEAST_FOUND]
         return [
-            f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found, {formatting.percent(pairs.share)}; "
+            f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found, "
+            f"{formatting.percent(pairs.share)}; "
             f"promised are at least {formatting.percent(least)}"
             for pairs, least in promised
             if pairs.share < least

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench.results import probes, copy_costs, counted_copies, store
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
+from pyopbench.results import copy_costs, counted_copies, probes, store
 from pyopbench.results.run import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
 from pyopbench.results.warnings import UnreadableFile, gpu_warnings, left_running
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pyopbench.results.foreign import asv_file, asv, common, pytest_benchmark
-from pyopbench.results import store, versions
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput, NothingMeasured
+from pyopbench.results import store, versions
+from pyopbench.results.foreign import asv, asv_file, common, pytest_benchmark
 from pyopbench.results.own_runs import read_runs
 from pyopbench.results.run import Run
 
@@ -65,7 +65,7 @@ def read_cases(paths: Sequence[Path]) -> Run:
         others = run.others["case"].nunique()
         raise NothingMeasured(
             "no case of pyopbench was measured, so there is nothing to report on",
-            received=f"{formatting.listing([str(path) for path in paths])}: {formatting.count(others, 'other benchmark')}",
+            received=f"{formatting.listing(list(map(str, paths)))}: {formatting.count(others, 'other benchmark')}",
             legal="results of pyopbench's own suites for asv and pytest-benchmark",
             next_step="pyopbench compare takes benchmarks of other suites too" if others else "",
         )

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench.results.limitations import Limitation
 from pyopbench.core.model import Failure
+from pyopbench.results.limitations import Limitation
 from pyopbench.results.warnings import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")

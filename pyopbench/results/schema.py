@@ -13,9 +13,9 @@ from typing import Annotated, Any, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from pyopbench.results.certificate import Certificate, Environment, check_certificate
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
+from pyopbench.results.certificate import Certificate, Environment, check_certificate
 from pyopbench.results.validation import converted, corrupt
 
 STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")

@@ -61,7 +61,7 @@ def failures_elsewhere(
     left = {key: Case.from_id(key) for key in cases if key not in told}
     reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_floor_of(case, variant)}
     if losses[blamed] >= MOST_LOSSES:
-        abandoned = f"{culprit.variant} of {culprit.op} has cost {MOST_LOSSES} workers"
+        abandoned = f"{culprit.variant} of the op has cost {MOST_LOSSES} workers"
         for key in (key for key, case in left.items() if (case.op, case.variant) == blamed):
             reasons.setdefault(key, abandoned)
     return [

@@ -35,7 +35,7 @@ class MoreLaunches:
     launches: int
     enough: int | None
     most: int
-    kind: Literal["more_launches"] = "more_launches"
+    kind: Literal["launches_needed"] = "launches_needed"
 
 
 @dataclass(frozen=True)

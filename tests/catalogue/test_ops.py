@@ -1,4 +1,4 @@
-"""Every op in pyopbench/ops: its bodies agree with each other and with an independent computation."""
+"""Every op in pyopbench/catalogue/ops: its bodies agree with each other and with an independent computation."""
 
 from __future__ import annotations
 

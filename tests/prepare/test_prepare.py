@@ -283,7 +283,7 @@ def test_a_gradient_that_writes_to_what_it_is_given_is_refused(
 # Ports that nobody wrote for the op
 
 
-def test_a_speculative_port_with_wrong_values_is_unsupported(put: Put) -> None:
+def test_an_attempt_with_wrong_values_is_unsupported(put: Put) -> None:
     put(square(tensor=lambda x: x * x + 1), role="attempt")
     with pytest.raises(Unsupported) as raised:
         prepare(FORWARD)
@@ -291,7 +291,7 @@ def test_a_speculative_port_with_wrong_values_is_unsupported(put: Put) -> None:
     assert raised.value.what == f"native does not work for this op: {raised.value.__cause__.what}"
 
 
-def test_a_speculative_port_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -> None:
+def test_an_attempt_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -> None:
     put(square(tensor=lambda x: tf.ensure_shape(tf.py_function(tf.square, [x], x.dtype), [SIZE])))
     with pytest.raises(Unsupported) as raised:
         prepare(case_of("xla"))
@@ -301,7 +301,7 @@ def test_a_speculative_port_that_raises_is_unsupported_in_tensorflow_s_words(put
     assert raised.value.what == f"xla does not work for this op: {describe_error(cause)}"
 
 
-def test_a_speculative_port_without_a_gradient_is_unsupported(put: Put) -> None:
+def test_an_attempt_without_a_gradient_is_unsupported(put: Put) -> None:
     put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), role="attempt")
     with pytest.raises(Unsupported, match="gradient of input 0 is None"):
         prepare(NATIVE)

@@ -25,7 +25,7 @@ TOP_LEVEL = {"__init__.py": COMMON, "__main__.py": (*COMMON, "cli")}
 ALONE = PACKAGE / "callbacks" / "injected"
 """Loaded into the user's program by path: imports the standard library and its own folder."""
 
-TENSORFLOW = {"tensorflow", "keras"}
+TENSORFLOW = {"tensorflow", "keras", "tf_keras"}
 COMMAND_LINE = {"typer", "rich"}
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2", "msgspec"} | COMMAND_LINE
 

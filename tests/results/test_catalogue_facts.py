@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pyopbench.catalogue.load import load_variant
-from pyopbench.results.catalogue_facts import declared
 from pyopbench.core.discover import PATH_VARIABLE, find
+from pyopbench.results.catalogue_facts import declared
 
 
 @pytest.mark.parametrize("name", sorted(find("variants")))

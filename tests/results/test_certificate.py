@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from certificates import ENVIRONMENT, as_stored, certificate
-from pyopbench.results.certificate import Overhead, Pairs, find, from_dict, path_for
 from pyopbench.core.errors import BadInput
+from pyopbench.results.certificate import Overhead, Pairs, find, from_dict, path_for
 
 
 @pytest.fixture(autouse=True)

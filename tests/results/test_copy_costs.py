@@ -5,25 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.results import copy_costs
-from pyopbench.run import measure_copies, planning
+from copied_files import GPU, document, gpu_document, row
 from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
 from pyopbench.report.sections.copies import SECTION
 from pyopbench.report.wording import copy_costs as wording
-from copied_files import GPU, document, gpu_document, row
-
-
-
-
-
-
-
+from pyopbench.results import copy_costs
+from pyopbench.run import measure_copies, planning
 
 
 def test_a_rate_is_of_the_bytes_beyond_one_element() -> None:

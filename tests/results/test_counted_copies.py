@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
+from counted_files import ON_HOST, one, row, rows
 from pyopbench.results import counted_copies
 from pyopbench.results.counted_copies import Note
-from pyopbench.core.model import Case
-from counted_files import ON_HOST, one, row, rows
-
-
-
-
-
-
-
 
 
 @pytest.mark.parametrize(
@@ -37,8 +29,6 @@ from counted_files import ON_HOST, one, row, rows
 )
 def test_the_least_that_has_to_cross(variant: str, changes: dict[str, Any], least: tuple[int, int]) -> None:
     assert counted_copies.least_bytes(one(variant, **changes)) == least
-
-
 
 
 def test_what_crosses_beyond_that_is_told_one_way_and_both_ways() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.results import store
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
+from pyopbench.results import store
 from pyopbench.results.own_runs import POOLED_ENVIRONMENT, read_runs
 from pyopbench.results.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.results.warnings import UnfinishedLine

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from probe_files import document, row
+from pyopbench.core.errors import BadInput
 from pyopbench.results import probes as stored_probes
 from pyopbench.results.probes import Row
-from pyopbench.core.errors import BadInput
-from probe_files import document, row
-
-
-
-
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 import stored
 from foreign_files import asv_folder, document, write
-from pyopbench.judge import judge
-from pyopbench.results import read
 from pyopbench.core.errors import BadInput, NothingMeasured
+from pyopbench.judge import judge
 from pyopbench.report.write import report_results
+from pyopbench.results import read
 
 CASES = (stored.case("py_function_numpy"), stored.case("native"))
 

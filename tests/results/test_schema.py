@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from places import ROOT
-
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -15,8 +13,9 @@ import pytest
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.results import schema, store
+from places import ROOT
 from pyopbench.core.errors import BadInput
+from pyopbench.results import schema, store
 
 RUNS = (ROOT / "results" / "reference", ROOT / "tests" / "data" / "stored_run")
 CASES = (stored.case("well"), stored.case("slow"))

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-import stored
 import copied_files
 import placement_files
-from pyopbench.results import probes, copy_costs, counted_copies
+import stored
 from pyopbench.core.errors import BadInput
-from pyopbench.results.side_file import SideFile
 from pyopbench.report.wording import copy_costs as wording
+from pyopbench.results import copy_costs, counted_copies, probes
+from pyopbench.results.side_file import SideFile
 
 
 class Things(Struct):
@@ -70,23 +70,26 @@ COPIED = {
 }
 
 
+READ_COUNTS, READ_COSTS = counted_copies.read, copy_costs.read
+
+
 @pytest.mark.parametrize(
     ("read", "document", "place", "new", "told"),
     [
-        (counted_copies.read, PLACEMENT, ("rows", 0, "inputs"), "moon", "rows[0].inputs: invalid enum value 'moon'"),
-        (counted_copies.read, PLACEMENT, ("rows", 0, "case"), "sinh", "the id of a case"),
-        (counted_copies.read, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1], "rows[0].fresh.to_host: expected array of"),
-        (counted_copies.read, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1, -1], "to_host[1]: expected int >= 0, got -1"),
-        (counted_copies.read, PLACEMENT, ("ops", "sinh", "arrays"), None, "ops.sinh.arrays: expected object, got null"),
-        (counted_copies.read, PLACEMENT, ("variants",), {}, "KeyError: 'native'"),
-        (counted_copies.read, PLACEMENT, ("rows", 0), {"case": "a", "pinned": "host", "inputs": "host", "result": "host"},
+        (READ_COUNTS, PLACEMENT, ("rows", 0, "inputs"), "moon", "rows[0].inputs: invalid enum value 'moon'"),
+        (READ_COUNTS, PLACEMENT, ("rows", 0, "case"), "sinh", "the id of a case"),
+        (READ_COUNTS, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1], "rows[0].fresh.to_host: expected array of"),
+        (READ_COUNTS, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1, -1], "to_host[1]: expected int >= 0, got -1"),
+        (READ_COUNTS, PLACEMENT, ("ops", "sinh", "arrays"), None, "ops.sinh.arrays: expected object, got null"),
+        (READ_COUNTS, PLACEMENT, ("variants",), {}, "KeyError: 'native'"),
+        (READ_COUNTS, PLACEMENT, ("rows", 0), {"case": "a", "pinned": "host", "inputs": "host", "result": "host"},
          "rows[0]: neither refused nor counted"),
-        (copy_costs.read, COPIED, ("rows",), [], "rows: expected array of length >= 1, got []"),
-        (copy_costs.read, COPIED, ("bandwidths",), [], "bandwidths: expected array of length >= 1"),
-        (copy_costs.read, COPIED, ("hazards", 0, "mode"), "odd", "hazards[0].mode: invalid enum value 'odd'"),
-        (copy_costs.read, COPIED, ("rows", 1, "seconds"), "1", "rows[1].seconds: expected float, got str: 1"),
-        (copy_costs.read, COPIED, ("transfers", "rows", 0, "seconds"), 0, "transfers.rows[0].seconds: expected float > 0"),
-        (copy_costs.read, COPIED, ("transfers", "gpu"), [], "transfers.gpu: expected array of length >= 1"),
+        (READ_COSTS, COPIED, ("rows",), [], "rows: expected array of length >= 1, got []"),
+        (READ_COSTS, COPIED, ("bandwidths",), [], "bandwidths: expected array of length >= 1"),
+        (READ_COSTS, COPIED, ("hazards", 0, "mode"), "odd", "hazards[0].mode: invalid enum value 'odd'"),
+        (READ_COSTS, COPIED, ("rows", 1, "seconds"), "1", "rows[1].seconds: expected float, got str: 1"),
+        (READ_COSTS, COPIED, ("transfers", "rows", 0, "seconds"), 0, "transfers.rows[0].seconds: expected float > 0"),
+        (READ_COSTS, COPIED, ("transfers", "gpu"), [], "transfers.gpu: expected array of length >= 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_told_with_its_place(

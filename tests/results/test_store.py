@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.results import store
 from pyopbench.core.errors import BadInput, CannotStore
 from pyopbench.core.model import Case
+from pyopbench.results import store
 from pyopbench.results.store import RUN_FILE, SAMPLES_FILE, SCHEMA
 from pyopbench.results.warnings import UnfinishedLine
 

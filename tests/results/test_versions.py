@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import stored
-from pyopbench.results import store, versions
 from pyopbench.core.errors import BadInput
+from pyopbench.results import store, versions
 from pyopbench.results.read import read_source
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import stored
-from pyopbench.worker import gpu_state
 from pyopbench.results.own_runs import read_runs
 from pyopbench.results.warnings import (
     BUSY_CORES,
@@ -20,6 +19,7 @@ from pyopbench.results.warnings import (
     is_spoilt,
     left_running,
 )
+from pyopbench.worker import gpu_state
 
 
 def left(op: str, threads: int, processes: int, cores: float) -> dict[str, object]:

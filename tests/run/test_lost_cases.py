@@ -54,7 +54,7 @@ def test_a_variant_that_has_cost_enough_is_left_alone_on_its_op() -> None:
         assert failures_elsewhere(lost(stored.case("crashing")), [*same, *others], 1, {same[0]}, losses) == []
     found = failures_elsewhere(lost(stored.case("crashing")), [*same, *others], 1, {same[0]}, losses)
     assert [(one.case, one.status, one.launch) for one in found] == [(same[1], "crashed", 1)]
-    assert found[0].reason == f"not measured, because crashing of double has cost {MOST_LOSSES} workers: it ended"
+    assert found[0].reason == f"not measured, because crashing of the op has cost {MOST_LOSSES} workers: it ended"
 
 
 def test_a_loss_before_any_case_costs_nothing_elsewhere_and_counts_for_nobody() -> None:

@@ -95,7 +95,7 @@ def test_a_wrong_reference_is_found_by_finite_differences_alone() -> None:
     assert "against finite differences" in failure["reason"]
 
 
-def test_a_speculative_variant_that_does_not_work_is_unsupported() -> None:
+def test_an_attempt_that_does_not_work_is_unsupported() -> None:
     key = Case("log_huber", "tnp", "none", "forward", "call", "float32", 1).id
     failure = failure_of(verify(key))
     assert failure["status"] == "unsupported"

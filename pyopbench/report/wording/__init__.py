@@ -1,1 +1,1 @@
-"""Every sentence of a report is made here, from values; nothing reads one back."""
+"""Sentences, made from findings, verdicts and other values; nothing reads one back."""

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pyopbench.core.model import NO_GRADIENT, Case, Failure
+from pyopbench.results.catalogue_facts import declared
 from pyopbench.results.foreign import asv_file, common
 from pyopbench.results.foreign.asv_file import Entry
-from pyopbench.results.catalogue_facts import declared
 from pyopbench.results.foreign.common import Timed
 from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLaunch, VersionsUnknown, samples_not_kept
-from pyopbench.core.model import NO_GRADIENT, Case, Failure
 from pyopbench.results.run import Run
 from pyopbench.results.warnings import Counted, NoTimes, RunWarning, UnknownGradients
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pyopbench.results.foreign import common
 from pyopbench.core import formatting
+from pyopbench.results.foreign import common
 from pyopbench.results.foreign.common import damaged
 from pyopbench.results.validation import problem
 

@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from pyopbench.core import formatting
-from pyopbench.results.catalogue_facts import declared
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
+from pyopbench.results.catalogue_facts import declared
 from pyopbench.results.run import CASE_COLUMNS, COLUMNS
 
 LONGEST_NAME = 200

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from pyopbench.results.foreign import common
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Case
+from pyopbench.results.foreign import common
 from pyopbench.results.foreign.common import Timed, damaged
 from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLaunch, samples_not_kept
-from pyopbench.core.model import Case
 from pyopbench.results.run import Run
 from pyopbench.results.validation import problem
 

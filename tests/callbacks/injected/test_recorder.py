@@ -1,6 +1,6 @@
 """The counts of a process, with a fake clock and stand-ins for TensorFlow's functions.
 
-A real program is in test_recording.py.
+A real program is in tests/callbacks/record/test_run.py.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from foreign_files import BACKWARD, FORWARD, column, document, with_column
-from pyopbench.results.foreign import asv
 from pyopbench.core.errors import BadInput
+from pyopbench.results.foreign import asv
 from pyopbench.results.limitations import NotInterleaved, OnlyOneLaunch, SamplesNotKept, VersionsUnknown
 from pyopbench.results.run import Run
 from pyopbench.results.warnings import Counted, NoTimes, UnknownGradients

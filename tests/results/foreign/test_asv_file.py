@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import stored
 from foreign_files import FORWARD, column, document, with_column, write
-from pyopbench.results.foreign import asv_file
 from pyopbench.core.errors import BadInput
+from pyopbench.results.foreign import asv_file
 
 PATH = Path("results/asv/here/file.json")
 REAL = document("asv-second")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import foreign_files
-from pyopbench.results.foreign import common
-from pyopbench.stats import estimate
 from pyopbench.core.errors import BadInput
-from pyopbench.results.foreign.common import Timed
 from pyopbench.core.model import BASELINE, Case
+from pyopbench.results.foreign import common
+from pyopbench.results.foreign.common import Timed
 from pyopbench.results.run import COLUMNS
+from pyopbench.stats import estimate
 
 NATIVE = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 

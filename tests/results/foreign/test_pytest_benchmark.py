@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import stored
 from foreign_files import document
-from pyopbench.results.foreign import pytest_benchmark
 from pyopbench.core.errors import BadInput
+from pyopbench.results.foreign import pytest_benchmark
 from pyopbench.results.limitations import NotInterleaved, OnlyOneLaunch, SamplesNotKept
 from pyopbench.results.run import Run
 
