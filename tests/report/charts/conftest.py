@@ -1,0 +1,23 @@
+"""Every chart that a test here makes is held against the schema of Vega-Lite, which is not checked when it is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pytest
+
+from pyopbench.report.charts import cost_split, gains, latency, roofline
+
+
+@pytest.fixture(autouse=True)
+def _valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = latency.as_spec
+
+    def as_valid_spec(*arguments: Any, **options: Any) -> Any:
+        spec = made(*arguments, **options)
+        alt.FacetChart.validate(spec)
+        return spec
+
+    for module in (cost_split, gains, latency, roofline):
+        monkeypatch.setattr(module, "as_spec", as_valid_spec)
