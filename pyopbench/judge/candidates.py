@@ -13,10 +13,12 @@ import pandas as pd
 from pyopbench.core.label import Label
 from pyopbench.core.model import Case, Failure
 from pyopbench.judge.bars import Bar, Unknown
+from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
-from pyopbench.stats.estimate import UNIT, Bools, Floats
+from pyopbench.stats.estimate import Floats
+from pyopbench.stats.launch_model import LaunchModel
 
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
@@ -59,39 +61,28 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Something that could stand in for the callback of today.
+    """Something that could stand in for the current callback.
 
     Attributes:
         label: `variant` or `variant+gradient`.
         kind: `callback` or `port`.
         effort: rank of the work to get there; infinite where the catalogue has none.
-        log_ratios: one row per launch, one column per size, log of its seconds over the baseline's; nan is no number.
+        shares: one row per launch, one column per size: its seconds over the baseline's; nan is no number.
     """
 
     label: str
     kind: str
     effort: float
-    log_ratios: pd.DataFrame
+    shares: pd.DataFrame
 
     def over(self, mix: Mix) -> Floats:
-        """Return the log ratios that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
-        return self._complete(mix)[0]
-
-    def log_gains(self, mix: Mix) -> pd.Series[float]:
-        """Return the log of time today over time afterwards, by launch, of the launches that have all sizes."""
-        log_ratios, complete = self._complete(mix)
-        return pd.Series(-np.log(mix.cost(log_ratios)), index=self.log_ratios.index[complete])
-
-    def _complete(self, mix: Mix) -> tuple[Floats, Bools]:
-        """Return the log ratios at the sizes that are needed, of the launches that have all, and which those are."""
-        places = self.log_ratios.columns.get_indexer(pd.Index(mix.needed))  # -1 for what was not measured
-        log_ratios = np.where(places < 0, np.nan, self.log_ratios.to_numpy(dtype="float64")[:, places])
-        complete = np.asarray(~np.isnan(log_ratios).any(axis=1))
-        return log_ratios[complete], complete
+        """Return the shares that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
+        shares = self.shares.reindex(columns=list(mix.needed)).to_numpy(dtype="float64")
+        return np.asarray(shares[~np.isnan(shares).any(axis=1)])
 
     def lacks(self, mix: Mix) -> tuple[int, ...]:
         """Return the sizes that the mix draws on and no launch has."""
-        launches = self.log_ratios.reindex(columns=list(mix.needed)).notna().any()
+        launches = self.shares.reindex(columns=list(mix.needed)).notna().any()
         return tuple(size for size, measured in zip(mix.needed, launches, strict=True) if not measured)
 
 
@@ -105,6 +96,7 @@ class Comparison:
         seconds: size -> seconds per call of the baseline, ascending; empty if it has no number.
         candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
         curves: seconds per call, one row per size, one column per label; nan is no number.
+        contrasts: differences of what labels cost, in shares of the baseline's time.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
         barred: what was removed because it cannot do what is required.
@@ -117,16 +109,12 @@ class Comparison:
     seconds: Mapping[int, float]
     candidates: tuple[Candidate, ...]
     curves: pd.DataFrame
+    contrasts: Contrasts
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     must_change: bool = False
-
-    @property
-    def log_ratios(self) -> dict[str, pd.DataFrame | float]:
-        """The log ratios of each label, by launch and size; of the baseline to itself they are 0 throughout."""
-        return {self.baseline: 0.0, **{candidate.label: candidate.log_ratios for candidate in self.candidates}}
 
     def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
         """Return how a label failed at some sizes, each status once; empty where no failure is known."""
@@ -166,7 +154,9 @@ def rows_of(latencies: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     return latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
 
 
-def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.DataFrame, baseline: str) -> Comparison:
+def compare(
+    run: Run, setting: Setting, latencies: pd.DataFrame, ratios: pd.DataFrame, baseline: str, model: LaunchModel
+) -> Comparison:
     """Return the comparison of one setting.
 
     The callback of today has the first of its gradients that was measured at any size.
@@ -175,8 +165,9 @@ def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.Data
         run: for its catalogue, planned cases and failures.
         setting: what it is about.
         latencies: `latencies.latency_table`.
-        paired: `estimate.paired_logs` of these cases against the baselines of their groups.
+        ratios: `costs.ratios` of these cases against the baselines of their groups.
         baseline: the baseline variant.
+        model: what launches differ by.
     """
     rows = rows_of(latencies, setting)
     order = usual_gradients(run.catalogue, baseline)
@@ -185,28 +176,34 @@ def compare(run: Run, setting: Setting, latencies: pd.DataFrame, paired: pd.Data
     today = today[today["gradient"].isin(usual)]
     others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
     planned = [case for case in (setting.case_of(key) for key in run.cases) if case is not None]
+    label = baseline if today.empty else str(today["label"].iloc[0])
+    kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
+    paired = ratios.merge(others[["case", "label", "size"]], on="case")
+    contrasts = contrasts_of(paired, label, frozenset(name for name in kinds if kinds[name] == "port"), model)
     return Comparison(
         setting,
-        baseline if today.empty else str(today["label"].iloc[0]),
+        label,
         dict(zip(today["size"].tolist(), today["seconds"].tolist(), strict=True)),
-        _candidates(others, paired, run.catalogue),
+        tuple(
+            Candidate(str(name), kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
+            for name, variant in _variants(others)
+            if name in contrasts.labels
+        ),
         rows.pivot(index="size", columns="label", values="seconds").sort_index(axis=0).sort_index(axis=1),
+        contrasts,
         tuple(sorted({case.size for case in planned} | set(rows["size"].tolist()))),
         _failures(run, setting),
     )
 
 
-def _candidates(rows: pd.DataFrame, paired: pd.DataFrame, catalogue: Mapping[str, Any]) -> tuple[Candidate, ...]:
-    joined = paired.merge(rows[["case", "label", "variant", "size"]], on="case")
-    return tuple(
-        Candidate(
-            str(label),
-            catalogue["variants"].get(variant, {}).get("kind", "port"),
-            catalogue["variants"].get(variant, {}).get("effort", math.inf),
-            ratios.pivot(index=UNIT, columns="size", values="value"),
-        )
-        for (label, variant), ratios in joined.groupby(["label", "variant"])
-    )
+def _variants(rows: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return each label with its variant, in the order of the labels."""
+    return sorted(set(zip(rows["label"], rows["variant"], strict=True)))
+
+
+def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:
+    """Return what the catalogue of a run says of a variant."""
+    return run.catalogue["variants"].get(variant, {}).get(name, unknown)
 
 
 def _failures(run: Run, setting: Setting) -> dict[tuple[str, int], Failure]:

@@ -1,55 +1,42 @@
-"""Which variant to go to: the gain of each candidate over a mix of sizes, and the choice among them by common rules."""
+"""Which variant to go to: what each candidate saves over a mix of sizes, and the choice among them by common rules.
+
+The unit is a share of today's time over the mix: two ports that leave 0.8% and 1.2% of it differ by 0.4 points, and not
+by half. `docs/statistics.md` has the rule with its sources and what simulations say.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-
-import pandas as pd
+from itertools import combinations
 
 from pyopbench.core.errors import BadInput
 from pyopbench.judge.candidates import Candidate, Comparison
+from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.findings import Action, Answer
 from pyopbench.judge.mix import Mix, calls_in, calls_mix, even_mix
 from pyopbench.results.mix_file import Calls
-from pyopbench.stats import estimate
+from pyopbench.stats import dunnett, estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
-from pyopbench.stats.spread import UNKNOWN, Spread, usual_spread
+
+PROVISIONAL = 0.10
+"""An answer that may cost more than this share of today's time, against the best, is provisional."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """Seconds today over seconds afterwards for one candidate: its logs by launch, at a corrected level.
-
-    `usual` is the spread between launches that is usual among the gains of the report.
-    """
+    """What one candidate saves: its share of today's time less one, by launch, at a corrected level."""
 
     candidate: Candidate
-    logs: pd.Series[float]
+    change: Estimate
     level: float
-    usual: Spread
 
     @cached_property
-    def log(self) -> Estimate:
-        """The estimate of the log over launches."""
-        return replace(Estimate.of(self.logs.to_numpy()), usual=self.usual)
-
-    def against(self, other: Gain) -> Estimate:
-        """Return the estimate of the log of this gain over the other's, paired by launch."""
-        # Of two candidates the spread is much like that of one and the baseline: all are ratios within a launch.
-        return replace(Estimate.of((self.logs - other.logs).dropna().to_numpy()), usual=self.usual)
-
-    def is_clearly_above(self, other: Gain, threshold: float) -> bool:
-        """Say whether this gain is more than `threshold` times the other's, paired by launch, at the same level."""
-        return self.against(other).interval(self.level)[0] > math.log(threshold)
-
-    def may_be_above(self, other: Gain, threshold: float) -> bool:
-        """Say whether the interval of `is_clearly_above` reaches across `threshold`, or there is none."""
-        low, high = self.against(other).interval(self.level)
-        return not (low > math.log(threshold) or high < math.log(threshold))
+    def _interval(self) -> tuple[float, float]:
+        return self.change.interval(self.level)
 
     @property
     def label(self) -> str:
@@ -57,19 +44,69 @@ class Gain:
         return self.candidate.label
 
     @property
+    def saved(self) -> float:
+        """The share of today's time that it saves; below 0 for what takes longer."""
+        return -self.change.mean
+
+    @property
+    def saved_low(self) -> float:
+        """The lower end of the interval; nan for one launch."""
+        return -self._interval[1]
+
+    @property
+    def saved_high(self) -> float:
+        """The upper end of the interval; nan for one launch."""
+        return -self._interval[0]
+
+    @property
     def value(self) -> float:
-        """The gain at the centre."""
-        return estimate.exp(self.log.mean)
+        """Seconds today over seconds afterwards; infinite where nothing is left."""
+        return as_gain(self.saved)
 
     @property
     def low(self) -> float:
         """The lower end of the interval; nan for one launch."""
-        return estimate.exp(self.log.interval(self.level)[0])
+        return as_gain(self.saved_low)
 
     @property
     def high(self) -> float:
         """The upper end of the interval; nan for one launch."""
-        return estimate.exp(self.log.interval(self.level)[1])
+        return as_gain(self.saved_high)
+
+
+def as_gain(saved: float) -> float:
+    """Return the time today over the time afterwards for a share of today's time that is saved."""
+    return math.inf if saved >= 1 else 1 / (1 - saved)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one of the labels that can be chosen stands to the others, in shares of today's time.
+
+    Attributes:
+        label: a candidate's, or the current callback's.
+        effort: rank of the work to get there; below all others for the current callback.
+        share: what it leaves of today's time.
+        lag: how much that is above the smallest; 0 for the best.
+        reach: how far `lag` can be off, for all labels together at 95%; nan for one launch.
+        loss: how much it may cost at the most against the best, likewise.
+    """
+
+    label: str
+    effort: float
+    share: float
+    lag: float
+    reach: float
+    loss: float
+
+    @property
+    def may_be_best(self) -> bool:
+        """Can the data not tell it from the best?"""
+        return not self.lag > self.reach
+
+    def is_as_good(self, minimum_effect: float) -> bool:
+        """Is it as good as the best, as far as that is worth acting on?"""
+        return self.lag <= minimum_effect + min(self.reach, minimum_effect)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +117,15 @@ class Choice:
         action: `keep`, `switch`, `port` or `undecided`.
         gain: of the chosen candidate; of the best by its centre for keep and undecided; None without candidates.
         gains: of every candidate, in the order of their labels.
-        threshold: the gain from which a change is worth it, one plus the minimum effect.
+        standings: of every label that can be chosen, the smallest share first; none without candidates.
+        minimum_effect: the share of today's time from which a difference is worth acting on.
     """
 
     action: Action
     gain: Gain | None
     gains: tuple[Gain, ...]
-    threshold: float
+    standings: tuple[Standing, ...]
+    minimum_effect: float
 
     @property
     def label(self) -> str | None:
@@ -100,20 +139,39 @@ class Choice:
 
     @property
     def open(self) -> tuple[Gain, ...]:
-        """The gains whose interval reaches across the threshold, or that have no interval."""
-        return tuple(gain for gain in self.gains if not (gain.low > self.threshold or gain.high < self.threshold))
+        """The gains whose interval reaches across the minimum effect, or that have no interval."""
+        least = self.minimum_effect
+        return tuple(gain for gain in self.gains if not (gain.saved_low > least or gain.saved_high < least))
 
     @property
-    def rivals(self) -> tuple[Gain, ...]:
-        """The gains that more launches could still show to be above the chosen one; none for keep and undecided.
+    def named(self) -> Standing | None:
+        """The standing of what is to be done; None for undecided."""
+        if self.action == "undecided":
+            return None
+        keeps = self.label is None
+        return next((one for one in self.standings if (one.label == self.label) or (keeps and one.effort < 0)), None)
 
-        What is already known not to be worth it is no rival.
-        """
-        chosen = self.gain if self.label is not None else None
-        if chosen is None:
+    @property
+    def loss(self) -> float | None:
+        """The share of today's time that the answer may cost at the most against the best; None for undecided."""
+        return None if self.named is None else self.named.loss
+
+    @property
+    def is_provisional(self) -> bool:
+        """May the answer cost more than `PROVISIONAL`?"""
+        return self.loss is not None and not self.loss <= PROVISIONAL
+
+    @property
+    def as_good(self) -> tuple[str, ...]:
+        """The other candidates that save as much, as far as the data tell: those of least effort first."""
+        if self.label is None:
             return ()
-        others = (gain for gain in self.gains if gain is not chosen and not gain.high < self.threshold)
-        return tuple(gain for gain in others if gain.may_be_above(chosen, self.threshold))
+        others = (one for one in self.standings if one.label != self.label and one.effort >= 0)
+        return tuple(
+            one.label
+            for one in sorted(others, key=lambda one: (one.effort, one.label))
+            if one.is_as_good(self.minimum_effect)
+        )
 
 
 @dataclass(frozen=True)
@@ -121,60 +179,90 @@ class Rules:
     """How to choose.
 
     Attributes:
-        minimum_effect: a relative gain that is worth acting on.
-        usual: the spread between launches that is usual.
-        preferred: the label to begin with, if it is clear.
-        looks: how often the run looked at its data, or could have.
-        must_change: the callback of today cannot stay, so that a candidate is chosen whatever its gain.
+        minimum_effect: a share of today's time that is worth acting on.
+        preferred: the label to stay with, if it is as good as any.
+        looks: how often the data were looked at.
+        must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
     """
 
     minimum_effect: float
-    usual: Spread = UNKNOWN
     preferred: str | None = None
     looks: Looks = ONE_LOOK
     must_change: bool = False
 
 
-def choose(candidates: Sequence[Candidate], mix: Mix, rules: Rules) -> Choice:
-    """Choose among the candidates that some launch measured at every size the mix draws on.
+def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rules: Rules) -> Choice:
+    """Choose among the candidates that some launch measured at every size the mix draws on, and the current callback.
 
-    A candidate is clear if the lower bound of its gain is above one plus the minimum effect; the bounds hold for all
-    candidates and looks at once (Bonferroni). The choice begins with the clear one of least effort (then first by
-    name), and moves on to one of more effort only where that is clearly faster still, paired by launch and by more than
-    the minimum effect: work has to be paid for by evidence. Where the callback of today cannot stay, every candidate
-    counts as clear.
+    Chosen is the least effort among all that cost at most the minimum effect more than the best, or at most twice that
+    where the data cannot tell; the smaller share of two that take the same effort. A change is proposed only where it
+    clearly saves more than the minimum effect: the lower bounds hold for all candidates and looks at once (Bonferroni).
+    Whatever is chosen comes with a bound on what it may cost against the best (`standings_of`).
 
     Args:
         candidates: what could be chosen.
+        contrasts: of their setting.
         mix: shares of today's time by size.
         rules: how to choose.
     """
-    covering = [candidate for candidate in candidates if len(candidate.over(mix))]
+    covering = sorted((one for one in candidates if len(one.over(mix))), key=lambda one: one.label)
     level = 1 - rules.looks.share(estimate.FAMILY_ERROR, max(len(covering), 1))
-    gains = sorted((Gain(one, one.log_gains(mix), level, rules.usual) for one in covering), key=lambda gain: gain.label)
-    threshold = 1 + rules.minimum_effect
-    action, gain = _pick(gains, threshold, rules)
-    return Choice(action, gain, tuple(gains), threshold)
+    gains = tuple(Gain(one, contrasts.over(mix, one.label, contrasts.baseline), level) for one in covering)
+    standings = standings_of(covering, contrasts, mix, keep=not rules.must_change) if covering else ()
+    action, gain = _pick(gains, standings, rules)
+    return Choice(action, gain, gains, standings, rules.minimum_effect)
 
 
-def usual_gain_spread(choices: Iterable[tuple[Sequence[Candidate], Mix]]) -> Spread:
-    """Return the spread between launches that is usual among the gains of many choices."""
-    logs = (candidate.log_gains(mix) for candidates, mix in choices for candidate in candidates)
-    estimates = (Estimate.of(gains) for gains in logs)
-    return usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
+def standings_of(
+    candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, *, keep: bool
+) -> tuple[Standing, ...]:
+    """Return how candidates stand to the best of them, and the current callback too if it can be kept.
+
+    `reach` is d standard errors of the difference to the best, d the one-sided 95% quantile for as many differences
+    (`dunnett`): what lies within it may be the best (S. S. Gupta, Technometrics 7 (1965) 225-245). `loss` is the upper
+    bound, at the same level, of what a label costs more than the best of the others (J. C. Hsu, Ann. Stat. 9 (1981)
+    1026-1034).
+
+    Returns:
+        The smallest share first.
+    """
+    effort = {one.label: one.effort for one in candidates} | ({contrasts.baseline: -1.0} if keep else {})
+    labels = list(effort)
+    share = {one: 1 + contrasts.over(mix, one, contrasts.baseline).mean if effort[one] >= 0 else 1.0 for one in labels}
+    best = min(labels, key=lambda one: (share[one], one))
+    found = []
+    half = {pair: contrasts.over(mix, *pair) for pair in combinations(labels, 2)}
+    differences = half | {(other, label): replace(one, mean=-one.mean) for (label, other), one in half.items()}
+    for label in labels:
+        over = {other: differences[label, other] for other in labels if other != label}
+        bounds = [one.mean + _reach(one, len(labels) - 1) for one in over.values()]
+        lag = max(over[best].mean, 0.0) if label != best else 0.0
+        reach = _reach(over[best], len(labels) - 1) if label != best else 0.0
+        found.append(Standing(label, effort[label], share[label], lag, reach, max([0.0, *bounds])))
+    return tuple(sorted(found, key=lambda one: (one.share, one.label)))
 
 
-def _pick(gains: Sequence[Gain], threshold: float, rules: Rules) -> tuple[Action, Gain | None]:
-    clear = [gain for gain in gains if rules.must_change or gain.low > threshold]
-    if not clear:
-        best = max(gains, key=lambda gain: gain.value, default=None)
-        return ("keep" if gains and all(gain.high < threshold for gain in gains) else "undecided"), best
-    by_effort = sorted(clear, key=lambda gain: (gain.candidate.effort, gain.label))
-    picked = next((gain for gain in clear if gain.label == rules.preferred), by_effort[0])
-    for gain in by_effort:
-        if gain.is_clearly_above(picked, threshold):
-            picked = gain
-    return ("switch" if picked.candidate.kind == "callback" else "port"), picked
+def _reach(difference: Estimate, many: int) -> float:
+    """Return how far a difference can be off, as one of many; without a spread to judge by it is without limit."""
+    if not difference.known:
+        return math.inf
+    return dunnett.one_sided(many, difference.degrees, estimate.LEVEL) * difference.standard_error
+
+
+def _pick(gains: Sequence[Gain], standings: Sequence[Standing], rules: Rules) -> tuple[Action, Gain | None]:
+    by_label = {gain.label: gain for gain in gains}
+    best = max(gains, key=lambda gain: gain.saved, default=None)
+    as_good = [one for one in standings if one.is_as_good(rules.minimum_effect)]
+    if not as_good or best is None or not best.change.known:
+        return "undecided", best
+    ranked = sorted(as_good, key=lambda one: (one.label != rules.preferred, one.effort, one.share, one.label))
+    for one in ranked:
+        gain = by_label.get(one.label)
+        if gain is None:
+            return ("keep" if one.loss <= PROVISIONAL else "undecided"), best
+        if rules.must_change or gain.saved_low > rules.minimum_effect:
+            return ("switch" if gain.candidate.kind == "callback" else "port"), gain
+    return "undecided", best
 
 
 @dataclass(frozen=True)
@@ -182,18 +270,16 @@ class Rulebook:
     """What all decisions of a report have in common.
 
     Attributes:
-        over_mix: how to choose over the mix; the spread is what is usual there.
-        at_size: how to choose at one size; the same.
+        rules: how to choose.
         calls: size -> how often it is called; None for shares that are even over the log of the size.
     """
 
-    over_mix: Rules
-    at_size: Rules
+    rules: Rules
     calls: Calls | None
 
 
 def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
-    """Return `rules` over the mix and at one size, with the spreads that are usual there among all comparisons.
+    """Return what all decisions have in common.
 
     Raises:
         BadInput: the mix fits no op at all.
@@ -209,9 +295,7 @@ def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | 
     reachable = [one for one in measured if not sizes_beyond(one, calls)]
     if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
         _mix(measured[0], calls)  # fits nothing, and says so
-    over_mix = usual_gain_spread((one.candidates, _mix(one, calls)) for one in reachable)
-    at_size = usual_gain_spread((one.candidates, even_mix((size,))) for one in comparisons for size in one.seconds)
-    return Rulebook(replace(rules, usual=over_mix), replace(rules, usual=at_size), calls)
+    return Rulebook(rules, calls)
 
 
 def is_called(comparison: Comparison, calls: Calls | None) -> bool:
@@ -231,8 +315,8 @@ def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice,
     if not comparison.seconds or not is_called(comparison, calls) or sizes_beyond(comparison, calls):
         return None
     mix = _mix(comparison, calls)
-    rules = replace(rulebook.over_mix, must_change=comparison.must_change)
-    return choose(comparison.candidates, mix, rules), mix
+    rules = replace(rulebook.rules, must_change=comparison.must_change)
+    return choose(comparison.candidates, comparison.contrasts, mix, rules), mix
 
 
 def _mix(comparison: Comparison, calls: Calls | None) -> Mix:

@@ -1,105 +1,86 @@
 """Sizes at which two variants change places, with intervals.
 
-The log of a ratio of times is taken to be straight between two measured sizes, over the log of the size; each launch
-has such a line of its own. At any size between, the launches give an interval for the mean, and the sizes at which that
-interval holds zero are those at which the two may change places. Turning intervals round like this is what Fieller did
-for the ratio of two means: E. C. Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16 (1954) 175-185.
+What a variant costs less another, in shares of today's time, is taken to be straight between two measured sizes, over
+the log of the size; each launch has such a line of its own. At any size between, the launches give an interval for the
+mean, and the sizes at which that interval holds zero are those at which the two may change places. Turning intervals
+round like this is what Fieller did for the ratio of two means: E. C. Fieller, "Some problems in interval estimation",
+J. R. Stat. Soc. B 16 (1954) 175-185.
+
+Two variants change places only where intervals say so on both sides, held for all sizes and variants at once: from
+means alone, five identical variants changed places in 77% of reports with two launches.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby, pairwise
-from typing import Literal, TypeAlias
+from typing import Literal
 
-import numpy as np
-import pandas as pd
-
-from pyopbench.judge.candidates import Candidate
+from pyopbench.judge.candidates import Candidate, Comparison
 from pyopbench.judge.choice import Rules
+from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.decision import Crossover, SizeTrend
 from pyopbench.stats import estimate
-from pyopbench.stats.estimate import Estimate, Floats
-from pyopbench.stats.spread import UNKNOWN, Spread
 
-LogRatios: TypeAlias = pd.DataFrame | float
-"""One row per launch and one column per size, or 0 for the baseline that the ratios are taken to."""
 STEPS = 16
 """Places between two measured sizes at which the interval is looked at, before the end is narrowed down."""
 HALVINGS = 12
 """Narrow a step down to a few millionths of the distance, far below what is shown."""
 
 
-@dataclass(frozen=True, eq=False)
-class LogRatioCurve:
-    """The log of one variant's time over another's along the size.
+@dataclass(frozen=True)
+class Line:
+    """What one label costs less another along the size, in shares of today's time."""
 
-    Attributes:
-        logs: `(launches, sizes)`, columns ascending; nan is no number. A launch counts where it has both neighbours.
-        usual: the spread between launches that is usual.
-    """
+    contrasts: Contrasts
+    label: str
+    other: str
 
-    logs: pd.DataFrame
-    usual: Spread = UNKNOWN
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes at which any launch has both, ascending."""
+        return tuple(size for size in self.contrasts.sizes if self.at(size).n)
 
-    @cached_property
-    def sizes(self) -> list[int]:
-        """The sizes at which there is any number, ascending."""
-        return [int(size) for size in sorted(self.logs.columns[self.logs.notna().any()])]
-
-    @cached_property
-    def columns(self) -> dict[int, Floats]:
-        """The logs by size, `(launches,)` each."""
-        return {size: self.logs[size].to_numpy(dtype="float64") for size in self.sizes}
-
-    def at(self, size: float) -> Estimate:
+    def at(self, size: float) -> estimate.Estimate:
         """Return the estimate at a size from the first measured to the last."""
-        right = next(known for known in self.sizes if known >= size)
-        values = self.columns[right]
-        if size < right:
-            left = max(known for known in self.sizes if known < size)
-            share = math.log(size / left) / math.log(right / left)
-            values = (1 - share) * self.columns[left] + share * values
-        return replace(Estimate.of(values[~np.isnan(values)]), usual=self.usual)
+        return self.contrasts.at(size, self.label, self.other)
 
     def side(self, size: float, level: float) -> int:
         """Return on which side of zero the whole interval lies at a size: 1, -1, or 0 for neither."""
         low, high = self.at(size).interval(level)
         return int(low > 0) - int(high < 0)
 
-    def clear_sides(self, delta: float) -> dict[int, int]:
-        """Return for each measured size the side on which it clearly lies, by more than `delta`; 0 for neither.
-
-        Held for all sizes at once (Bonferroni), so that many sizes do not make a crossover out of noise.
-        """
-        level = 1 - estimate.FAMILY_ERROR / max(len(self.sizes), 1)
+    def clear_sides(self, delta: float, level: float) -> dict[int, int]:
+        """Return for each measured size the side on which it clearly lies, by more than `delta`; 0 for neither."""
         return {
             size: self.side(size, level) if abs(self.at(size).mean) > delta else 0  # a nan is on no side
             for size in self.sizes
         }
 
 
-def size_trend_of(candidate: Candidate, baseline: str, rules: Rules) -> SizeTrend:
-    """Return how a candidate stands to the callback of today along the sizes.
+def size_trend_of(candidate: Candidate, comparison: Comparison, rules: Rules) -> SizeTrend:
+    """Return how a candidate stands to the current callback along the sizes.
 
-    It crosses where it clearly lies on one side and at a later size clearly on the other. Where only one of two sides
-    is clear and the means at the outermost sizes lie on the other by more than the minimum effect, the crossover has an
-    open end.
+    It crosses where it clearly lies on one side and at a later size clearly on the other.
     """
-    line = LogRatioCurve(candidate.log_ratios.sort_index(axis=1), rules.usual)
-    delta = math.log1p(rules.minimum_effect)
-    clear = line.clear_sides(delta)
+    line = Line(comparison.contrasts, candidate.label, comparison.baseline)
+    clear = line.clear_sides(rules.minimum_effect, _level(line.sizes, 1))
     means = [(size, line.at(size).mean) for size in line.sizes]
     found = []
-    for (last, before), (first, _) in _changes(clear, means, delta):
+    for (last, before), (first, _) in _changes(clear):
         centre = _zero([(size, mean * before) for size, mean in means if last <= size <= first])
-        names = (baseline, candidate.label) if before > 0 else (candidate.label, baseline)
+        names = (comparison.baseline, candidate.label) if before > 0 else (candidate.label, comparison.baseline)
         found.append(Crossover(*names, centre, *_ends(line, clear, before, centre)))
     where = tuple(size for size in clear if clear[size])
     return SizeTrend(candidate.label, _answer(clear), tuple(clear), where, tuple(found))
+
+
+def _level(sizes: Sequence[int], pairs: int) -> float:
+    """Return the level of an interval that holds for all sizes, and so many pairs of labels, at once (Bonferroni)."""
+    return 1 - estimate.FAMILY_ERROR / max(len(sizes) * pairs, 1)
 
 
 def _answer(clear: Mapping[int, int]) -> Literal["crosses", "faster", "slower", "unclear"]:
@@ -111,66 +92,55 @@ def _answer(clear: Mapping[int, int]) -> Literal["crosses", "faster", "slower", 
     return "slower" if 1 in sides else "faster"
 
 
-def _changes(
-    clear: Mapping[int, int], means: Sequence[tuple[int, float]], delta: float
-) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def _changes(clear: Mapping[int, int]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Return (last size, side) before and (first size, side) after each change of side."""
-    ends = {size for size, _ in (*means[:1], *means[-1:])}
-    outer = {size: int(mean > delta) - int(mean < -delta) for size, mean in means if size in ends}
-    sides = {size: side or outer.get(size, 0) for size, side in clear.items()}
-    if not any(clear.values()):
-        return []
-    runs = [list(run) for _, run in groupby([pair for pair in sides.items() if pair[1]], key=lambda pair: pair[1])]
+    known = [pair for pair in clear.items() if pair[1]]
+    runs = [list(run) for _, run in groupby(known, key=lambda pair: pair[1])]
     return [(before[-1], after[0]) for before, after in pairwise(runs)]
 
 
-def crossovers(curves: pd.DataFrame, log_ratios: Mapping[str, LogRatios], rules: Rules) -> tuple[Crossover, ...]:
-    """Return where the fastest variant changes, in the order of the sizes.
+def crossovers(comparison: Comparison, rules: Rules) -> tuple[Crossover, ...]:
+    """Return where the fastest label changes, in the order of the sizes.
 
-    A change counts if the one before led the one after by more than the minimum effect at some smaller measured size
-    and trails it by more than that now; what happens in between is a tie. The curves are straight between measured
-    sizes with both axes in logs, and so is their difference, whose zero is the crossover.
+    A change counts if the one before was clearly ahead of the one after at some smaller measured size, and is clearly
+    behind it now, each time by more than the minimum effect; what happens in between is a tie.
 
     Args:
-        curves: seconds per call, one row per size (ascending), one column per label; nan is no number.
-        log_ratios: by label; intervals are paired by launch where both labels have them, else both ends are open.
-        rules: the minimum effect, and the usual spread.
+        comparison: of one setting.
+        rules: the minimum effect.
     """
-    logs = curves[curves.notna().any(axis=1)].apply(np.log)
-    leaders = [str(row.idxmin()) for _, row in logs.iterrows()]
-    delta = math.log1p(rules.minimum_effect)
+    contrasts, sizes = comparison.contrasts, [size for size in comparison.contrasts.sizes]
+    labels = [comparison.baseline, *(candidate.label for candidate in comparison.candidates)]
+    level = _level(sizes, len(labels) * (len(labels) - 1) // 2)
+
+    @cache
+    def clear(label: str, other: str) -> dict[int, int]:
+        return Line(contrasts, label, other).clear_sides(rules.minimum_effect, level)
+
     found: list[Crossover] = []
-    before = leaders[0] if leaders else ""
-    for place, after in enumerate(leaders):
-        lead = (logs[after] - logs[before]).iloc[: place + 1]
-        if math.isnan(lead.iloc[-1]):
+    before = ""
+    for size in sizes:
+        after = _fastest(contrasts, labels, size)
+        if not before or after == before:
             before = after
-        elif lead.iloc[-1] < -delta:
-            if (lead > delta).any():
-                centre = _zero(_pairs(lead.loc[lead[lead > delta].index[-1] :]))
-                found.append(
-                    Crossover(before, after, centre, *_paired_ends((before, after), log_ratios, centre, rules))
-                )
+        elif clear(after, before).get(size) == -1:
+            if any(side == 1 for earlier, side in clear(after, before).items() if earlier < size):
+                found.append(_crossover(Line(contrasts, after, before), clear(after, before), size))
             before = after
     return tuple(found)
 
 
-def _paired_ends(
-    labels: tuple[str, str], log_ratios: Mapping[str, LogRatios], centre: float, rules: Rules
-) -> tuple[float | None, float | None]:
-    before, after = (log_ratios.get(label) for label in labels)
-    if before is None or after is None:
-        return None, None
-    lead = after - before
-    if not isinstance(lead, pd.DataFrame):
-        return None, None
-    line = LogRatioCurve(lead.sort_index(axis=1), rules.usual)
-    return _ends(line, line.clear_sides(math.log1p(rules.minimum_effect)), 1, centre)
+def _fastest(contrasts: Contrasts, labels: Sequence[str], size: int) -> str:
+    means = {label: contrasts.at(size, label, contrasts.baseline).mean for label in labels}
+    return min(labels, key=lambda label: (math.isnan(means[label]), means[label], label))
 
 
-def _pairs(lead: pd.Series[float]) -> list[tuple[int, float]]:
-    known = lead.dropna()
-    return list(zip(known.index.tolist(), known.tolist(), strict=True))
+def _crossover(line: Line, clear: Mapping[int, int], size: int) -> Crossover:
+    """Return where a label that is clearly ahead at `size`, and was clearly behind, goes ahead."""
+    last = max(earlier for earlier, side in clear.items() if side == 1 and earlier < size)
+    means = [(one, line.at(one).mean) for one in line.sizes if last <= one <= size]
+    centre = _zero(means)
+    return Crossover(line.other, line.label, centre, *_ends(line, clear, 1, centre))
 
 
 def _zero(lead: Sequence[tuple[int, float]]) -> float:
@@ -181,7 +151,7 @@ def _zero(lead: Sequence[tuple[int, float]]) -> float:
 
 
 def _ends(
-    line: LogRatioCurve, clear: Mapping[int, int], before: int, centre: float
+    line: Line, clear: Mapping[int, int], before: int, centre: float
 ) -> tuple[float | None, float | None]:
     """Return the outermost sizes around `centre` at which the interval holds zero; None where no end is clear."""
     below = [size for size in line.sizes if size < centre and clear[size] == before]
@@ -193,7 +163,7 @@ def _ends(
     return (low if below else None), (high if above else None)
 
 
-def _first_open(line: LogRatioCurve, stations: Sequence[float], side: int) -> float:
+def _first_open(line: Line, stations: Sequence[float], side: int) -> float:
     """Return the first size on the way over `stations` at which the interval is not all on `side`; else the last."""
     grid = [start * (stop / start) ** (step / STEPS) for start, stop in pairwise(stations) for step in range(STEPS)]
     for clear, candidate in pairwise([*grid, stations[-1]]):
@@ -202,7 +172,7 @@ def _first_open(line: LogRatioCurve, stations: Sequence[float], side: int) -> fl
     return float(stations[-1])
 
 
-def _narrowed(line: LogRatioCurve, clear: float, unclear: float, side: int) -> float:
+def _narrowed(line: Line, clear: float, unclear: float, side: int) -> float:
     for _ in range(HALVINGS):
         middle = math.sqrt(clear * unclear)
         if line.side(middle, estimate.LEVEL) == side:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
+from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Case
 from pyopbench.judge import requirements
 from pyopbench.judge.candidates import Comparison, compare, settings_of
 from pyopbench.judge.choice import (
@@ -27,8 +27,8 @@ from pyopbench.judge.choice import (
 )
 from pyopbench.judge.cost_split import Split, splits_of
 from pyopbench.judge.crossovers import crossovers, size_trend_of
-from pyopbench.judge.decision import Decision, SizeRange, Verdict
-from pyopbench.judge.evidence import caveats_of, flips_of, reason_of
+from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds, Verdict
+from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
 from pyopbench.judge.findings import Answer, BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
 from pyopbench.judge.gpu_advice import advice_on_copies
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
@@ -36,10 +36,12 @@ from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.step_savings import Step, Worth, worth_of
-from pyopbench.judge.verdicts import verdicts_of
+from pyopbench.judge.verdicts import shares_of, verdicts_of
 from pyopbench.results import counted_copies
 from pyopbench.results.mix_file import Calls
-from pyopbench.stats import estimate
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.looks import Looks
 
 if TYPE_CHECKING:
@@ -52,8 +54,8 @@ class Judgement:
 
     Attributes:
         run: what was judged.
-        baseline: the callback of today, a variant.
-        minimum_effect: a relative difference that is worth acting on.
+        baseline: the current callback, a variant.
+        minimum_effect: a share of the baseline's time that is worth acting on.
         mix: size -> how often it is called; None for shares that are even over the log of the size.
         latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
         verdicts: in the order of `latencies`.
@@ -61,6 +63,7 @@ class Judgement:
         comparisons: what each decision was made from, in the same order.
         rulebook: what all decisions have in common.
         disturbance: how quiet the machine was.
+        model: what launches were seen to differ by.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
         limits: what the machine can do at most; None if it was not measured.
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
@@ -78,6 +81,7 @@ class Judgement:
     comparisons: tuple[Comparison, ...]
     rulebook: Rulebook
     disturbance: Disturbance
+    model: LaunchModel
     splits: tuple[Split, ...] = ()
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
@@ -109,8 +113,8 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
 
     Args:
         run: what was measured.
-        baseline: the callback of today, a variant.
-        minimum_effect: a relative difference that is worth acting on (0.03 is 3%), at least 0 and below 1.
+        baseline: the current callback, a variant.
+        minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%), at least 0 and below 1.
         mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads today's time evenly over the log
             of the size.
         step: of the user's program, for what a port is worth there.
@@ -125,12 +129,14 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     latencies = latency_table(frame, run.catalogue)
     pairs = run.settings.get("pairs")
     baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline), pairs)
-    paired = estimate.paired_logs(frame, baselines)
-    looks = Looks.of(run.settings)
-    verdicts = verdicts_of(paired, baselines, minimum_effect, looks)
-    # Where variants are compared in pairs of their own, there is no callback of today to decide about.
+    ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), baselines, estimate.UNIT)
+    looks = Looks.of(run.settings, len(run.looks))
+    ports = () if pairs else _ports(run, baselines)
+    medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
+    verdicts, model = verdicts_of(medians, baselines, ports, minimum_effect, looks, _run_effect(run))
+    # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    compared = (compare(run, setting, latencies, paired, baseline) for setting in settings)
+    compared = (compare(run, setting, latencies, ratios, baseline, model) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     level = 1 - looks.share(estimate.FAMILY_ERROR, max(len(verdicts), 1))
@@ -145,13 +151,31 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         decisions=tuple(_with_sightings(decide(comparison, rulebook), run, comparison) for comparison in comparisons),
         comparisons=comparisons,
         rulebook=rulebook,
-        disturbance=disturbance_of(run, verdicts, [*estimate.estimates(paired).values()], minimum_effect, level),
+        disturbance=disturbance_of(run, verdicts, _estimates(medians, model), minimum_effect, level),
+        model=model,
         splits=splits_of(run),
         limits=limits,
         bounds=bounds_of(latencies, run.catalogue["ops"], limits),
         step=step,
         requires=tuple(requires),
     )
+
+
+def _run_effect(run: Run) -> float:
+    """Return what ports shift by from run to run, as the certificate of the machine says; else as is usual."""
+    told = (run.certificate or {}).get("run_effect")
+    return RUN_EFFECT if told is None else float(told["deviation"])
+
+
+def _estimates(medians: pd.DataFrame, model: LaunchModel) -> list[Estimate]:
+    return [model.estimate(one) for one in shares_of(medians).values()]
+
+
+def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
+    """Return the ids of the cases that are ports and compared with a callback: these shift from run to run."""
+    kinds = {name: variant.get("kind") for name, variant in run.catalogue["variants"].items()}
+    pairs = ((case, kinds.get(Case.from_id(case).variant), kinds.get(Case.from_id(other).variant)) for case, other in baselines.items())
+    return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
 
 
 def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
@@ -192,24 +216,39 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
     if made is None:
         beyond, baseline = tuple(sizes_beyond(comparison, rulebook.calls)), comparison.baseline
         reason = BeyondMeasured(baseline, beyond, comparison.statuses(baseline, beyond))
-        return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rulebook.at_size))
+        return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rulebook.rules))
     choice, mix = made
-    at_size = replace(rulebook.at_size, preferred=choice.label, must_change=comparison.must_change)
+    at_size = replace(rulebook.rules, preferred=choice.label, must_change=comparison.must_change)
+    gain = choice.gain
     return replace(
         _undecided(comparison, reason_of(choice, comparison)),
         action=choice.action,
         choice=choice.label,
-        gain=_finite(choice.gain.value if choice.gain else None),
-        gain_low=_finite(choice.gain.low if choice.gain else None),
-        gain_high=_finite(choice.gain.high if choice.gain else None),
+        saved=_finite(gain.saved if gain else None),
+        saved_low=_finite(gain.saved_low if gain else None),
+        saved_high=_finite(gain.saved_high if gain else None),
+        loss=_finite(choice.loss),
+        is_provisional=choice.is_provisional,
+        as_good=choice.as_good,
+        seconds=_seconds(comparison, choice),
         ranges=_ranges(comparison, at_size),
-        crossovers=crossovers(comparison.curves, comparison.log_ratios, at_size),
+        crossovers=crossovers(comparison, at_size),
         size_trends=tuple(
-            size_trend_of(candidate, comparison.baseline, at_size) for candidate in comparison.candidates
+            size_trend_of(candidate, comparison, at_size) for candidate in comparison.candidates
         ),
         caveats=caveats_of(comparison, mix),
-        flips=() if comparison.must_change else flips_of(choice, mix, comparison.baseline),
-        launches=choice.gain.log.n if choice.gain else None,
+        would_change=() if comparison.must_change else changes_of(choice, mix, comparison.baseline),
+        launches=gain.change.n if gain else None,
+    )
+
+
+def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
+    """Return what one op costs now and with what was chosen, at each measured size."""
+    label = choice.label or comparison.baseline
+    after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
+    return tuple(
+        SizeSeconds(size, today, _finite(float(after.get(size, math.nan))))
+        for size, today in comparison.seconds.items()
     )
 
 
@@ -224,11 +263,11 @@ def _undecided(comparison: Comparison, reason: Reason) -> Decision:
         baseline=comparison.baseline,
         action="undecided",
         choice=None,
-        gain=None,
-        gain_low=None,
-        gain_high=None,
+        saved=None,
+        saved_low=None,
+        saved_high=None,
         reason=reason,
-        flips=(BaselineMeasured(comparison.baseline),),
+        would_change=(BaselineMeasured(comparison.baseline),),
         barred=comparison.barred,
         unknown=comparison.unknown,
     )
@@ -237,19 +276,21 @@ def _undecided(comparison: Comparison, reason: Reason) -> Decision:
 def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:
     """Return the answer at each measured size, neighbours with the same answer in one range.
 
-    The choice over all sizes is left only where it is not clear, or another one is clearly faster. The gain of a range
-    is that of its size with the least lower bound, so the range holds no worse one.
+    The choice over all sizes is left only where another one is better by more than the minimum effect. What a range
+    saves is what is saved at its size with the least lower bound, so the range holds no worse one.
     """
-    candidates, sizes = comparison.candidates, comparison.seconds
-    at = [(size, choose(candidates, even_mix((size,)), rules)) for size in sizes]
+    at = [
+        (size, choose(comparison.candidates, comparison.contrasts, even_mix((size,)), rules))
+        for size in comparison.seconds
+    ]
     return tuple(_range(answer, list(same)) for answer, same in groupby(at, key=lambda pair: pair[1].answer))
 
 
 def _range(answer: Answer, same: Sequence[tuple[int, Choice]]) -> SizeRange:
-    gains = [(choice.gain.low, choice.gain.value) for _, choice in same if choice.gain is not None]
-    known = [pair for pair in gains if not math.isnan(pair[0])]
-    low, gain = min(known or gains, default=(math.nan, math.nan))
-    return SizeRange(same[0][0], same[-1][0], answer.action, answer.choice, gain, low)
+    found = [(choice.gain.saved_low, choice.gain.saved) for _, choice in same if choice.gain is not None]
+    known = [pair for pair in found if not math.isnan(pair[0])]
+    low, saved = min(known or found, default=(math.nan, math.nan))
+    return SizeRange(same[0][0], same[-1][0], answer.action, answer.choice, saved, low)
 
 
 def _finite(value: float | None) -> float | None:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.copies_advice import CopiesAdvice
-from pyopbench.judge.findings import Action, Answer, Caveat, Flip, Reason
+from pyopbench.judge.findings import Action, Answer, Caveat, Reason, WouldChange
 from pyopbench.stats.unresolved import Unresolved
 
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
@@ -47,13 +47,25 @@ class SizeRange:
     high: int
     action: Action
     choice: str | None
-    gain: float
-    gain_low: float
+    saved: float
+    saved_low: float
 
     @property
     def answer(self) -> Answer:
         """What to do at these sizes."""
         return Answer(self.action, self.choice)
+
+
+@dataclass(frozen=True)
+class SizeSeconds:
+    """What one op costs at a size, in seconds: `today` with the current callback, `after` with the answer.
+
+    `after` is None where that has no number there, and the same as `today` for keep and undecided.
+    """
+
+    size: int
+    today: float
+    after: float | None
 
 
 @dataclass(frozen=True)
@@ -102,20 +114,25 @@ class Decision:
         baseline: label of the callback of today (`variant` or `variant+gradient`).
         action: `keep`, `switch` (to another callback), `port` or `undecided`.
         choice: label of the variant to go to; None for keep and undecided.
-        gain: seconds today over seconds afterwards, over the mix of sizes; of the best candidate if undecided;
+        saved: share of today's time that is saved over the mix of sizes; of the best candidate if there is no choice;
             None if there is no candidate at all.
-        gain_low, gain_high: its interval at 95%, corrected for the number of candidates.
+        saved_low, saved_high: its interval at 95%, corrected for the number of candidates.
         reason: why.
         caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
         ranges: answers by size, where they differ from one another; else one range.
         crossovers: where the fastest variant changes.
         size_trends: how each candidate stands to the callback of today along the sizes, in the order of their labels.
-        flips: what evidence would change the decision.
+        would_change: what evidence would change the decision.
         blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required.
         unknown: what is required and not known of some variants.
         copies: what it means where data live on a GPU, of counted copies; empty where none were counted.
-        launches: launches that the gain is made of; None without one.
+        launches: launches that `saved` is made of; None without one.
+        loss: the share of today's time that the answer may cost at the most against the best of all candidates, at 95%
+            for all of them together; None for undecided.
+        is_provisional: is that more than `choice.PROVISIONAL`?
+        as_good: the other candidates that save as much, as far as that is worth acting on; least effort first.
+        seconds: what one op costs today and afterwards, by measured size; empty without an answer.
     """
 
     op: str
@@ -126,20 +143,24 @@ class Decision:
     baseline: str
     action: Action
     choice: str | None
-    gain: float | None
-    gain_low: float | None
-    gain_high: float | None
+    saved: float | None
+    saved_low: float | None
+    saved_high: float | None
     reason: Reason
     ranges: tuple[SizeRange, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
     caveats: tuple[Caveat, ...] = ()
-    flips: tuple[Flip, ...] = ()
+    would_change: tuple[WouldChange, ...] = ()
     size_trends: tuple[SizeTrend, ...] = ()
     blocks: tuple[str, ...] = ()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     copies: tuple[CopiesAdvice, ...] = ()
     launches: int | None = None
+    loss: float | None = None
+    is_provisional: bool = False
+    as_good: tuple[str, ...] = ()
+    seconds: tuple[SizeSeconds, ...] = ()
 
     @property
     def answer(self) -> Answer:

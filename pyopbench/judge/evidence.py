@@ -19,7 +19,7 @@ from pyopbench.judge.findings import (
     DiffersBySize,
     FasterBaseline,
     FasterVariant,
-    Flip,
+    WouldChange,
     MeasuredGain,
     MoreLaunches,
     MoreTimeAtSizes,
@@ -54,10 +54,10 @@ def reason_of(choice: Choice, comparison: Comparison) -> Reason:
     if choice.gain is None:
         return NoCandidate(baseline, required=bool(comparison.barred or comparison.unknown))
     if choice.action == "keep":
-        return NoneWorthIt(baseline, choice.threshold, _measured(choice.gain))
+        return NoneWorthIt(baseline, choice.minimum_effect, _measured(choice.gain))
     if choice.action == "undecided":
-        by_gain = sorted(choice.open, key=lambda gain: (-gain.value, gain.label))
-        return StillOpen(baseline, choice.threshold, tuple(map(_measured, by_gain)), settling(choice))
+        by_gain = sorted(choice.open or choice.gains, key=lambda gain: (-gain.saved, gain.label))
+        return StillOpen(baseline, choice.minimum_effect, tuple(map(_measured, by_gain)), settling(choice))
     return _clear_gain(choice, choice.gain, baseline)
 
 
@@ -77,7 +77,7 @@ def caveats_of(comparison: Comparison, mix: Mix) -> tuple[Caveat, ...]:
     return tuple(found)
 
 
-def flips_of(choice: Choice, mix: Mix, baseline: str) -> tuple[Flip, ...]:
+def changes_of(choice: Choice, mix: Mix, baseline: str) -> tuple[WouldChange, ...]:
     """Return what would change `choice`.
 
     Args:
@@ -89,27 +89,32 @@ def flips_of(choice: Choice, mix: Mix, baseline: str) -> tuple[Flip, ...]:
         return (VariantMeasured(baseline),)
     if choice.action == "undecided":
         return (settling(choice),)
-    gain, threshold = choice.gain, choice.threshold
+    gain, kept = choice.gain, 1 - choice.minimum_effect
+    low, high = 1 - gain.saved_high, 1 - gain.saved_low  # of today's time, what is left
     if choice.action == "keep":
-        slower = SlowerBaseline(baseline, threshold / gain.low, gain.label)
-        return (FasterVariant(baseline, threshold), slower, *_share_to_change(choice, mix))
-    return (FasterBaseline(baseline, gain.low / threshold, gain.label), *_share_to_keep(choice, gain, mix))
+        slower = (SlowerBaseline(baseline, low / kept, gain.label),) if low > 0 else ()
+        return (FasterVariant(baseline, choice.minimum_effect), *slower, *_share_to_change(choice, mix))
+    faster = (FasterBaseline(baseline, kept / high, gain.label),) if high > 0 else ()
+    return (*faster, *_share_to_keep(choice, gain, mix))
 
 
 def settling(choice: Choice) -> Settling:
     """Return how many launches would settle an undecided choice.
 
-    One clear candidate is enough, so the first of those above the threshold counts; with all of them below it, all
+    One clear candidate is enough, so the first of those above the minimum effect counts; with all of them below it, all
     have to be shown to be below.
     """
-    if any(gain.log.n < 2 for gain in choice.open):
+    contests = choice.open or choice.gains
+    if any(gain.change.n < 2 for gain in contests):
         return SecondLaunch()
-    border = math.log(choice.threshold)
-    above = [gain for gain in choice.open if gain.log.mean > border]
-    needed = [(gain.log.launches_to_clear(border, gain.level) or math.inf, gain.label) for gain in above or choice.open]
+    border = -choice.minimum_effect
+    above = [gain for gain in contests if gain.change.mean < border]
+    needed = [
+        (gain.change.launches_to_clear(border, gain.level) or math.inf, gain.label) for gain in above or contests
+    ]
     _, label = min(needed) if above else max(needed)
-    log, level = next((gain.log, gain.level) for gain in choice.open if gain.label == label)
-    return MoreLaunches(label, log.n, log.launches_to_clear(border, level))
+    change, level = next((gain.change, gain.level) for gain in contests if gain.label == label)
+    return MoreLaunches(label, change.n, change.launches_to_clear(border, level))
 
 
 def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:
@@ -122,58 +127,58 @@ def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:
     return (*without, *((DiffersBySize(),) if len(decision.ranges) > 1 else ()))
 
 
-def break_even_share(ratios: Floats, shares: Floats, apart: Bools, target: float) -> float:
+def break_even_share(left: Floats, shares: Floats, apart: Bools, target: float) -> float:
     """Return the share p of today's time, spent at the sizes `apart`, at which the cost is `target`.
 
     Solves `p * r_apart + (1 - p) * r_rest = target`, where each r is the cost of its sizes alone, in their present
     proportion. The two have to lie on different sides of the target.
 
     Args:
-        ratios: `(points,)` float64, seconds afterwards over seconds today.
+        left: `(points,)` float64, seconds afterwards over seconds today.
         shares: `(points,)` float64, shares of today's time.
         apart: `(points,)` bool, some and not all True.
         target: the cost to reach.
     """
-    there = float(np.average(ratios[apart], weights=shares[apart]))
-    rest = float(np.average(ratios[~apart], weights=shares[~apart]))
+    there = float(np.average(left[apart], weights=shares[apart]))
+    rest = float(np.average(left[~apart], weights=shares[~apart]))
     return (target - rest) / (there - rest)
 
 
 def _measured(gain: Gain) -> MeasuredGain:
-    low, high = (None if math.isnan(end) else end for end in (gain.low, gain.high))
-    return MeasuredGain(gain.label, gain.value, low, high, gain.log.n)
+    low, high = (None if math.isnan(end) else end for end in (gain.saved_low, gain.saved_high))
+    return MeasuredGain(gain.label, gain.saved, low, high, gain.change.n)
 
 
 def _clear_gain(choice: Choice, chosen: Gain, baseline: str) -> ClearGain:
-    """Return the reason to change, with the fastest of the clear ones by its centre where that was not chosen."""
-    clear = (gain for gain in choice.gains if gain.low > choice.threshold)
-    fastest = max(clear, key=lambda gain: gain.value, default=chosen)
-    if fastest is chosen or fastest.value <= chosen.value * choice.threshold:
+    """Return the reason to change, with the candidate that saves most where that was not chosen and saves more."""
+    best = max(choice.gains, key=lambda gain: gain.saved, default=chosen)
+    if best is chosen or best.saved <= chosen.saved + choice.minimum_effect:
         return ClearGain(baseline, _measured(chosen))
-    more_work = fastest.candidate.effort > chosen.candidate.effort
-    return ClearGain(baseline, _measured(chosen), _measured(fastest), faster_takes_more_work=more_work)
+    more_work = best.candidate.effort > chosen.candidate.effort
+    return ClearGain(baseline, _measured(chosen), _measured(best), faster_takes_more_work=more_work)
 
 
 def _share_to_keep(choice: Choice, gain: Gain, mix: Mix) -> tuple[MoreTimeAtSizes, ...]:
     """Return from which share of today's time at the sizes where the choice does not pay it does not pay at all."""
-    ratios = _ratios(gain, mix)
-    bad = ratios > 1 / choice.threshold
-    if not bad.any():
+    shares, border = _shares(gain, mix), 1 - choice.minimum_effect
+    bad = shares > border
+    if not bad.any() or bad.all():
         return ()
-    share = break_even_share(ratios, mix.shares, bad, 1 / choice.threshold)
+    share = break_even_share(shares, mix.shares, bad, border)
     return (_more_time(gain.label, share, bad, mix, pays=False),)
 
 
 def _share_to_change(choice: Choice, mix: Mix) -> tuple[MoreTimeAtSizes, ...]:
     """Return from which share of today's time at the sizes where a candidate pays it pays altogether; the least one."""
     found: list[MoreTimeAtSizes] = []
+    border = 1 - choice.minimum_effect
     for gain in choice.gains:
-        ratios = _ratios(gain, mix)
-        good = ratios < 1 / choice.threshold
-        if good.any() and ratios @ mix.shares > 1 / choice.threshold:
-            share = break_even_share(ratios, mix.shares, good, 1 / choice.threshold)
+        shares = _shares(gain, mix)
+        good = shares < border
+        if good.any() and shares @ mix.shares > border:
+            share = break_even_share(shares, mix.shares, good, border)
             found.append(_more_time(gain.label, share, good, mix, pays=True))
-    return tuple(sorted(found, key=lambda flip: (flip.share, flip.label))[:1])
+    return tuple(sorted(found, key=lambda one: (one.share, one.label))[:1])
 
 
 def _more_time(label: str, share: float, apart: Bools, mix: Mix, *, pays: bool) -> MoreTimeAtSizes:
@@ -181,5 +186,5 @@ def _more_time(label: str, share: float, apart: Bools, mix: Mix, *, pays: bool) 
     return MoreTimeAtSizes(label, pays, share, float(mix.shares[apart].sum()), sizes)
 
 
-def _ratios(gain: Gain, mix: Mix) -> Floats:
-    return mix.ratios(gain.candidate.over(mix).mean(axis=0))
+def _shares(gain: Gain, mix: Mix) -> Floats:
+    return mix.at_points(gain.candidate.over(mix).mean(axis=0))

@@ -22,10 +22,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class MeasuredGain:
-    """Seconds today over seconds afterwards with one label: the estimate, its interval, and launches behind it."""
+    """The share of today's time that one label saves: the estimate, its interval, and launches behind it."""
 
     label: str
-    gain: float
+    saved: float
     low: float | None
     high: float | None
     launches: int
@@ -69,7 +69,7 @@ class ClearGain:
     Attributes:
         baseline: the current callback.
         chosen: the candidate that was chosen.
-        faster: the one with the largest gain, if that is another and its gain not clearly the larger one; else None.
+        faster: the one that saves most, if it saves more by what is worth acting on, which is not clear; else None.
         faster_takes_more_work: True if that one takes more work as well.
     """
 
@@ -82,7 +82,7 @@ class ClearGain:
 
 @dataclass(frozen=True)
 class NoneWorthIt:
-    """Every candidate stays below `threshold`, the least gain that is worth a change; `best` is the best of them."""
+    """No candidate saves more than the share `threshold`, as far as can be told; `best` is the best of them."""
 
     baseline: str
     threshold: float
@@ -92,7 +92,7 @@ class NoneWorthIt:
 
 @dataclass(frozen=True)
 class StillOpen:
-    """Some candidates may lie on either side of `threshold`; `candidates` are those, the largest gain first."""
+    """Some candidates may save more or less than the share `threshold`: `candidates`, what saves most first."""
 
     baseline: str
     threshold: float
@@ -224,7 +224,7 @@ class SlowerBaseline:
 
 @dataclass(frozen=True)
 class FasterVariant:
-    """Another variant, clearly more than `threshold` times as fast as the baseline over the mix."""
+    """Another variant that clearly saves more than the share `threshold` over the mix."""
 
     baseline: str
     threshold: float
@@ -267,7 +267,7 @@ class VariantMeasured:
     kind: Literal["variant_measured"] = "variant_measured"
 
 
-Flip: TypeAlias = (
+WouldChange: TypeAlias = (
     FasterBaseline
     | SlowerBaseline
     | FasterVariant

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pyopbench.core.label import Label
 from pyopbench.core.model import DIRECTIONS, Case
-from pyopbench.stats import estimate, slopes
+from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
@@ -63,19 +63,20 @@ def latency_table(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataF
     """Return `measured_cases` with the latency of each.
 
     Returns:
-        The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per copy: geometric mean
-        over launches and its 95% t interval on logs; low and high are nan for one launch) and launches. Cases of mode
-        node without a slope above zero in any launch are absent.
+        The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per op inside the graph:
+        mean over launches and its 95% t interval; low and high are nan for one launch) and launches. A cost in mode
+        node may be below zero, where it is smaller than it is uncertain by. Cases without any cost are absent.
     """
     cases = measured_cases(frame, catalogue)
-    estimates = estimate.estimates(estimate.launch_logs(frame))
-    cases = cases[cases["case"].isin(list(estimates)) | (cases["mode"] != slopes.MODE)].reset_index(drop=True)
+    medians = costs.launch_medians(costs.round_costs(frame, estimate.UNIT), "seconds", estimate.UNIT)
+    estimates = estimate.estimates(medians)
+    cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]
     return cases.assign(
-        seconds=np.exp([estimate.mean for estimate in found]),
-        low=np.exp([low for low, _ in ends]),
-        high=np.exp([high for _, high in ends]),
+        seconds=[estimate.mean for estimate in found],
+        low=[low for low, _ in ends],
+        high=[high for _, high in ends],
         launches=np.array([estimate.n for estimate in found], dtype=np.int64),
     )
 

@@ -35,25 +35,31 @@ class Mix:
         """The measured sizes that the mix draws on."""
         return tuple(size for size, column in zip(self.measured, self.weights.T, strict=True) if np.any(column))
 
-    def ratios(self, log_ratios: npt.ArrayLike) -> Floats:
-        """Return the ratios at the sizes of the mix.
+    @cached_property
+    def pull(self) -> Floats:
+        """What the share of today's time at each size of `needed` counts for, `(needed,)`; sums to 1."""
+        columns = [self.measured.index(size) for size in self.needed]
+        return np.asarray(self.shares @ self.weights[:, columns], dtype=np.float64)
+
+    def at_points(self, shares: npt.ArrayLike) -> Floats:
+        """Return at the sizes of the mix what is known at those of `needed`.
 
         Args:
-            log_ratios: `(..., needed)` float64, log of candidate over baseline at the sizes `needed`.
+            shares: `(..., needed)` float64, seconds over the baseline's seconds.
 
         Returns:
-            `(..., points)` float64, seconds over the baseline's seconds.
+            `(..., points)` float64: between two measured sizes straight over the log of the size.
         """
         columns = [self.measured.index(size) for size in self.needed]
-        return np.exp(np.asarray(log_ratios, dtype=np.float64) @ self.weights[:, columns].T)
+        return np.asarray(np.asarray(shares, dtype=np.float64) @ self.weights[:, columns].T, dtype=np.float64)
 
-    def cost(self, log_ratios: npt.ArrayLike) -> Floats:
-        """Return the time afterwards over the time today, `(...)` for log ratios `(..., needed)`.
+    def cost(self, shares: npt.ArrayLike) -> Floats:
+        """Return the time afterwards over the time today, `(...)` for shares `(..., needed)`.
 
         A share of today's time times seconds-afterwards over seconds-today is time afterwards, so shares of *time*
-        (not of calls) are the weights under which ratios may be averaged.
+        (not of calls) are the weights under which these may be averaged.
         """
-        return np.asarray(self.ratios(log_ratios) @ self.shares, dtype=np.float64)
+        return np.asarray(np.asarray(shares, dtype=np.float64) @ self.pull, dtype=np.float64)
 
 
 def even_mix(measured: Sequence[int]) -> Mix:
@@ -76,7 +82,7 @@ def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: st
         what: whose seconds these are, for the message of the error.
 
     Returns:
-        The mix; what lies between two measured sizes is interpolated with both axes in logs.
+        The mix; the baseline's seconds between two measured sizes are interpolated with both axes in logs.
 
     Raises:
         BadInput: a size lies outside the measured range.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyopbench.judge.candidates import rows_of
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.decide import Judgement
+
+
+CERTAIN = 1 / 3
+"""An answer that may cost this part of the minimum effect and no more is measured no further: a point of today's time
+where the minimum effect is 3."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,10 @@ def look(judgement: Judgement, launches: int, most: int) -> Look:
         for verdict in unresolved
         if _is_reachable(verdict.fewest, verdict.launches, more) and not failed & {verdict.case, verdict.baseline}
     ]
+    # Answers come first: only when no decision hangs on it is time spent on what is merely unresolved.
     compared = {case for verdict in reachable for case in (verdict.case, verdict.baseline)}
     return Look(
-        open=frozenset(compared | set(_open_candidates(judgement, failed, more))),
+        open=frozenset(_open_candidates(judgement, failed)) or frozenset(compared),
         launches=launches,
         verdicts=len(judgement.verdicts),
         resolved=len(judgement.verdicts) - len(unresolved),
@@ -64,8 +69,8 @@ def _is_reachable(fewest: int | None, made: int, more: int) -> bool:
     return fewest is not None and max(fewest - made, 1) <= more
 
 
-def _open_candidates(judgement: Judgement, failed: Collection[str], more: int) -> Iterator[str]:
-    """Yield the cases of the candidates that could still change a decision, of the picked one, and of the baseline.
+def _open_candidates(judgement: Judgement, failed: Collection[str]) -> Iterator[str]:
+    """Yield the cases of the candidates that could still be the answer where one is open, and those of the baseline.
 
     A decision takes only launches that have every size of its mix, so all of these are measured on together. What has
     failed is not measured again, at whatever size it was.
@@ -77,16 +82,21 @@ def _open_candidates(judgement: Judgement, failed: Collection[str], more: int) -
         rows = rows_of(judgement.latencies, comparison.setting)
         rows = rows[rows["size"].isin(mix.needed)]
         gone = set(rows["label"][rows["case"].isin(list(failed))])
-        labels = _open_labels(choice, more) - gone
-        if labels and comparison.baseline not in gone:
-            picked = [choice.label] if choice.label and choice.label not in gone else []
-            yield from rows["case"][rows["label"].isin([*labels, *picked, comparison.baseline])].tolist()
+        labels = open_labels(choice) - gone
+        if labels - {comparison.baseline} and comparison.baseline not in gone:
+            yield from rows["case"][rows["label"].isin([*labels, comparison.baseline])].tolist()
 
 
-def _open_labels(choice: Choice, more: int) -> set[str]:
-    """Return the labels of the gains that more launches could show to change a choice, or not to."""
-    border = math.log(choice.threshold)
-    contests = [(gain, gain.log) for gain in choice.open]
-    if choice.gain is not None:
-        contests += [(gain, gain.against(choice.gain)) for gain in choice.rivals]
-    return {gain.label for gain, log in contests if _is_reachable(log.fewest_launches(border, gain.level), log.n, more)}
+def open_labels(choice: Choice) -> set[str]:
+    """Return the labels that could still be the answer; none where the answer is certain.
+
+    A label is out if even at the near end of its interval it costs more than could be named, which is twice the
+    minimum effect above the best. An answer is certain if it may cost no more than a third of the minimum effect
+    against the best, or if nothing else is left; a gain has to be clear as well.
+    """
+    least = choice.minimum_effect
+    left = {one.label for one in choice.standings if not one.lag - one.reach > 2 * least}
+    named = choice.named
+    is_certain = named is not None and named.loss <= CERTAIN * least
+    is_clear = not any(gain.label in left for gain in choice.open)
+    return set() if not left or (is_certain and is_clear) else left

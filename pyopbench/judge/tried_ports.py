@@ -21,15 +21,15 @@ class Attempt:
         op: the own op.
         variant: what was tried.
         works: whether it was right, and timed, somewhere.
-        gain, gain_low: of inference, over the mix; None where there is no number over all of it.
+        saved, saved_low: share of today's time, of inference, over the mix; None where there is no number over all of it.
         reason: why it does not work, or does not everywhere; empty where it does.
     """
 
     op: str
     variant: str
     works: bool
-    gain: float | None
-    gain_low: float | None
+    saved: float | None
+    saved_low: float | None
     reason: str
 
 
@@ -53,7 +53,7 @@ def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) 
     if not tried or not (works or reasons):
         return
     gain = next((gain for gain in _gains(judgement, op, name)), None)
-    value, low = (None, None) if gain is None else (gain.value, gain.low)
+    value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
     yield Attempt(op, name, works, value, low, reasons[0] if reasons else "")
 
 

@@ -3,63 +3,117 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.stats import estimate as statistics
+from pyopbench.stats import launch_model
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel, Shares
 from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, Unresolved
 
 
+NO_SHARES = Shares(np.array([]), np.array([]), 0.0)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit that a difference is estimated in.
+
+    Attributes:
+        ratio: turns a difference into seconds over the baseline's seconds.
+        delta: turns the minimum effect into a difference.
+    """
+
+    ratio: Callable[[float], float]
+    delta: Callable[[float], float]
+
+
+LOGS = Unit(statistics.exp, math.log1p)
+"""Differences are logs of ratios, as between two runs."""
+SHARES = Unit(lambda difference: max(1 + difference, 0.0), lambda effect: effect)
+"""Differences are shares of the baseline's time, as within a run."""
+
+
 def verdicts_of(
-    paired: pd.DataFrame, baselines: Mapping[str, str], minimum_effect: float, looks: Looks = ONE_LOOK
-) -> tuple[Verdict, ...]:
-    """Return the verdicts of a report, corrected for all of them together and for every look that was planned.
+    medians: pd.DataFrame,
+    baselines: Mapping[str, str],
+    ports: Collection[str],
+    minimum_effect: float,
+    looks: Looks = ONE_LOOK,
+    run_effect: float = RUN_EFFECT,
+) -> tuple[tuple[Verdict, ...], LaunchModel]:
+    """Return the verdicts of a report, corrected for all of them together and for every look that was taken.
 
     Args:
-        paired: `estimate.paired_logs` of these cases.
+        medians: `costs.launch_medians` of the ratios of these cases.
         baselines: id of a case -> id of its baseline.
-        minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
-        looks: how often the run looked at its data, or could have.
+        ports: ids of the cases that are ports compared with a callback.
+        minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%).
+        looks: how often the run looked at its data.
+        run_effect: what ports shift by against callbacks from run to run, one standard deviation.
 
     Returns:
-        One verdict per case of `baselines`, in their order.
+        One verdict per case of `baselines`, in their order; and what launches were seen to differ by.
     """
-    found = statistics.estimates(paired)
-    estimates = statistics.moderated([found.get(case, Estimate.of([])) for case in baselines])
-    return verdicts_from(estimates, baselines, minimum_effect, looks)
+    found = shares_of(medians)
+    model = launch_model.fit(list(found.values()), run_effect)
+    runs = max(len(medians[["tool", "run"]].drop_duplicates()), 1)
+    estimates = []
+    for case in baselines:
+        shares = found.get(case, NO_SHARES)
+        moved = 1 + float(shares.values.mean()) if case in ports and shares.values.size else 0.0
+        estimates.append(model.estimate(shares, moved, runs))
+    return verdicts_from(estimates, baselines, minimum_effect, looks, SHARES), model
+
+
+def shares_of(medians: pd.DataFrame) -> dict[str, Shares]:
+    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch."""
+    return {
+        str(case): Shares(
+            rows["value"].to_numpy() - 1, rows["error"].to_numpy(dtype="float64"), float(rows["value"].mean()) ** 2
+        )
+        for case, rows in medians.groupby("case", observed=True)
+    }
 
 
 def verdicts_from(
-    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, looks: Looks = ONE_LOOK
+    estimates: Sequence[Estimate],
+    baselines: Mapping[str, str],
+    minimum_effect: float,
+    looks: Looks = ONE_LOOK,
+    unit: Unit = LOGS,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts on estimates of log ratios, one for each case of `baselines` in their order.
+    """Return the verdicts on estimated differences, one for each case of `baselines` in their order.
 
     Args:
         estimates: with the spread that they are to be judged by.
         baselines: as in `verdicts_of`.
         minimum_effect: as there.
         looks: as there.
+        unit: of the differences.
     """
-    delta = math.log1p(minimum_effect)
+    delta = unit.delta(minimum_effect)
     adjusted = statistics.holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
     return tuple(
-        _verdict(pair, estimate, p, Yardstick(delta, len(estimates), looks))
+        _verdict(pair, estimate, p, Yardstick(delta, len(estimates), looks, unit))
         for pair, estimate, p in zip(baselines.items(), estimates, adjusted, strict=True)
     )
 
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What verdicts are held against: `delta`, the log of one plus the minimum effect, and how `many` they are."""
+    """What verdicts are held against: `delta`, the least difference that counts, and how `many` they are."""
 
     delta: float
     many: int
     looks: Looks
+    unit: Unit = LOGS
 
     @property
     def level(self) -> float:
@@ -77,9 +131,9 @@ def _verdict(pair: tuple[str, str], estimate: Estimate, p: float, yardstick: Yar
     return Verdict(
         case=pair[0],
         baseline=pair[1],
-        ratio=statistics.exp(estimate.mean),
-        low=statistics.exp(low),
-        high=statistics.exp(high),
+        ratio=yardstick.unit.ratio(estimate.mean),
+        low=yardstick.unit.ratio(low),
+        high=yardstick.unit.ratio(high),
         launches=estimate.n,
         p=p,
         outcome=outcome,
@@ -117,12 +171,12 @@ def _why_unresolved(estimate: Estimate, yardstick: Yardstick) -> Unresolved:
         return NeverPaired()
     if not estimate.known:
         return estimate.why_unknown
-    low, high = (statistics.exp(end) for end in estimate.interval(yardstick.level))
+    low, high = (yardstick.unit.ratio(end) for end in estimate.interval(yardstick.level))
     border = yardstick.border(estimate)
     return AcrossBorder(
         low,
         high,
-        border=statistics.exp(border),
+        border=yardstick.unit.ratio(border),
         verdicts=yardstick.many,
         looks=yardstick.looks.planned,
         remedy=estimate.remedy(border, yardstick.level),

@@ -23,6 +23,12 @@ POOLED_ENVIRONMENT = (
 """What has to be equal for launches of several runs to count as launches of one."""
 
 
+NODE = "node"
+"""The mode in which copies of an op are timed inside a graph."""
+WITH_COPIES = 5
+"""Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
+
+
 def read_runs(folders: Sequence[Path]) -> Run:
     """Read one run, or several of one environment as one with more launches.
 
@@ -43,7 +49,7 @@ def _read_run(folder: Path) -> Run:
     content = store.read_run(folder)
     lines, warnings = store.read_lines(folder)
     groups = [line for line in lines if line["kind"] == "group"]
-    frame = pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS))
+    frame = _with_floor(pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS)), content["catalogue"])
     failures = [_failure(skip) for skip in content["skips"]]
     failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
     whole = Run(
@@ -138,7 +144,19 @@ def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> It
             head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
             tail = (line["timer_seconds"], line["timer_error_seconds"])
             for sample in samples:
-                yield (*head, *(sample if case.mode == "node" else (*sample, 1)), *tail)
+                yield (*head, *(sample if len(sample) == WITH_COPIES else (*sample, 1)), math.nan, *tail)
+
+
+def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+    """Put what a call of the empty function took in a round beside every graph of copies that was timed in it."""
+    keys = ["run", "launch", "group", "round"]
+    empty = frame["copies"] == 0
+    if not empty.any():
+        return frame
+    floors = (frame["seconds"] / frame["calls"])[empty].groupby([frame[key][empty] for key in keys]).median()
+    of_copies = (frame["mode"] == NODE) & ~frame["variant"].isin(list(catalogue.get("parts", {})))
+    found = floors.reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy()
+    return frame.assign(floor_seconds=pd.Series(found, index=frame.index).where(of_copies))
 
 
 def _require_same_environment(first: Run, other: Run) -> None:
@@ -182,6 +200,7 @@ def _pool(runs: Sequence[Run]) -> Run:
             pd.concat([cost.frame for cost in costs], ignore_index=True),
             pd.concat([cost.crossings for cost in costs], ignore_index=True),
         ),
+        looks=max((run.looks for run in runs), key=len),
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
         limits=tuple(limits),

@@ -295,10 +295,10 @@ def _check_failures(failures: Sequence[Failure], place: str) -> None:
 
 
 def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:
-    node = case.mode == "node"
+    lengths = (4, 5) if case.mode == "node" else (4,)  # 4 is a body alone
     for sample in samples:
-        copies = sample[4:] if node else [1.0]
-        whole = len(sample) == 4 + node and all(number.is_integer() for number in (*sample[:3], *copies))
-        if not whole or min(sample) < 0 or min(sample[2], *copies) < 1:
-            numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 1" if node else "")
+        copies = sample[4:]
+        whole = len(sample) in lengths and all(number.is_integer() for number in (*sample[:3], *copies))
+        if not whole or min(sample) < 0 or sample[2] < 1:
+            numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 0" if case.mode == "node" else "")
             raise corrupt(place, f"a sample of {case.id} is not [{numbers}]: {sample}")

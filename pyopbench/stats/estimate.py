@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from pyopbench.stats import slopes
+from pyopbench.stats import costs
 from pyopbench.stats.spread import UNKNOWN, Spread, usual_spread
 from pyopbench.stats.unresolved import FewOtherCases, MoreLaunches, OneLaunch, Remedy
 
@@ -62,7 +62,9 @@ class Estimate:
         deviation: standard deviation between launches, as far as the mean goes by it: the standard error of the mean,
             from the winsorized variance, times the root of `n`; nan for fewer than two launches.
         n: launches, trimmed ones included.
-        usual: the spread that is usual in the run, towards which `deviation` is moved.
+        usual: the spread that is usual in the run, as a multiple of `scale`, towards which `deviation` is moved.
+        scale: the variance between launches that was predicted for this estimate; 1 where none was.
+        shared: a variance that all launches have in common, so that more of them do not average it out.
 
     Sources: J. W. Tukey and D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location
     based on a single sample", Sankhya A 25 (1963) 331-352; K. K. Yuen, "The two-sample trimmed t for unequal population
@@ -73,6 +75,8 @@ class Estimate:
     deviation: float
     n: int
     usual: Spread = UNKNOWN
+    scale: float = 1.0
+    shared: float = 0.0
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Estimate:
@@ -105,19 +109,34 @@ class Estimate:
         return own_degrees(self.n)
 
     @cached_property
-    def degrees(self) -> float:
+    def _relative(self) -> float:
+        """The variance between launches over the one that was predicted."""
+        return self.deviation**2 / self.scale
+
+    @cached_property
+    def spread_degrees(self) -> float:
         """The degrees of freedom of the moderated spread: of these launches, and of what is usual."""
-        return self.own_degrees + (self.usual.weight(self.deviation**2, self.own_degrees) if self.n > 1 else 0)
+        return self.own_degrees + (self.usual.weight(self._relative, self.own_degrees) if self.n > 1 else 0)
+
+    @cached_property
+    def degrees(self) -> float:
+        """The degrees of freedom of the standard error, after Satterthwaite: the shared variance is taken as known."""
+        if self.shared == 0 or self.n < 2:
+            return self.spread_degrees
+        within = self.moderated**2 / self.n
+        return self.spread_degrees * ((within + self.shared) / within) ** 2 if within else math.inf
 
     @cached_property
     def moderated(self) -> float:
         """The standard deviation between launches, moved towards what is usual; nan for fewer than two launches."""
-        return math.sqrt(self.usual.moderate(self.deviation**2, self.own_degrees)) if self.n > 1 else math.nan
+        if self.n < 2:
+            return math.nan
+        return math.sqrt(self.scale * self.usual.moderate(self._relative, self.own_degrees))
 
     @property
     def standard_error(self) -> float:
         """The standard error of the mean; nan for fewer than two launches."""
-        return self.moderated / math.sqrt(self.n) if self.n > 1 else math.nan
+        return math.sqrt(self.moderated**2 / self.n + self.shared) if self.n > 1 else math.nan
 
     @property
     def known(self) -> bool:
@@ -177,16 +196,16 @@ class Estimate:
         """
         if self.n < 2:
             return 2 if self.n else None
-        usual = math.sqrt(self.usual.variance) if self.usual.degrees else self.moderated
+        usual = math.sqrt(self.scale * self.usual.variance) if self.usual.degrees else self.moderated
         distance = abs(self.mean - border) + BAD_LUCK * self.standard_error
         return self._launches(distance, min(self.moderated, usual), level)
 
     def _launches(self, distance: float, spread: float, level: float) -> int | None:
-        usual_degrees = self.degrees - self.own_degrees
+        usual_degrees = self.spread_degrees - self.own_degrees
 
         def clears(n: int) -> bool:
             quantile = float(special.stdtrit(own_degrees(n) + usual_degrees, (1 + level) / 2))
-            return quantile * spread / math.sqrt(n) < distance
+            return quantile * math.sqrt(spread**2 / n + self.shared) < distance
 
         # Intervals shrink with launches, but for a step back where one more is trimmed: no matter, this is a forecast.
         launches = range(self.n, MOST_LAUNCHES + 1)
@@ -208,22 +227,10 @@ def own_degrees(n: int) -> float:
     return n - 1 - DEGREES_PER_PAIR * trimmed(n)
 
 
-def block_logs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the log of seconds per call of every block: columns case, tool, run, launch, round, log_seconds.
-
-    Blocks of one case in one round (a group that was measured again) become their median. Blocks of mode node are
-    passed over: what they tell is a slope over all blocks of a launch.
-    """
-    # What took no longer than reading the clock has no ratio.
-    frame = frame[(frame["seconds"] > 0) & (frame["mode"] != slopes.MODE)]
-    blocks = frame[["case", *UNIT, "round"]].assign(log_seconds=np.log(frame["seconds"] / frame["calls"]))
-    return blocks.groupby(["case", *UNIT, "round"], observed=True)["log_seconds"].median().reset_index()
-
-
 def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one number per case and launch, the log of the median over rounds of seconds per call.
+    """Return one number per case and launch, the log of the median over rounds of its cost.
 
-    For a case of mode node it is the log of seconds per copy; a launch whose slope is not above zero is absent.
+    A launch whose cost is not above zero has no logarithm and is absent.
 
     Args:
         frame: one row per timed block, in any order, as `results.Run.frame`.
@@ -231,44 +238,26 @@ def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
     Returns:
         Columns case, tool, run, launch, value; sorted by them.
     """
-    calls = frame[(frame["seconds"] > 0) & (frame["mode"] != slopes.MODE)]
-    per_call = calls[["case", *UNIT]].assign(value=calls["seconds"] / calls["calls"])
-    medians = per_call.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
-    return _joined(medians.assign(value=np.log(medians["value"])), slopes.slope_logs(frame, UNIT))
-
-
-def _joined(calls: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
-    # Only where there is something to join: pandas takes the types of columns from empty frames as well.
-    found = [one for one in (calls, nodes) if len(one)]
-    return pd.concat(found).sort_values(["case", *UNIT], kind="stable", ignore_index=True) if found else calls
+    medians = costs.round_costs(frame, UNIT).groupby(["case", *UNIT], observed=True)["seconds"].median()
+    medians = medians[medians > 0]
+    return medians.map(math.log).rename("value").reset_index()
 
 
 def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataFrame:
     """Return one number per case and launch, the median over rounds of log(case / baseline), paired by round.
 
-    Blocks of one round lie within moments of each other, so whatever slows both down cancels. A case of mode node has
-    one slope in a launch, and is paired by that.
-
     Args:
-        frame: one row per timed block, in any order, as `results.Run.frame`.
+        frame: as in `launch_logs`.
         baseline_of: id of a case -> id of the case that it is compared to.
 
     Returns:
-        Columns case, tool, run, launch, value; sorted by them. Launches without a common round are absent.
+        Columns case, tool, run, launch, value; sorted by them. Launches without a common round are absent, and those
+        in which the median of the ratios is not above zero.
     """
-    calls = _paired(block_logs(frame), baseline_of, [*UNIT, "round"], "log_seconds")
-    calls = calls.groupby(["case", *UNIT], observed=True)["value"].median().reset_index()
-    nodes = _paired(slopes.slope_logs(frame, UNIT), baseline_of, UNIT, "value")
-    return _joined(calls, nodes[["case", *UNIT, "value"]])
-
-
-def _paired(blocks: pd.DataFrame, baseline_of: Mapping[str, str], keys: Sequence[str], log: str) -> pd.DataFrame:
-    cases = blocks[blocks["case"].isin(list(baseline_of))]
-    cases = cases.assign(baseline=cases["case"].map(dict(baseline_of)).astype(blocks["case"].dtype))
-    baselines = blocks[blocks["case"].isin(list(set(baseline_of.values())))]
-    baselines = baselines.rename(columns={"case": "baseline", log: "baseline_log"})
-    pairs = cases.merge(baselines, on=["baseline", *keys])
-    return pairs.assign(value=pairs[log] - pairs["baseline_log"])
+    ratios = costs.ratios(costs.round_costs(frame, UNIT), baseline_of, UNIT)
+    medians = ratios.groupby(["case", *UNIT], observed=True)["ratio"].median()
+    medians = medians[medians > 0]
+    return medians.map(math.log).rename("value").reset_index()
 
 
 def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:

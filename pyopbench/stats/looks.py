@@ -42,16 +42,23 @@ def look_schedule(first: int, most: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Looks:
-    """How many looks at the data are planned; a verdict may be reached at any of them."""
+    """At how many looks at the data a verdict could be reached."""
 
     planned: int = 1
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Looks:
-        """Read the settings of a run: `first_look` and `launches`; one look where there is no `first_look`."""
+    def of(cls, settings: Mapping[str, Any], held: int) -> Looks:
+        """Return the looks that a run is charged for: those that were held, and the one at what is there now.
+
+        A look that was planned and not held has cost nothing: time ended the run, and not the data.
+
+        Args:
+            settings: of the run, with `first_look` and `launches`; a run without `first_look` was looked at once.
+            held: how many looks were held while it went on.
+        """
         if "first_look" not in settings:
             return cls()
-        return cls(len(look_schedule(settings["first_look"], settings["launches"])))
+        return cls(min(held + 1, MOST_LOOKS))
 
     def spent(self, p: float) -> float:
         """Return a p value as it counts at one of these looks; above 1 means no more than 1."""

@@ -1,0 +1,149 @@
+"""What one op costs in each round: seconds of a call, or in mode node of one of the copies beyond the empty function.
+
+In mode node a round times a graph of k copies and, once for the whole group, a function that does nothing with the same
+arguments. Their difference over k is what an op costs inside a graph; it is a number also where it is not above zero,
+because what it is compared with, the current callback, costs far more than it is uncertain by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+MODE = "node"
+"""The mode in which a case is a graph of copies."""
+
+MEDIAN_ERROR = math.sqrt(math.pi / 2)
+"""Standard error of a median over that of a mean, for normal noise and many values."""
+NORMAL_MAD = 1.4826
+"""Standard deviation of a normal distribution over its median absolute deviation, 1 / 0.6745."""
+
+
+def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
+    """Return what each case costs in each round: columns case, those of `unit`, round, seconds (float64).
+
+    Blocks of one case in one round (a group that was measured again) become their median. In mode node the largest
+    graph of a case counts, less the empty function; where a group has none, less its smallest graph.
+
+    Args:
+        frame: one row per timed block, in any order, as `results.Run.frame`.
+        unit: the columns that make one launch.
+    """
+    keys = ["case", *unit, "round"]
+    frame = frame[frame["seconds"] > 0]  # what took no longer than reading the clock has no cost
+    blocks = frame[[*keys, "mode", "copies", "floor_seconds"]].assign(y=frame["seconds"] / frame["calls"])
+    is_node = blocks["mode"] == MODE
+    calls = blocks[~is_node].groupby(keys, observed=True)["y"].median().rename("seconds").reset_index()
+    if not is_node.any():
+        return calls
+    nodes = _node_costs(blocks[is_node], keys)
+    # Only where there is something to join: pandas takes the types of columns from empty frames as well.
+    return pd.concat([one for one in (calls, nodes) if len(one)], ignore_index=True) if len(calls) else nodes
+
+
+def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    points = blocks.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
+    case = points.groupby(list(keys[:-1]), observed=True)["copies"]
+    most, least = case.transform("max"), case.transform("min")
+    large = points[points["copies"] == most].drop(columns="copies").assign(most=most, least=least)
+    small = points[points["copies"] == least][[*keys, "y"]].rename(columns={"y": "smallest"})
+    both = large.merge(small, on=list(keys), how="left")
+    floor = both["floor_seconds"].fillna(both["smallest"].where(both["least"] < both["most"]))
+    copies = both["most"] - both["least"].where(both["floor_seconds"].isna(), 0)
+    costs = both[list(keys)].assign(seconds=(both["y"] - floor) / copies)
+    return costs.dropna(subset="seconds").reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Surcharge:
+    """What the first op of a kind in a step costs, and each further one, in seconds; medians over launches."""
+
+    first: float
+    further: float
+
+
+def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]:
+    """Return for each case of mode node with a graph of one copy and a larger one what the first and the others cost.
+
+    The first callback of a step finds its threads asleep and costs more than those after it.
+    """
+    nodes = frame[(frame["mode"] == MODE) & frame["floor_seconds"].notna()]
+    nodes = nodes.assign(y=nodes["seconds"] / nodes["calls"])
+    keys = ["case", *unit]
+    points = nodes.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
+    found: dict[str, list[tuple[float, float]]] = {}
+    for key, launch in points.groupby(keys, observed=True):
+        one, most = launch.iloc[0], launch.iloc[-1]
+        if one["copies"] == 1 and most["copies"] > 1:
+            further = (most["y"] - one["y"]) / (most["copies"] - 1)
+            found.setdefault(str(key[0]), []).append((float(one["y"] - one["floor_seconds"]), float(further)))
+    return {case: Surcharge(*map(float, np.median(pairs, axis=0))) for case, pairs in found.items()}
+
+
+def ratios(costs: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:
+    """Return the cost of each case over that of its baseline in the same round.
+
+    Both lie within moments of each other, so whatever slows both down cancels.
+
+    Args:
+        costs: `round_costs`.
+        baseline_of: id of a case -> id of the case that it is compared with.
+        unit: the columns that make one launch.
+
+    Returns:
+        Columns case, those of `unit`, round, ratio; without rounds in which the baseline costs nothing.
+    """
+    cases = costs[costs["case"].isin(list(baseline_of))]
+    cases = cases.assign(baseline=cases["case"].map(dict(baseline_of)).astype(costs["case"].dtype))
+    baselines = costs[costs["case"].isin(list(set(baseline_of.values()))) & (costs["seconds"] > 0)]
+    baselines = baselines.rename(columns={"case": "baseline", "seconds": "today"})
+    pairs = cases.merge(baselines, on=["baseline", *unit, "round"])
+    return pairs[["case", *unit, "round"]].assign(ratio=pairs["seconds"] / pairs["today"])
+
+
+def launch_medians(values: pd.DataFrame, column: str, unit: Sequence[str]) -> pd.DataFrame:
+    """Reduce the rounds of each case and launch to one number, because rounds of one process are not independent.
+
+    Returns:
+        Columns case, those of `unit`, value (the median over rounds), error (its standard error, from the median
+        absolute deviation; nan for one round) and rounds; sorted by the first ones.
+    """
+    keys = ["case", *unit]
+    grouped = values.groupby(keys, observed=True)[column]
+    off = (values[column] - grouped.transform("median")).abs()
+    spread = off.groupby([values[key] for key in keys], observed=True).median()
+    found = grouped.agg(["median", "size"])
+    error = NORMAL_MAD * MEDIAN_ERROR * spread / np.sqrt(found["size"].where(found["size"] > 1))
+    found = found.assign(error=error).rename(columns={"median": "value", "size": "rounds"})
+    return found[["value", "error", "rounds"]].reset_index()
+
+
+def median_and_error(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the median over the first axis and its standard error, as `launch_medians`; nan is no number.
+
+    Args:
+        values: `(rounds, ...)` float64.
+
+    Returns:
+        Two arrays `(...)`: nan where there is no number, and for the error where there is one alone.
+    """
+    median, count = _median(values)
+    spread, _ = _median(np.abs(values - median))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(count > 1, NORMAL_MAD * MEDIAN_ERROR * spread / np.sqrt(count), np.nan)
+    return median, error
+
+
+def _median(values: npt.NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return median and count of what is a number along the first axis; sorting puts nan last."""
+    ordered, count = np.sort(values, axis=0), (~np.isnan(values)).sum(axis=0)
+    low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
+    high = np.where(count > 0, np.minimum(high, len(values) - 1), 0)
+    take = (np.take_along_axis(ordered, place[None], axis=0)[0] for place in (low, high))
+    return np.where(count > 0, sum(take) / 2, np.nan), count

@@ -1,0 +1,129 @@
+"""How much launches differ, predicted for each share of today's time from its size and from the noise of its rounds.
+
+A launch's number for a variant, its cost as a share `rho` of the current callback's, varies for two reasons. Where code
+and data lie in a process makes it a few percent faster or slower than in the next, in proportion to `rho`; and a median
+over some rounds has a standard error of its own, which the rounds show. So
+
+    variance between launches = relative * rho^2 + rounds * (standard error over rounds)^2
+
+with two numbers for a whole report, fitted to all of its variants by iterated least squares under a variance in
+proportion to the square of the mean (P. McCullagh and J. A. Nelder, "Generalized Linear Models", 1989, chapter 8).
+What few launches have shown of one variant is then moved towards its own prediction (`spread`), and not towards that of
+variants which cost a hundred times as much. Two launches are so worth nearly twice as many degrees of freedom as with
+one spread for all (docs/statistics.md has the figures).
+
+Launches of one run share the state that the machine was in: ports shifted against callbacks by some percent from one run
+to the next. More launches do not average that out, so it is added to every share of a port, with `run_effect`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize
+
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+RUN_EFFECT = 0.04
+"""Standard deviation, from run to run, of the log of a port's cost over a callback's, where no certificate tells it.
+Three runs of 12 ops on one idle machine (2 cores) differed by that: docs/statistics.md."""
+RELATIVE = 0.035
+"""Standard deviation between launches of a log ratio, where too few variants tell it (3.3% to 4.0% were measured)."""
+ITERATIONS = 8
+FAR = 10.0
+"""A variance this many times its prediction is taken for that many times and no more, so that one case that goes wrong
+does not raise what is predicted for all."""
+SMALLEST_VARIANCE = 1e-18
+"""A share of a billionth: below what any clock tells, and above zero, because it is divided by."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The shares of one variant: `values` one per launch, `errors` their standard errors over rounds (nan: unknown).
+
+    `leverage` is the square that the relative variance is multiplied with, of the share or of a contrast of shares.
+    """
+
+    values: Floats
+    errors: Floats
+    leverage: float
+
+    @property
+    def squared_error(self) -> float:
+        """The mean of the squared standard errors over rounds; 0 where none is known."""
+        known = self.errors[np.isfinite(self.errors)]
+        return float(np.mean(known**2)) if known.size else 0.0
+
+
+@dataclass(frozen=True)
+class LaunchModel:
+    """What launches of a report differ by.
+
+    Attributes:
+        relative: variance between launches of a share of one.
+        rounds: what the squared standard error over rounds counts for.
+        usual: the spread of variances around their prediction.
+        run_effect: standard deviation that ports shift by against callbacks, from run to run, as a share of themselves.
+    """
+
+    relative: float = RELATIVE**2
+    rounds: float = 1.0
+    usual: Spread = UNKNOWN
+    run_effect: float = RUN_EFFECT
+
+    def predicted(self, shares: Shares) -> float:
+        """Return the variance between launches that is expected."""
+        return max(self.relative * shares.leverage + self.rounds * shares.squared_error, SMALLEST_VARIANCE)
+
+    def estimate(self, shares: Shares, port_share: float = 0.0, runs: int = 1) -> Estimate:
+        """Return the estimate of a share, or of a contrast of shares.
+
+        Args:
+            shares: one per launch.
+            port_share: how much of it shifts with ports: the share itself of a port against a callback, the difference
+                of two ports, 0 of a callback.
+            runs: how many runs the launches are of.
+        """
+        found = Estimate.of(shares.values)
+        shared = (self.run_effect * port_share) ** 2 / runs
+        return replace(found, usual=self.usual, scale=self.predicted(shares), shared=shared)
+
+
+def fit(shares: Sequence[Shares], run_effect: float = RUN_EFFECT) -> LaunchModel:
+    """Fit the model to the shares of all variants of a report.
+
+    Args:
+        shares: of each variant against the current callback; those of one launch are passed over.
+        run_effect: as in `LaunchModel`.
+    """
+    known = [(one, Estimate.of(one.values)) for one in shares]
+    known = [(one, found) for one, found in known if found.n > 1 and found.deviation > 0]
+    if len(known) < LEAST_COMPARISONS:
+        return LaunchModel(run_effect=run_effect)
+    terms = np.array([(one.leverage, one.squared_error) for one, _ in known])
+    found = np.array([estimate.deviation**2 for _, estimate in known])
+    relative, rounds = _weights(terms, found)
+    model = LaunchModel(relative, rounds, run_effect=run_effect)
+    return replace(model, usual=usual_spread(_relative(model, known)))
+
+
+def _weights(terms: Floats, variances: Floats) -> tuple[float, float]:
+    weights = np.array([RELATIVE**2, 1.0])
+    for _ in range(ITERATIONS):
+        predicted = np.maximum(terms @ weights, SMALLEST_VARIANCE)
+        capped = np.minimum(variances / predicted, FAR)
+        weights, _ = optimize.nnls(terms / predicted[:, None], capped)
+    return float(weights[0]), float(weights[1])
+
+
+def _relative(model: LaunchModel, known: Iterable[tuple[Shares, Estimate]]) -> Iterable[tuple[float, float]]:
+    """Yield the standard deviation of each variant over the predicted one, and its degrees of freedom."""
+    for one, estimate in known:
+        yield estimate.deviation / model.predicted(one) ** 0.5, estimate.own_degrees
