@@ -140,7 +140,7 @@ def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spre
             next_step="measure the same ops, variants, sizes and dtypes on both sides",
         )
     estimates = _estimates(sides, common, first, second, run_spread)
-    looks = Looks.of(sides.first.runs[0].settings) if sides.paired else ONE_LOOK
+    looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
     verdicts = verdicts_from(estimates, dict(zip(common, common, strict=True)), minimum_effect, looks)
     keys = sides.first.keys
     cases = [_compared(keys[one.case], one, first[one.case], second[one.case]) for one in verdicts]

@@ -17,6 +17,10 @@ SMALLEST_FIXED_EXPONENT = -6  # below 1e-6 a number without exponent is a row of
 LARGEST_RATIO = 10_000.0
 LARGEST_SHARE = 10.0
 """Beyond these a figure is not of an op but of an interval from two launches, and its digits mean nothing."""
+LEAST_WHOLE_SHARE = 0.1
+"""A share below this is shown with one digit after the point."""
+SMALLEST_IN_UNIT = 0.01
+"""A duration below this much of the unit of another is shown in its own."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
@@ -74,6 +78,39 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
 def gain_at_least(gain: float | None, low: float | None) -> str:
     """Format a gain with its lower bound, which no line break parts: `3.24× (≥ 3.01×)`."""
     return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)}\u00a0(≥\u00a0{ratio(low)})"
+
+
+def saved_at_least(saved: float | None, low: float | None) -> str:
+    """Format a share of today's time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`."""
+    return points(saved) if _missing(low) or _missing(saved) else f"{points(saved)}\u00a0(≥\u00a0{points(low)})"
+
+
+def saved_interval(low: float | None, high: float | None) -> str:
+    """Format the interval of a share of today's time that is saved: `96% to 99%`."""
+    return MISSING if _missing(low) and _missing(high) else f"{points(low)} to {points(high)}"
+
+
+def points(share: float | None) -> str:
+    """Format a share of today's time in whole percent, below 10% with one digit more: `98%`, `3.2%`, `−12%`.
+
+    What is saved is known to a point or so, and a share above `LARGEST_SHARE` either way only that it is.
+    """
+    if share is None or not math.isfinite(share) or abs(share) > LARGEST_SHARE:
+        return percent(share)
+    rounded = round(share * 100, 0 if abs(share) >= LEAST_WHOLE_SHARE else 1)
+    shown = f"{abs(rounded):.1f}".removesuffix(".0")
+    return f"{'−' if rounded < 0 else ''}{shown}%"
+
+
+def change_of_seconds(before: float, after: float | None) -> str:
+    """Format a cost before and after, in one unit where that is short: `120 → 1.10 µs`."""
+    if after is None or not math.isfinite(after):
+        return f"{seconds(before)} → {MISSING}"
+    scale, unit = _second_unit(before)
+    shown = abs(after) / scale
+    if after <= 0 or shown >= SMALLEST_IN_UNIT:
+        return f"{number(before / scale)} → {number(max(after, 0.0) / scale)} {unit}"
+    return f"{seconds(before)} → {seconds(after)}"
 
 
 def percent(share: float | None) -> str:

@@ -154,9 +154,22 @@ def rows_of(latencies: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     return latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
 
 
-def compare(
-    run: Run, setting: Setting, latencies: pd.DataFrame, ratios: pd.DataFrame, baseline: str, model: LaunchModel
-) -> Comparison:
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What all comparisons of a report are made of.
+
+    Attributes:
+        latencies: `latencies.latency_table`.
+        ratios: `costs.ratios` of these cases against the baselines of their groups.
+        model: what launches differ by.
+    """
+
+    latencies: pd.DataFrame
+    ratios: pd.DataFrame
+    model: LaunchModel
+
+
+def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """Return the comparison of one setting.
 
     The callback of today has the first of its gradients that was measured at any size.
@@ -164,12 +177,10 @@ def compare(
     Args:
         run: for its catalogue, planned cases and failures.
         setting: what it is about.
-        latencies: `latencies.latency_table`.
-        ratios: `costs.ratios` of these cases against the baselines of their groups.
+        measured: in it and in others.
         baseline: the baseline variant.
-        model: what launches differ by.
     """
-    rows = rows_of(latencies, setting)
+    rows = rows_of(measured.latencies, setting)
     order = usual_gradients(run.catalogue, baseline)
     today = rows[rows["variant"] == baseline]
     usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
@@ -178,8 +189,8 @@ def compare(
     planned = [case for case in (setting.case_of(key) for key in run.cases) if case is not None]
     label = baseline if today.empty else str(today["label"].iloc[0])
     kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
-    paired = ratios.merge(others[["case", "label", "size"]], on="case")
-    contrasts = contrasts_of(paired, label, frozenset(name for name in kinds if kinds[name] == "port"), model)
+    paired = measured.ratios.merge(others[["case", "label", "size"]], on="case")
+    contrasts = contrasts_of(paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model)
     return Comparison(
         setting,
         label,

@@ -19,8 +19,6 @@ from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
 
-ROUND = [*UNIT, "round"]
-
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
@@ -70,10 +68,10 @@ class Contrasts:
         values = self.medians[:, columns, row, column] @ pull
         there = ~np.isnan(values)
         errors = np.sqrt(self.errors[:, columns, row, column] ** 2 @ pull**2)
-        shares = [self._mean_share(place, columns, pull) for place in (row, column)]
-        moved = [share if self.labels[place] in self.ports else 0.0 for share, place in zip(shares, (row, column))]
-        found = Shares(values[there], errors[there], self._leverage(row, column, *shares))
-        return self.model.estimate(found, moved[0] - moved[1], self.runs)
+        share, than = (self._mean_share(place, columns, pull) for place in (row, column))
+        found = Shares(values[there], errors[there], self._leverage(row, column, share, than))
+        moved = share * (label in self.ports) - than * (other in self.ports)
+        return self.model.estimate(found, moved, self.runs)
 
     def _leverage(self, row: int, column: int, share: float, other: float) -> float:
         """Return what the relative variance of a share of one counts for here.
@@ -111,11 +109,12 @@ def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], mod
     labels = (baseline, *map(str, wide.columns))
     wide.insert(0, baseline, 1.0)
     sizes = tuple(sorted(int(size) for size in ratios["size"].unique()))
-    launches = list(dict.fromkeys(wide.index.droplevel(["size", "round"])))
+    launches = list(dict.fromkeys(zip(*(wide.index.get_level_values(name) for name in UNIT), strict=True)))
     shape = (len(launches), len(sizes), len(labels), len(labels))
     medians, errors = np.full(shape, np.nan), np.full(shape, np.nan)
     for key, rounds in wide.groupby(level=[*UNIT, "size"], observed=True):
-        place = launches.index(key[:-1]), sizes.index(int(key[-1]))
+        *launch, size = tuple(key)
+        place = launches.index(tuple(launch)), sizes.index(size)
         values = rounds.to_numpy(dtype="float64")
         medians[place], errors[place] = costs.median_and_error(values[:, :, None] - values[:, None, :])
     runs = len({launch[:-1] for launch in launches})

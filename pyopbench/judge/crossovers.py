@@ -109,7 +109,7 @@ def crossovers(comparison: Comparison, rules: Rules) -> tuple[Crossover, ...]:
         comparison: of one setting.
         rules: the minimum effect.
     """
-    contrasts, sizes = comparison.contrasts, [size for size in comparison.contrasts.sizes]
+    contrasts, sizes = comparison.contrasts, list(comparison.contrasts.sizes)
     labels = [comparison.baseline, *(candidate.label for candidate in comparison.candidates)]
     level = _level(sizes, len(labels) * (len(labels) - 1) // 2)
 
@@ -150,9 +150,7 @@ def _zero(lead: Sequence[tuple[int, float]]) -> float:
     return float(math.exp(math.log(left) + math.log(right / left) * above / (above - below)))
 
 
-def _ends(
-    line: Line, clear: Mapping[int, int], before: int, centre: float
-) -> tuple[float | None, float | None]:
+def _ends(line: Line, clear: Mapping[int, int], before: int, centre: float) -> tuple[float | None, float | None]:
     """Return the outermost sizes around `centre` at which the interval holds zero; None where no end is clear."""
     below = [size for size in line.sizes if size < centre and clear[size] == before]
     above = [size for size in line.sizes if size > centre and clear[size] == -before]

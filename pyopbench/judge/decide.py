@@ -14,7 +14,7 @@ import pandas as pd
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Case
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import Comparison, compare, settings_of
+from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
 from pyopbench.judge.choice import (
     Choice,
     Rulebook,
@@ -36,11 +36,10 @@ from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.step_savings import Step, Worth, worth_of
-from pyopbench.judge.verdicts import shares_of, verdicts_of
+from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
 from pyopbench.results import counted_copies
 from pyopbench.results.mix_file import Calls
-from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import Estimate
+from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.looks import Looks
 
@@ -132,11 +131,14 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), baselines, estimate.UNIT)
     looks = Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
-    medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
-    verdicts, model = verdicts_of(medians, baselines, ports, minimum_effect, looks, _run_effect(run))
+    shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
+    model = launch_model.fit(list(shares.values()), _run_effect(run))
+    estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
+    verdicts = verdicts_from(estimates, baselines, minimum_effect, looks, SHARES)
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    compared = (compare(run, setting, latencies, ratios, baseline, model) for setting in settings)
+    measured = Measured(latencies, ratios, model)
+    compared = (compare(run, setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
     level = 1 - looks.share(estimate.FAMILY_ERROR, max(len(verdicts), 1))
@@ -151,7 +153,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         decisions=tuple(_with_sightings(decide(comparison, rulebook), run, comparison) for comparison in comparisons),
         comparisons=comparisons,
         rulebook=rulebook,
-        disturbance=disturbance_of(run, verdicts, _estimates(medians, model), minimum_effect, level),
+        disturbance=disturbance_of(run, verdicts, estimates, minimum_effect, level),
         model=model,
         splits=splits_of(run),
         limits=limits,
@@ -167,14 +169,13 @@ def _run_effect(run: Run) -> float:
     return RUN_EFFECT if told is None else float(told["deviation"])
 
 
-def _estimates(medians: pd.DataFrame, model: LaunchModel) -> list[Estimate]:
-    return [model.estimate(one) for one in shares_of(medians).values()]
-
-
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
     """Return the ids of the cases that are ports and compared with a callback: these shift from run to run."""
     kinds = {name: variant.get("kind") for name, variant in run.catalogue["variants"].items()}
-    pairs = ((case, kinds.get(Case.from_id(case).variant), kinds.get(Case.from_id(other).variant)) for case, other in baselines.items())
+    pairs = (
+        (case, kinds.get(Case.from_id(case).variant), kinds.get(Case.from_id(other).variant))
+        for case, other in baselines.items()
+    )
     return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
 
 
@@ -233,9 +234,7 @@ def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
         seconds=_seconds(comparison, choice),
         ranges=_ranges(comparison, at_size),
         crossovers=crossovers(comparison, at_size),
-        size_trends=tuple(
-            size_trend_of(candidate, comparison, at_size) for candidate in comparison.candidates
-        ),
+        size_trends=tuple(size_trend_of(candidate, comparison, at_size) for candidate in comparison.candidates),
         caveats=caveats_of(comparison, mix),
         would_change=() if comparison.must_change else changes_of(choice, mix, comparison.baseline),
         launches=gain.change.n if gain else None,

@@ -19,7 +19,6 @@ from pyopbench.judge.findings import (
     DiffersBySize,
     FasterBaseline,
     FasterVariant,
-    WouldChange,
     MeasuredGain,
     MoreLaunches,
     MoreTimeAtSizes,
@@ -34,6 +33,7 @@ from pyopbench.judge.findings import (
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
+    WouldChange,
 )
 from pyopbench.judge.mix import Mix
 from pyopbench.stats.estimate import Bools, Floats
@@ -109,9 +109,7 @@ def settling(choice: Choice) -> Settling:
         return SecondLaunch()
     border = -choice.minimum_effect
     above = [gain for gain in contests if gain.change.mean < border]
-    needed = [
-        (gain.change.launches_to_clear(border, gain.level) or math.inf, gain.label) for gain in above or contests
-    ]
+    needed = [(gain.change.launches_to_clear(border, gain.level) or math.inf, gain.label) for gain in above or contests]
     _, label = min(needed) if above else max(needed)
     change, level = next((gain.change, gain.level) for gain in contests if gain.label == label)
     return MoreLaunches(label, change.n, change.launches_to_clear(border, level))

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
-from pyopbench.stats import estimate, slopes
 
 if TYPE_CHECKING:
     from pyopbench.core.model import Failure
     from pyopbench.results.run import Run
 
-Status: TypeAlias = Literal[
-    "wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured", "no slope"
-]  # fmt: skip
+Status: TypeAlias = Literal["wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured"]
 
 STATUSES: tuple[Status, ...] = (
-    "wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured", "no slope",
+    "wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured",
 )  # fmt: skip
-"""From the gravest on: those of a failure, then of a planned case that no launch got to, and of a case of mode node in
-which more copies took no longer."""
+"""From the gravest on: those of a failure, then of a planned case that no launch got to."""
 TRACE_NUMBERS = re.compile(r"(?<=[a-z]_)\d+\b")
 """Functions that TensorFlow traces are numbered, and nothing else tells their reasons apart."""
 
@@ -37,13 +33,10 @@ class Reason:
         status: of the failure, or which other reason it is.
         said: what the failure says, without the numbers of traced functions; where ops are taken together, the texts
             around the name of the op. Nothing where there is no failure.
-        flat, launches: for `no slope`, in how many of how many launches the slope was not above zero.
     """
 
     status: Status
     said: tuple[str, ...] = ()
-    flat: int = 0
-    launches: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,10 +58,7 @@ def cases_by_reason(run: Run, measured: set[str]) -> dict[Reason, list[str]]:
     groups: dict[Reason, list[str]] = {}
     for failure in run.failures:
         groups.setdefault(_reason_of(failure), []).append(failure.case)
-    flat = slopes.without_slope(run.frame, estimate.UNIT)
-    for case, counts in flat.items():
-        groups.setdefault(Reason("no slope", flat=counts.flat, launches=counts.launches), []).append(case)
-    told = {failure.case for failure in run.failures} | set(flat)
+    told = {failure.case for failure in run.failures}
     lost = [case for case in run.cases if case not in told and case not in measured]
     if lost:
         groups[Reason("not measured")] = lost

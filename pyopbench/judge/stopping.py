@@ -9,7 +9,6 @@ from pyopbench.judge.candidates import rows_of
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.decide import Judgement
 
-
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of today's time
 where the minimum effect is 3."""

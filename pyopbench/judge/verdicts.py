@@ -11,12 +11,10 @@ import pandas as pd
 
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats import launch_model
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel, Shares
+from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, Unresolved
-
 
 NO_SHARES = Shares(np.array([]), np.array([]), 0.0)
 
@@ -40,36 +38,24 @@ SHARES = Unit(lambda difference: max(1 + difference, 0.0), lambda effect: effect
 """Differences are shares of the baseline's time, as within a run."""
 
 
-def verdicts_of(
-    medians: pd.DataFrame,
-    baselines: Mapping[str, str],
-    ports: Collection[str],
-    minimum_effect: float,
-    looks: Looks = ONE_LOOK,
-    run_effect: float = RUN_EFFECT,
-) -> tuple[tuple[Verdict, ...], LaunchModel]:
-    """Return the verdicts of a report, corrected for all of them together and for every look that was taken.
+def estimates_of(
+    shares: Mapping[str, Shares], baselines: Mapping[str, str], ports: Collection[str], model: LaunchModel, runs: int
+) -> list[Estimate]:
+    """Return the estimate of each case over launches, in the order of `baselines`.
 
     Args:
-        medians: `costs.launch_medians` of the ratios of these cases.
+        shares: `shares_of` the cases.
         baselines: id of a case -> id of its baseline.
-        ports: ids of the cases that are ports compared with a callback.
-        minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%).
-        looks: how often the run looked at its data.
-        run_effect: what ports shift by against callbacks from run to run, one standard deviation.
-
-    Returns:
-        One verdict per case of `baselines`, in their order; and what launches were seen to differ by.
+        ports: ids of the cases that are ports compared with a callback: these shift from run to run.
+        model: what launches differ by.
+        runs: how many runs the launches are of.
     """
-    found = shares_of(medians)
-    model = launch_model.fit(list(found.values()), run_effect)
-    runs = max(len(medians[["tool", "run"]].drop_duplicates()), 1)
     estimates = []
     for case in baselines:
-        shares = found.get(case, NO_SHARES)
-        moved = 1 + float(shares.values.mean()) if case in ports and shares.values.size else 0.0
-        estimates.append(model.estimate(shares, moved, runs))
-    return verdicts_from(estimates, baselines, minimum_effect, looks, SHARES), model
+        found = shares.get(case, NO_SHARES)
+        moved = 1 + float(found.values.mean()) if case in ports and found.values.size else 0.0
+        estimates.append(model.estimate(found, moved, runs))
+    return estimates
 
 
 def shares_of(medians: pd.DataFrame) -> dict[str, Shares]:
@@ -89,14 +75,17 @@ def verdicts_from(
     looks: Looks = ONE_LOOK,
     unit: Unit = LOGS,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts on estimated differences, one for each case of `baselines` in their order.
+    """Return the verdicts on estimated differences, corrected for all of them together and for every look.
 
     Args:
         estimates: with the spread that they are to be judged by.
-        baselines: as in `verdicts_of`.
-        minimum_effect: as there.
-        looks: as there.
+        baselines: id of a case -> id of its baseline.
+        minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
+        looks: how often the run looked at its data.
         unit: of the differences.
+
+    Returns:
+        One verdict per case of `baselines`, in their order.
     """
     delta = unit.delta(minimum_effect)
     adjusted = statistics.holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])

@@ -4,11 +4,11 @@ Its keys:
 
     schema          number of this format; it grows when a key changes its meaning or goes
     run, created    name of the run and when it was made (ISO 8601)
-    baseline        variant that stands for the callback of today
-    minimum_effect  relative difference that is worth acting on
+    baseline        variant that stands for the current callback
+    minimum_effect  share of today's time that is worth acting on
     mix             size, or dtype/size -> how often it is called; null if none was given
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
-    decisions       fields of `decision.Decision`; `reason`, `caveats`, `flips` and `copies` are findings, as in
+    decisions       fields of `decision.Decision`; `reason`, `caveats`, `would_change` and `copies` are findings, as in
                     `findings` and `copies_advice`: each a `kind` with its numbers; `text`: the same in words, for
                     people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
@@ -49,7 +49,7 @@ from pyopbench.judge.decision import Decision, Verdict
 from pyopbench.judge.noise import Disturbance
 from pyopbench.judge.roofline import Bound, Limits
 from pyopbench.judge.step_savings import Step, Worth
-from pyopbench.report.wording.decisions import answer_text, flip_text, why
+from pyopbench.report.wording.decisions import answer_text, change_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.results.limitations import Limitation
 from pyopbench.results.warnings import RunWarning
@@ -99,7 +99,7 @@ def _text(decision: Decision) -> dict[str, Any]:
     return {
         "answer": answer_text(decision.answer),
         "reason": why(decision),
-        "flips": [flip_text(flip) for flip in decision.flips],
+        "would_change": [change_text(flip) for flip in decision.would_change],
         "copies": [advice_text(advice) for advice in decision.copies],
     }
 
@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
 def schema() -> dict[str, Any]:
     """Return the schema of `decisions.json`."""
     word = {"type": "string"}
-    words = _object({"answer": word, "reason": word, "flips": TEXTS, "copies": TEXTS})
+    words = _object({"answer": word, "reason": word, "would_change": TEXTS, "copies": TEXTS})
     text = {"text": {**words, "description": "The decision in words, for people; any version may put it differently."}}
     told = {"too_noisy": {"type": "boolean"}}
     share = {"share": {"type": ["number", "null"]}}

@@ -14,7 +14,7 @@ from pyopbench.report.sections import automatic, worth
 from pyopbench.report.sections._places import places_of
 from pyopbench.report.sections.decisions import place_of
 from pyopbench.report.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
-from pyopbench.report.wording.decisions import answer_text, flip_text, note_text, why
+from pyopbench.report.wording.decisions import answer_text, change_text, note_text, why
 from pyopbench.report.wording.holes import hole_text
 
 if TYPE_CHECKING:
@@ -40,14 +40,24 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
 def _answers_table(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = [
-        (made.op, made.use, *place_of(made, places), answer_text(made.answer), _gain(made))
+        (made.op, made.use, *place_of(made, places), answer_text(made.answer), _saved(made), _seconds(made))
         for made in judgement.decisions
     ]
-    return TerminalTable("What to do", ("op", "use", *places.varying, "answer", "gain"), tuple(rows))
+    return TerminalTable("What to do", ("op", "use", *places.varying, "answer", "saves", "one op"), tuple(rows))
 
 
-def _gain(decision: Decision) -> str:
-    return formatting.MISSING if decision.choice is None else formatting.gain_at_least(decision.gain, decision.gain_low)
+def _saved(decision: Decision) -> str:
+    if decision.choice is None:
+        return formatting.MISSING
+    return formatting.saved_at_least(decision.saved, decision.saved_low)
+
+
+def _seconds(decision: Decision) -> str:
+    """Return what one op costs before and after at the smallest size, where the callback itself weighs most."""
+    first = decision.seconds[:1]
+    if decision.choice is None or not first:
+        return formatting.MISSING
+    return formatting.change_of_seconds(first[0].today, first[0].after)
 
 
 def _automatic_table(judgement: Judgement) -> TerminalTable:
@@ -102,4 +112,4 @@ def _why_undecided(decision: Decision) -> tuple[str, ...]:
     """Return what would settle an undecided one, which is short; the reason names every candidate that is open."""
     if decision.action != "undecided":
         return ()
-    return tuple(map(flip_text, decision.flips[:1])) or (why(decision),)
+    return tuple(map(change_text, decision.would_change[:1])) or (why(decision),)

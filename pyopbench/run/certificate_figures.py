@@ -65,7 +65,7 @@ def smallest_effects(judgement: Judgement) -> list[float]:
     baselines = {verdict.case: verdict.baseline for verdict in judgement.verdicts}
     found = estimate.estimates(estimate.paired_logs(checked_frame(judgement.run), baselines))
     estimates = estimate.moderated([found.get(case, Estimate.of([])) for case in baselines])
-    looks = Looks.of(judgement.run.settings)
+    looks = Looks.of(judgement.run.settings, len(judgement.run.looks))
     level = Yardstick(math.log1p(judgement.minimum_effect), len(estimates), looks).level if estimates else LEVEL
     ends = [estimate.interval(level) for estimate in estimates if estimate.n >= LEAST_LAUNCHES]
     return [estimate.exp((high - low) / 2) - 1 for low, high in ends]

@@ -10,6 +10,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy import optimize, special
 
 POINTS = 24
@@ -50,9 +51,9 @@ def _quantile(many: int, degrees: float, level: float) -> float:
     return float(optimize.brentq(excess, 0.0, LARGEST)) if excess(LARGEST) > 0 else LARGEST
 
 
-def _spreads(degrees: float) -> np.ndarray:  # type: ignore[type-arg]
+def _spreads(degrees: float) -> npt.NDArray[np.float64]:
     """Return equally likely values of a standard deviation over the true one."""
     if degrees >= MANY_DEGREES:
         return np.ones(1)
     places = (np.arange(SPREADS) + 0.5) / SPREADS
-    return np.sqrt(2 * special.gammaincinv(degrees / 2, places) / degrees)
+    return np.asarray(np.sqrt(2 * special.gammaincinv(degrees / 2, places) / degrees))

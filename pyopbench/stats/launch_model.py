@@ -12,8 +12,8 @@ What few launches have shown of one variant is then moved towards its own predic
 variants which cost a hundred times as much. Two launches are so worth nearly twice as many degrees of freedom as with
 one spread for all (docs/statistics.md has the figures).
 
-Launches of one run share the state that the machine was in: ports shifted against callbacks by some percent from one run
-to the next. More launches do not average that out, so it is added to every share of a port, with `run_effect`.
+Launches of one run share the state that the machine was in: ports shifted against callbacks by some percent from one
+run to the next. More launches do not average that out, so it is added to every share of a port, with `run_effect`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,21 @@
 """Straight lines over graphs of copies: seconds per call = call overhead + copies x seconds per copy.
 
 One line is fitted to each case of mode node in each launch. Its points are the medians over rounds of seconds per call
-for each number of copies; its slope is the number that the launch gives for the case.
+for each number of copies. With three points or more it shows whether copies cost the same each (`run --linearity`);
+what an op costs is the difference to the empty function (`costs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-MODE = "node"
+from pyopbench.stats import costs
+
+LEAST_POINTS = 3
+"""Numbers of copies from which a line says more than the two points that it was drawn through."""
 COLUMNS = ["copies", "slope", "intercept"]
 
 
@@ -32,7 +35,7 @@ def lines(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
         two numbers of copies were timed.
     """
     keys = ["case", *unit]
-    frame = frame[(frame["mode"] == MODE) & (frame["seconds"] > 0)]
+    frame = frame[(frame["mode"] == costs.MODE) & (frame["seconds"] > 0)]
     points = frame[[*keys, "copies"]].assign(y=frame["seconds"] / frame["calls"])
     points = points.groupby([*keys, "copies"], observed=True)["y"].median().reset_index()
     x, y = points["copies"].astype(np.float64), points["y"]
@@ -44,29 +47,3 @@ def lines(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     slope = (sums["w"] * sums["wxy"] - sums["wx"] * sums["wy"]) / determinant.where(copies.map(len) > 1)
     intercept = (sums["wy"] - slope * sums["wx"]) / sums["w"]
     return pd.DataFrame(dict(zip(COLUMNS, (copies, slope, intercept), strict=True))).reset_index()
-
-
-def slope_logs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
-    """Return the log of seconds per copy for each case and launch whose slope is above zero.
-
-    Returns:
-        Columns case, those of `unit`, and value; sorted by the first ones.
-    """
-    found = lines(frame, unit)
-    found = found[found["slope"] > 0].reset_index(drop=True)
-    return found[["case", *unit]].assign(value=np.log(found["slope"].astype(np.float64)))
-
-
-@dataclass(frozen=True)
-class Flat:
-    """In how many launches, of those that a case has, the slope is not above zero."""
-
-    flat: int
-    launches: int
-
-
-def without_slope(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Flat]:
-    """Return for each case that has launches without a slope above zero how many these are."""
-    found = lines(frame, unit)
-    flat = (~(found["slope"] > 0)).groupby(found["case"]).agg(["sum", "size"])
-    return {str(case): Flat(int(lost), int(launches)) for case, lost, launches in flat.itertuples() if lost}

@@ -1,14 +1,15 @@
-"""The chart of the answers: what each op gains, with its interval, as a Vega-Lite spec."""
+"""The chart of the answers: what each op saves, with its interval, as a Vega-Lite spec."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from pyopbench.report.charts.latency import DATA, PANELS_PER_ROW, Panels, Spec, as_spec
-from pyopbench.report.charts.log_axis import Row, drawable, limits, ticks
+from pyopbench.report.charts.log_axis import Row
 from pyopbench.report.charts.style import INK
 
 ACTIONS = {"port": "#0077bb", "switch": "#009988", "keep": "#808080", "undecided": "#aa4499"}
@@ -16,26 +17,28 @@ ACTIONS = {"port": "#0077bb", "switch": "#009988", "keep": "#808080", "undecided
 USES = {"inference": "circle", "training": "diamond"}
 ROW_PIXELS = 26
 FRAME = {"axis": 170, "narrowest": 280}
-INTERVAL = "format(datum.low, '.3~r') + ' to ' + format(datum.high, '.3~r') + '×'"
+INTERVAL = "format(datum.low, '.1%') + ' to ' + format(datum.high, '.1%')"
+LEAST_SHOWN = -1.0
+"""Where the axis ends: what takes more than twice as long as today runs out of the picture."""
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
 
 
 @debug_mode(False)
 def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Spec:
-    """Return gains with intervals, a row for each op, inference above training, and a line at 1.
+    """Return what is saved with intervals, a row for each op, inference above training, and a line at 0.
 
     Args:
-        rows: `panel`, `op`, `use`, `answer`, `action` (a key of `ACTIONS`), and `gain`, `low`, `high` as plain ratios.
+        rows: `panel`, `op`, `use`, `answer`, `action` (a key of `ACTIONS`), and `saved`, `low`, `high` as shares of
+            today's time; nan is no number.
         panels: where each panel holds.
-        minimum_effect: half the width of the band around 1, as a share of one.
+        minimum_effect: half the width of the band around 0, a share of today's time.
     """
-    data = drawable(rows, "gain")
-    band = {"gain": 1.0, "low": 1 / (1 + minimum_effect), "high": 1 + minimum_effect}
-    ends = limits([*data, band], "gain")
-    x = alt.X("gain:Q", title="time today over time afterwards, with its 95% interval")
-    x = x.scale(type="log", domain=ends, nice=False).axis(
-        values=ticks(ends), labelExpr="format(datum.value, '~r') + '×'"
-    )
+    data = [{**row, **{name: _drawable(row[name]) for name in ("saved", "low", "high")}} for row in rows]
+    band = {"saved": 0.0, "low": -minimum_effect, "high": minimum_effect}
+    known = [row[name] for row in [*data, band] for name in ("saved", "low", "high") if row[name] is not None]
+    ends = [max(min(known), LEAST_SHOWN), 1.0]
+    x = alt.X("saved:Q", title="share of today's time that is saved, with its 95% interval")
+    x = x.scale(domain=ends, nice=False).axis(format="%")
     order = list(dict.fromkeys(row["op"] for row in data))
     y = alt.Y("op:N", title=None, sort=order).axis(labelLimit=FRAME["axis"] - 10, ticks=False, grid=True)
     actions, uses = (list(dict.fromkeys(row[key] for row in data)) for key in ("action", "use"))
@@ -45,22 +48,27 @@ def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Sp
     base = alt.Chart(alt.Undefined).encode(y=y, yOffset=alt.YOffset("use:N", sort=list(USES)), color=colour)
     told = [
         *(alt.Tooltip(f"{name}:N") for name in ("op", "use", "answer")),
-        alt.Tooltip("gain_text:N", title="gain"),
+        alt.Tooltip("saved_text:N", title="saves"),
         alt.Tooltip("interval_text:N", title="95% interval"),
     ]
     point = base.mark_point(filled=True, size=55, opacity=1, clip=True).encode(x=x, shape=shape, tooltip=told)
     rule = base.mark_rule(clip=True, strokeWidth=1.5).encode(x="from:Q", x2="to:Q")
     fixed = alt.Chart(alt.InlineData(values=[band]))
     shaded = fixed.mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
-    one = fixed.mark_rule(stroke=INK, opacity=0.7).encode(x="gain:Q")
+    one = fixed.mark_rule(stroke=INK, opacity=0.7).encode(x="saved:Q")
     layers = alt.LayerChart(layer=[shaded, one, rule, point], height=alt.Step(ROW_PIXELS, **{"for": "position"}))
     layers.data = alt.NamedData(DATA)
     names = list(dict.fromkeys(row["panel"] for row in data))
     chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=names), columns=PANELS_PER_ROW)
     ends_or_point = {
-        "gain_text": "format(datum.gain, '.3~r') + '×'",
+        "saved_text": "format(datum.saved, '.1%')",
         "interval_text": f"{HAS_INTERVAL} ? {INTERVAL} : 'none'",
-        "from": f"{HAS_INTERVAL} ? datum.low : datum.gain",
-        "to": f"{HAS_INTERVAL} ? datum.high : datum.gain",
+        "from": f"{HAS_INTERVAL} ? datum.low : datum.saved",
+        "to": f"{HAS_INTERVAL} ? datum.high : datum.saved",
     }
     return as_spec(chart.transform_calculate(**ends_or_point), data, panels, FRAME)
+
+
+def _drawable(value: float) -> float | None:
+    """Return a share with four digits; None where there is none."""
+    return round(value, 4) if math.isfinite(value) else None

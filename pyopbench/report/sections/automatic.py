@@ -12,7 +12,7 @@ from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
-COLUMNS = ("op", "port", "works", "gain (lower bound)", "why not")
+COLUMNS = ("op", "port", "works", "saves (at least)", "why not")
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -30,9 +30,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
-    gain = formatting.MISSING if attempt.gain is None else formatting.gain_at_least(attempt.gain, attempt.gain_low)
+    saved = formatting.saved_at_least(attempt.saved, attempt.saved_low)
     works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
-    return (attempt.op, attempt.variant, works, gain, attempt.reason or formatting.MISSING)
+    return (attempt.op, attempt.variant, works, saved, attempt.reason or formatting.MISSING)
 
 
 SECTION = Section("automatic", "Ports that cost nothing", 12, build, build)

@@ -1,4 +1,4 @@
-"""Where each candidate and the callback of today change places."""
+"""Where each candidate and the current callback change places."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return (Paragraph(f"Nothing was compared with {judgement.baseline} over a range of sizes.", "muted"),)
     effect = formatting.percent(judgement.minimum_effect)
     intro = Paragraph(
-        "Time relative to the callback of today is taken as straight between two measured sizes, both axes in "
-        f"logarithms. A difference is clear at a size if it is above {effect} and its interval, corrected for the "
-        "number of sizes, leaves 1 out. Around a crossover the last column gives the sizes at which the 95% interval "
-        "of the ratio holds 1; where no measured size beyond is clear, that end is open and the crossover may lie "
-        "outside of what was measured."
+        "Time relative to the current callback is taken as straight between two measured sizes, over the logarithm of "
+        f"the size. A difference is clear at a size if it is above {effect} of today's time and its interval, "
+        "corrected for the number of sizes, leaves 0 out. Two variants change places only where a difference is clear "
+        "on both sides; the last column gives the sizes between at which the 95% interval holds 0."
     )
     ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.size_trends)
     return (intro, *(block for op in ops for block in _op(judgement, op)))

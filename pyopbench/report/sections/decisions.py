@@ -14,7 +14,7 @@ from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Se
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
 from pyopbench.report.sections._required import blocked, blocked_by
 from pyopbench.report.wording.crossovers import fastest_text
-from pyopbench.report.wording.decisions import answer_text, flip_text, summary_text, why
+from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.wording.noise import noise_warning
 from pyopbench.report.wording.warnings import warning_text
@@ -103,20 +103,21 @@ def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
 
 
 def _over_places(decisions: Sequence[Decision]) -> Cell:
-    """Return the answer where all places have the same, with the gain that is shown at least; else what they have."""
+    """Return the answer where all places have the same, with what is saved at least; else what they have."""
     if not decisions:
         return Cell(formatting.MISSING, "muted")
     answers = Counter(one.answer for one in decisions)
     if len(answers) > 1:
         told = formatting.listing([f"{answer_text(answer)} in {n}" for answer, n in answers.most_common()])
         return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
-    least = min(decisions, key=lambda one: (one.gain_low or 0.0, one.gain or 0.0))
+    least = min(decisions, key=lambda one: (one.saved_low or 0.0, one.saved or 0.0))
     if least.choice is None:
         return Cell(answer_text(least.answer), TONES[least.action])
     settings = f" or more in {len(decisions)} settings" if len(decisions) > 1 else ""
     by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
-    gain = f"{formatting.gain_at_least(least.gain, least.gain_low)}{settings}{by_size}"
-    return Cell(answer_text(least.answer), TONES[least.action], gain)
+    saved = f"saves {formatting.saved_at_least(least.saved, least.saved_low)}{settings}{by_size}"
+    provisional = ", provisional" if any(one.is_provisional for one in decisions) else ""
+    return Cell(answer_text(least.answer), TONES[least.action], f"{saved}{provisional}")
 
 
 def _confidence(decisions: Sequence[Decision]) -> Cell:
@@ -132,26 +133,33 @@ def _confidence(decisions: Sequence[Decision]) -> Cell:
 
 def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     """Return the chart of the gains, one panel for each place."""
-    known = [one for one in judgement.decisions if one.gain is not None]
+    known = [one for one in judgement.decisions if one.saved is not None]
     if not known:
         return ()
     fields = {" · ".join(place_of(one, places)): {field: getattr(one, field) for field in FIELDS} for one in known}
     rows: list[dict[str, Any]] = [
         {
-            **{name: getattr(one, name) for name in ("op", "use", "action", "gain")},
+            **{name: getattr(one, name) for name in ("op", "use", "action", "saved")},
             "answer": answer_text(one.answer),
             "panel": " · ".join(place_of(one, places)),
-            "low": math.nan if one.gain_low is None else one.gain_low,
-            "high": math.nan if one.gain_high is None else one.gain_high,
+            "low": math.nan if one.saved_low is None else one.saved_low,
+            "high": math.nan if one.saved_high is None else one.saved_high,
         }
         for one in known
     ]
-    best = max(known, key=lambda one: one.gain_low or 0.0)
-    alt = (
-        f"Gain of each op with its 95% interval; right of 1 is faster than today. {best.op} for {best.use} gains most "
-        f"for certain: {formatting.gain_at_least(best.gain, best.gain_low)} by {answer_text(best.answer)}."
-    )
+    alt = f"What each op saves of today's time, with its 95% interval.{_most_saved(known)}"
     return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
+
+
+def _most_saved(decisions: Sequence[Decision]) -> str:
+    """Return which change is certain to save most; "" where none is."""
+    best = max(decisions, key=lambda one: one.saved_low or 0.0)
+    if best.choice is None:
+        return ""
+    return (
+        f" {best.op} for {best.use} is certain to save most: "
+        f"{formatting.saved_at_least(best.saved, best.saved_low)} by {answer_text(best.answer)}."
+    )
 
 
 def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
@@ -175,8 +183,8 @@ def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Seq
 
 def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what would change each answer; what would settle an undecided one is part of its reason."""
-    found = [(one, flip) for one in decisions for flip in one.flips if flip != _settled_by(one)]
-    rows = tuple((one.use, *place_of(one, places), answer_text(one.answer), flip_text(flip)) for one, flip in found)
+    found = [(one, flip) for one in decisions for flip in one.would_change if flip != _settled_by(one)]
+    rows = tuple((one.use, *place_of(one, places), answer_text(one.answer), change_text(flip)) for one, flip in found)
     return _details(
         ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
     )
@@ -212,14 +220,23 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
             decision.use,
             *place_of(decision, places),
             Cell(answer_text(decision.answer), TONES[decision.action]),
-            formatting.gain_at_least(decision.gain, decision.gain_low),
-            formatting.interval(decision.gain_low, decision.gain_high),
+            formatting.saved_at_least(decision.saved, decision.saved_low),
+            _one_op(decision),
             why(decision),
         )
         for decision in decisions
     )
-    columns = ("use", *places.varying, "answer", "gain (lower bound)", "95% interval", "why")
+    columns = ("use", *places.varying, "answer", "saves (at least)", "one op", "why")
     return Table(columns, rows, f"{op}: the evidence", headings=1 + len(places.varying))
+
+
+def _one_op(decision: Decision) -> str:
+    """Return what one op costs before and after, at the smallest and at the largest size."""
+    ends = decision.seconds[:1] + decision.seconds[1:][-1:]
+    if decision.choice is None or not ends:
+        return formatting.MISSING
+    shown = (f"{formatting.change_of_seconds(one.today, one.after)} at {formatting.size(one.size)}" for one in ends)
+    return ", ".join(shown)
 
 
 def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
@@ -230,14 +247,14 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
             *place_of(decision, places),
             formatting.sized(part.low, unit, part.high),
             answer_text(part.answer),
-            formatting.gain_at_least(part.gain, part.gain_low),
+            formatting.saved_at_least(part.saved, part.saved_low),
         )
         for decision in decisions
         if len(decision.ranges) > 1
         for part in decision.ranges
     )
     return _details(
-        ("sizes", "answer", "gain"), rows, f"{decisions[0].op}: where the answer depends on the size", places
+        ("sizes", "answer", "saves"), rows, f"{decisions[0].op}: where the answer depends on the size", places
     )
 
 

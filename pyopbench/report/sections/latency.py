@@ -12,7 +12,7 @@ from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section
 from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
 from pyopbench.report.wording.crossovers import fastest_text
-from pyopbench.stats import slopes
+from pyopbench.stats import costs
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -28,16 +28,21 @@ def build(judgement: Judgement) -> Sequence[Block]:
     pinned = styles(judgement.run.catalogue["variants"], judgement.latencies["label"])
     places = places_of(judgement)
     intro = Paragraph(
-        "Seconds per call: the geometric mean over launches, with its 95% interval. Both axes are logarithmic; lower "
-        f"is faster. The thick line is {judgement.baseline}, the callback of today. A click on a name in the legend "
+        "Seconds per call: the mean over launches, with its 95% interval. Both axes are logarithmic; lower "
+        f"is faster. The thick line is {judgement.baseline}, the current callback. A click on a name in the legend "
         f"singles its line out; a dashed upright line is where the fastest variant changes.{_of_nodes(judgement)}"
     )
     return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
 
 
 def _of_nodes(judgement: Judgement) -> str:
-    measured = (judgement.latencies["mode"] == slopes.MODE).any()
-    return " In mode node it is seconds per copy inside a graph." if measured else ""
+    measured = (judgement.latencies["mode"] == costs.MODE).any()
+    return (
+        " In mode node it is seconds per op inside a graph, beyond an empty function; what is not above zero is in the "
+        "table alone."
+        if measured
+        else ""
+    )
 
 
 def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Style]) -> Sequence[Block]:

@@ -10,7 +10,7 @@ import pandas as pd
 from pyopbench.core import formatting
 from pyopbench.report.sections import Block, Paragraph, Section, Table
 from pyopbench.report.sections._places import places_of, records
-from pyopbench.stats import slopes
+from pyopbench.stats import costs
 from pyopbench.stats.looks import Looks
 
 if TYPE_CHECKING:
@@ -66,27 +66,31 @@ def _judged(judgement: Judgement) -> Paragraph:
     if judgement.mix is not None:
         calls = [f"{formatting.number(weight)} of {_called(key)}" for key, weight in _sorted(judgement.mix)]
         mix = f"calls come in the mix that was given ({', '.join(calls)})"
-    looks = Looks.of(judgement.run.settings)
+    looks = Looks.of(judgement.run.settings, len(judgement.run.looks))
     against = "what each is paired with" if judgement.run.settings.get("pairs") else judgement.baseline
     return Paragraph(
         "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
-        "launches, on logarithms, of a mean that from six launches on is trimmed at both ends (Yuen 1974), so that a "
-        "launch that went wrong weighs less; for ratios and gains the spread that few launches show is moved towards "
-        "what is usual among all comparisons of this report (Smyth 2004). "
+        "launches of a mean that from six launches on is trimmed at both ends (Yuen 1974), so that a launch that went "
+        "wrong weighs less. What is compared is the share of the baseline's time in the same rounds; the spread that "
+        "few launches show is moved towards what is expected from the size of the share and the noise of its rounds "
+        "(Smyth 2004), and ports carry besides what they shift by from run to run, "
+        f"{formatting.percent(judgement.model.run_effect)}. "
         f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), "
         "and for "
         f"{formatting.count(looks.planned, 'look')} at the data (Bonferroni), "
         "which holds the chance of any false one among them to 5%. A variant is faster or slower only if it is shown "
         f"to differ by more than {effect}, equivalent only if it is shown to differ by "
-        f"less, and unresolved otherwise. In the gain of a decision {mix}; its interval is corrected for the "
-        "number of candidates, and one that takes more work is chosen only where it is clearly faster still."
+        f"less, and unresolved otherwise. In a decision {mix}. Chosen is the least work among all that cost at most "
+        f"{effect} of today's time more than the best, or at most twice that where the data cannot tell; how much that "
+        "may cost against the best is bounded for all candidates at once (Hsu 1981), and a change has to be shown to "
+        f"save more than {effect}."
     )
 
 
 def _clock(frame: pd.DataFrame) -> Paragraph:
     """Say what share of the timed blocks is the clock itself, from the frame."""
     # In mode node forward and backward are one graph, and a block has one pair of readings, as for forward.
-    per_call = frame["direction"].where(frame["mode"] != slopes.MODE).map(CLOCK_PAIRS_PER_CALL)
+    per_call = frame["direction"].where(frame["mode"] != costs.MODE).map(CLOCK_PAIRS_PER_CALL)
     pairs = (per_call * frame["calls"]).where(per_call.notna(), 1) / frame["seconds"].where(frame["seconds"] > 0)
     shares = pairs * frame["timer_seconds"]
     forward, backward = _largest(shares[per_call.isna()]), _largest(shares[per_call.notna()])

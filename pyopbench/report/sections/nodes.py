@@ -1,4 +1,4 @@
-"""What one more op costs inside a graph, and what a call costs beside it; only where mode node was measured."""
+"""What an op costs inside a graph: the first in a step and each further one; only where mode node was measured."""
 
 from __future__ import annotations
 
@@ -8,58 +8,60 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table
 from pyopbench.report.sections._places import Places, ops_of, places_of, records, unit_of
-from pyopbench.report.wording.holes import flat_text
-from pyopbench.stats import estimate, slopes
+from pyopbench.stats import costs, estimate, slopes
+from pyopbench.stats.costs import Surcharge
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
 MEANING = (
-    "In mode node one graph holds the op k times, one copy after another, and is timed for several k: the slope over k "
-    "is what one more such op costs inside a graph, and the intercept is what a call of the graph costs beside its "
-    "copies. These graphs run without Grappler, which would drop or fold most copies, so that the costs are those of "
-    "the ops as they are written. Each number is the mean over launches with its 95% interval."
+    "One graph holds the op some times, one copy after another, and is timed in turns with a function of the same "
+    "arguments that does nothing: the difference over the number of copies is what an op costs inside a graph, also "
+    "where it is within what it is uncertain by of zero. The first callback of a step finds its threads asleep and "
+    "costs more than those after it, which is why both are given for callbacks. These graphs run without Grappler, "
+    "which would drop or fold most copies, so that the costs are those of the ops as they are written; that all copies "
+    "run was read from the executed graph. Each cost is the mean over launches with its 95% interval."
 )
+SLOPE = "slope"
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return for each op a table of slopes and intercepts, or nothing where no case of mode node was measured."""
-    rows = [row for op in ops_of(judgement) for row in records(judgement, op) if row["mode"] == slopes.MODE]
+    """Return for each op a table of costs inside a graph, or nothing where no case of mode node was measured."""
+    rows = [row for op in ops_of(judgement) for row in records(judgement, op) if row["mode"] == costs.MODE]
     if not rows:
         return ()
-    found = {str(case): lines for case, lines in slopes.lines(judgement.run.frame, estimate.UNIT).groupby("case")}
+    frame = judgement.run.frame
+    surcharges = costs.surcharges(frame, estimate.UNIT)
+    lines = {str(case): found for case, found in slopes.lines(frame, estimate.UNIT).groupby("case")}
     places = Places(tuple(field for field in places_of(judgement).varying if field != "mode"))
-    columns = ("direction", *places.varying, "variant", "size", "per copy", "call overhead", "copies", "note")
-    flat = slopes.without_slope(judgement.run.frame, estimate.UNIT)
-    notes = {case: flat_text(counts) for case, counts in flat.items()}
+    columns = ("direction", *places.varying, "variant", "size", "one op", "the first", "each further", "copies", SLOPE)
     blocks: list[Block] = []
     for op in dict.fromkeys(row["op"] for row in rows):
-        lines = tuple(
-            (*_row(judgement, row, found[row["case"]], places), Cell(notes.get(row["case"], ""), "warn"))
-            for row in rows
-            if row["op"] == op
-        )
-        caption = f"{op}: cost of one more op inside a graph"
-        blocks += [
-            Heading(op, of_op=True),
-            Table(columns, lines, caption, folded=True, headings=3 + len(places.varying)),
-        ]
+        mine = [row for row in rows if row["op"] == op]
+        cells = tuple(_row(judgement, row, surcharges.get(row["case"]), lines[row["case"]], places) for row in mine)
+        table = Table(columns, cells, f"{op}: cost inside a graph", folded=True, headings=3 + len(places.varying))
+        blocks += [Heading(op, of_op=True), table]
     return (Paragraph(MEANING), *blocks)
 
 
-def _row(judgement: Judgement, row: Mapping[str, Any], found: pd.DataFrame, places: Places) -> tuple[Cell | str, ...]:
-    overhead = estimate.Estimate.of(found["intercept"].dropna())
-    copies = sorted({number for numbers in found["copies"] for number in numbers})
+def _row(
+    judgement: Judgement, row: Mapping[str, Any], surcharge: Surcharge | None, lines: pd.DataFrame, places: Places
+) -> tuple[str, ...]:
+    copies = sorted({int(number) for numbers in lines["copies"] for number in numbers})
+    is_line = len(copies) >= slopes.LEAST_POINTS
+    slope = estimate.Estimate.of(lines["slope"].dropna()) if is_line else None
     return (
         formatting.direction(row["direction"]),
         *places.of(row),
         str(row["label"]),
         formatting.sized(row["size"], unit_of(judgement, row["op"])),
         formatting.seconds_interval(row["seconds"], row["low"], row["high"]),
-        formatting.seconds_interval(overhead.mean, *overhead.interval()),
+        formatting.MISSING if surcharge is None else formatting.seconds(surcharge.first),
+        formatting.MISSING if surcharge is None else formatting.seconds(surcharge.further),
         ", ".join(str(number) for number in copies),
+        formatting.MISSING if slope is None else formatting.seconds_interval(slope.mean, *slope.interval()),
     )
 
 

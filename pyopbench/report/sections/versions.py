@@ -82,8 +82,8 @@ def _setting(decision: Decision) -> tuple[str, ...]:
 def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
-    gain = "" if decision.choice is None else formatting.gain_at_least(decision.gain, decision.gain_low)
-    return Cell(answer_text(decision.answer), TONES[decision.action], gain)
+    saved = "" if decision.choice is None else f"saves {formatting.saved_at_least(decision.saved, decision.saved_low)}"
+    return Cell(answer_text(decision.answer), TONES[decision.action], saved)
 
 
 def _told(comparison: Comparison) -> str:

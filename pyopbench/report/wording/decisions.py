@@ -22,7 +22,6 @@ from pyopbench.judge.findings import (
     DtypeNotCalled,
     FasterBaseline,
     FasterVariant,
-    Flip,
     MeasuredGain,
     MoreLaunches,
     MoreTimeAtSizes,
@@ -36,6 +35,7 @@ from pyopbench.judge.findings import (
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
+    WouldChange,
 )
 from pyopbench.stats.estimate import MOST_LAUNCHES
 
@@ -54,7 +54,7 @@ COUNTED: dict[Action, str] = {
 
 
 def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
-    """Return how many decisions of each kind there are, and how a gain is to be read.
+    """Return how many decisions of each kind there are, and how what is saved is to be read.
 
     Args:
         actions: of each decision.
@@ -64,8 +64,8 @@ def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
     told = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
     return (
         f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(told)}. "
-        f"A gain is time today, with {baseline}, over time afterwards: "
-        "2× is half the time; ≥ is the lower end of its 95% interval."
+        f"Saved is the share of today's time, with {baseline}, that is no longer spent on the op; "
+        "≥ is the lower end of its 95% interval."
     )
 
 
@@ -74,19 +74,32 @@ def answer_text(answer: Answer) -> str:
     return answer.action if answer.choice is None else f"{answer.action} to {answer.choice}"
 
 
+def loss_text(decision: Decision) -> str:
+    """Return what an answer may cost against the best, and what else saves as much; "" for undecided."""
+    if decision.loss is None:
+        return ""
+    bound = f"at most {formatting.points(decision.loss)} of today's time worse than the best"
+    said = f"provisional: {bound}" if decision.is_provisional else bound
+    if not decision.as_good:
+        return said
+    others = formatting.listing(list(decision.as_good))
+    return f"{said}; {others} {'saves' if len(decision.as_good) == 1 else 'save'} as much"
+
+
 def why(decision: Decision) -> str:
     """Return the reason of a decision with what goes with it."""
-    return "; ".join((reason_text(decision.reason), *map(caveat_text, decision.caveats)))
+    bound = loss_text(decision)
+    return "; ".join((reason_text(decision.reason), *((bound,) if bound else ()), *map(caveat_text, decision.caveats)))
 
 
 def reason_text(reason: Reason) -> str:
     """Return why a decision is what it is."""
     match reason:
         case ClearGain():
-            return f"{gain_text(reason.chosen)} against {reason.baseline}{_passed_over(reason)}"
+            return f"{gain_text(reason.chosen)} of the time of {reason.baseline}{_passed_over(reason)}"
         case NoneWorthIt():
-            border, best = formatting.ratio(reason.threshold), gain_text(reason.best)
-            return f"every measured variant stays below {border} the speed of {reason.baseline}: the best is {best}"
+            border, best = formatting.points(reason.threshold), gain_text(reason.best)
+            return f"nothing that was measured saves more than {border} of the time of {reason.baseline}: {best}"
         case StillOpen():
             return _still_open(reason)
         case NoCandidate():
@@ -116,7 +129,7 @@ def caveat_text(caveat: Caveat) -> str:
             return f"{caveat.label} has no launch with all sizes of the mix and is a candidate only by size"
 
 
-def flip_text(flip: Flip) -> str:
+def change_text(flip: WouldChange) -> str:
     """Return what would change a decision."""
     match flip:
         case FasterBaseline():
@@ -126,8 +139,8 @@ def flip_text(flip: Flip) -> str:
             now = f"{flip.baseline} taking more than {formatting.ratio(flip.times)} its measured time at every size"
             return f"{now}: {flip.label} would be worth it"
         case FasterVariant():
-            border = formatting.ratio(flip.threshold)
-            return f"another variant, clearly more than {border} as fast as {flip.baseline} over this mix"
+            border = formatting.points(flip.threshold)
+            return f"another variant that clearly saves more than {border} of the time of {flip.baseline} over this mix"
         case MoreTimeAtSizes():
             return _more_time(flip)
         case BaselineMeasured():
@@ -150,26 +163,27 @@ def note_text(note: Note) -> str:
 
 
 def gain_text(gain: MeasuredGain) -> str:
-    """Return a gain with its interval and launches: `native at 2.00× (1.90–2.10×, 3 launches)`."""
+    """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`."""
     launches = formatting.count(gain.launches, "launch", "launches")
     if gain.low is None:
-        return f"{gain.label} at {formatting.ratio(gain.gain)} ({launches})"
-    return f"{gain.label} at {formatting.ratio(gain.gain)} ({formatting.interval(gain.low, gain.high)}, {launches})"
+        return f"{gain.label} saves {formatting.points(gain.saved)} ({launches})"
+    interval = formatting.saved_interval(gain.low, gain.high)
+    return f"{gain.label} saves {formatting.points(gain.saved)} ({interval}, {launches})"
 
 
 def _passed_over(reason: ClearGain) -> str:
     if reason.faster is None:
         return ""
     work = ", and takes more work" if reason.faster_takes_more_work else ""
-    return f"; {gain_text(reason.faster)} is not clearly faster than that{work}"
+    return f"; {gain_text(reason.faster)}, which is not clearly more{work}"
 
 
 def _still_open(reason: StillOpen) -> str:
     named = [gain_text(gain) for gain in reason.candidates[:MOST_NAMED]]
     left = len(reason.candidates) - MOST_NAMED
     still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
-    border = f"{formatting.ratio(reason.threshold)} the speed of {reason.baseline}"
-    return f"{still_open} may lie on either side of {border}; {flip_text(reason.settled_by)}"
+    border = f"{formatting.points(reason.threshold)} of the time of {reason.baseline}"
+    return f"{still_open}: it may be more or less than {border}; {change_text(reason.settled_by)}"
 
 
 def _more_launches(flip: MoreLaunches) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pyopbench.core import formatting
 from pyopbench.judge.holes import Hole, Reason
-from pyopbench.stats.slopes import Flat
 
 NOT_REACHED = "planned, and no launch got to it: the run ended first"
 ANY_OP = "…"
@@ -22,15 +21,8 @@ def reason_text(reason: Reason, op: str = ANY_OP) -> str:
     match reason.status:
         case "not measured":
             return NOT_REACHED
-        case "no slope":
-            return flat_text(Flat(reason.flat, reason.launches))
         case _:
             return op.join(reason.said)
-
-
-def flat_text(flat: Flat) -> str:
-    """Return in how many launches more copies of an op took no longer."""
-    return f"slope not above zero in {flat.flat} of {flat.launches} launches"
 
 
 def hole_text(hole: Hole) -> str:
