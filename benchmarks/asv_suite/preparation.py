@@ -23,7 +23,7 @@ def case_of(op_name: str, variant_name: str, size: int, direction: str) -> Case:
     op, variant = load_op(op_name), load_variant(variant_name)
     if size not in op.sizes:
         raise NotImplementedError(f"{op_name} has the sizes {', '.join(map(str, op.sizes))}")
-    axes = Axes(ops=(op_name,), variants=(variant_name,), directions=(direction,), sizes=(size,))
+    axes = Axes((op_name,), (variant_name,), directions=(direction,), modes=("call",), sizes=(size,))
     plan = make_plan(axes, {op_name: op}, {variant_name: variant})
     if plan.skips:
         raise NotImplementedError(plan.skips[0].reason)

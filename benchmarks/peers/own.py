@@ -116,6 +116,7 @@ def _request(cases: Sequence[Case], settings: Settings) -> start.Request:
         ops=tuple(dict.fromkeys(case.op for case in cases)),
         variants=(*bases, *(base + TWIN for base in bases)),
         directions=("forward",),
+        modes=("call",),
         sizes=tuple(dict.fromkeys(case.size for case in cases)),
         parts=False,
     )

@@ -43,7 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _parameters(sizes: str | tuple[int, ...], directions: tuple[str, ...]) -> Iterator[Any]:
     variants = load_variants()
     for op in load_ops().values():
-        axes = Axes(ops=(op.name,), directions=directions, sizes=_sizes(op, sizes))
+        axes = Axes(ops=(op.name,), directions=directions, modes=("call",), sizes=_sizes(op, sizes))
         plan = make_plan(axes, {op.name: op}, variants)
         yield from (pytest.param(case, id=_name(case)) for case in plan.cases)
         for skip in plan.skips:

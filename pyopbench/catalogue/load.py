@@ -87,7 +87,7 @@ def load_floor() -> dict[str, Op]:
 
 
 def load_parts() -> dict[str, Variant]:
-    """Return every part by name: bodies alone in alphabetical order, then the floors of the variants that have one."""
+    """Return every part by name: those of `parts/` in alphabetical order, then the floors of variants."""
     floors = [name for name, variant in load_variants().items() if variant.has_parts or name == NATIVE]
     return {name: load_variant(name) for name in (*find("parts"), *(name + FLOOR_SUFFIX for name in floors))}
 
@@ -169,6 +169,7 @@ def _describe_variant(variant: Variant) -> dict[str, Any]:
         "summary": variant.summary,
         "body": variant.body,
         "kind": "part" if variant.is_part else variant.kind,
+        "role": variant.role,
         "effort": variant.effort,
         "gradients": list(variant.gradients),
         "modes": list(variant.modes),

@@ -17,7 +17,7 @@ DIRECTIONS = ("forward", "backward", "forward_backward")
 MODE_SUMMARIES = {
     "eager": "a plain call",
     "call": "one call of a tf.function",
-    "node": "one more such op inside a graph: the slope over graphs of k copies, without Grappler",
+    "node": "one such op inside a graph: what k copies take beyond an empty graph, over k; without Grappler",
 }
 MODES = tuple(MODE_SUMMARIES)
 DTYPES = ("float32", "float64")
@@ -37,6 +37,9 @@ FLOOR_IN = "floor_consume"
 FLOOR_OUT = "floor_produce"
 FLOOR_OUT_ALIGNED = "floor_produce_aligned"
 FLOOR_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
+
+EMPTY = "empty"
+"""The part that a cost inside a graph is taken from: a graph with the arguments of the others that does nothing."""
 
 NATIVE = "native"
 """The variant whose floor is what one call costs without a callback."""
@@ -101,6 +104,11 @@ class Case:
         family = "forward" if self.direction == "forward" else "gradient"
         return "/".join((self.op, family, self.mode, self.dtype, str(self.size), self.placement))
 
+    @property
+    def runner(self) -> str:
+        """The key, within a group, of what is timed for this case: backward and forward+backward share it."""
+        return f"{self.variant}/{self.gradient}"
+
 
 @dataclass(frozen=True)
 class Axes:
@@ -110,22 +118,26 @@ class Axes:
         ops: names; empty for all.
         variants: names; empty for all that are not measured by name only.
         gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
-        directions, modes, dtypes, placements: as in `Case`.
+        directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
+        modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`.
+        dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
-        parts: with each callback that runs forward in a `tf.function`, also its body alone and its bridge's floor.
+        parts: with each callback that runs forward in a graph, its body alone, and in mode call its bridge's floor.
+        linearity: in mode node, graphs of 1, 2, 4 ... 32 copies, which show whether each copy adds as much.
     """
 
     ops: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()
-    directions: tuple[str, ...] = DIRECTIONS
-    modes: tuple[str, ...] = ("call",)
+    directions: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float32",)
     placements: tuple[str, ...] = ("cpu",)
     sizes: tuple[int, ...] = ()
     quick: bool = False
     parts: bool = True
+    linearity: bool = False
 
 
 @dataclass(frozen=True)

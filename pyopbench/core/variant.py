@@ -10,7 +10,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import GPU, MODES, Case
 from pyopbench.core.op import Body, Op
 
-Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor"]
+Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty"]
 
 
 KINDS = ("callback", "port")
@@ -25,6 +25,7 @@ ROLES: dict[str, str] = {
     "control": "another variant under a second name, as it is or slowed down: by name, to see what pyopbench finds",
     "body_alone": "the body of a callback without the callback, measured beside it",
     "floor": "a variant with nothing to do, measured beside it",
+    "empty": "a graph that does nothing, measured beside graphs of copies",
 }
 """What a variant is measured for."""
 
@@ -92,7 +93,7 @@ class Variant:
     @property
     def is_part(self) -> bool:
         """Is it measured beside callbacks to tell where their time goes, and no way of writing the op?"""
-        return self.is_body_alone or self.is_floor
+        return self.is_body_alone or self.is_floor or self.is_empty
 
     @property
     def is_body_alone(self) -> bool:
@@ -103,6 +104,11 @@ class Variant:
     def is_floor(self) -> bool:
         """Is it a variant with nothing to do?"""
         return self.role == "floor"
+
+    @property
+    def is_empty(self) -> bool:
+        """Is it a graph that does nothing?"""
+        return self.role == "empty"
 
     @property
     def is_usual(self) -> bool:

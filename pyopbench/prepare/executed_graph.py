@@ -1,13 +1,14 @@
 """What TensorFlow executes of a graph: the nodes that are left after its optimisation, and whether they are all there.
 
-Nodes are told apart by a name scope that no other graph of the process uses. It survives inlining, which puts the name
-of a call before the names of what is called.
+Nodes are told apart by a name scope that no other graph of the process uses, and a number for each copy. It survives
+inlining, which puts the name of a call before the names of what is called.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,20 +23,21 @@ BOOKKEEPING = frozenset({"NoOp"})
 
 @dataclass(frozen=True)
 class Counts:
-    """Nodes of copies by op type: in the graph as built, those that its outputs need, and in the executed one."""
+    """Nodes of each copy by op type: in the graph as built, those that its outputs need, and in the executed one."""
 
-    built: Mapping[str, int]
-    executed: Mapping[str, int]
+    built: tuple[Mapping[str, int], ...]
+    executed: tuple[Mapping[str, int], ...]
 
 
-def call_and_count(function: Any, scope: str, arguments: Sequence[Any]) -> tuple[Any, Counts | None]:
+def call_and_count(function: Any, scope: str, copies: int, arguments: Sequence[Any]) -> tuple[Any, Counts | None]:
     """Call a `tf.function` for the first time and count the nodes of the graph that is executed.
 
     TensorFlow hands a graph out only when it makes it ready to run, which is at the first call.
 
     Args:
         function: the `tf.function`.
-        scope: what the names of the nodes to count hold.
+        scope: what the names of the nodes to count hold, right before the number of their copy.
+        copies: how many there should be, numbered from 0.
         arguments: tensors to call it with.
 
     Returns:
@@ -48,10 +50,26 @@ def call_and_count(function: Any, scope: str, arguments: Sequence[Any]) -> tuple
     if not _named(concrete.graph.get_operations(), scope):
         raise Elided("the body adds no node to a graph, so that there is nothing to time")
     results, executed = _call(function, scope, arguments)
-    return results, None if executed is None else Counts(_needed(concrete, scope), executed)
+    if executed is None:
+        return results, None
+    built = [(node.name, node.type) for node in _needed(concrete, scope)]
+    return results, Counts(_by_copy(built, scope, copies), _by_copy(executed, scope, copies))
 
 
-def _call(function: Callable[..., Any], scope: str, arguments: Sequence[Any]) -> tuple[Any, Counter[str] | None]:
+def _by_copy(nodes: Iterable[tuple[str, str]], scope: str, copies: int) -> tuple[Counter[str], ...]:
+    """Count the types of nodes, given by name and type, in each copy."""
+    counts: tuple[Counter[str], ...] = tuple(Counter() for _ in range(copies))
+    number = re.compile(re.escape(scope) + r"(\d+)")
+    for name, kind in nodes:
+        found = number.search(name)
+        if found:
+            counts[int(found[1])][kind] += 1
+    return counts
+
+
+def _call(
+    function: Callable[..., Any], scope: str, arguments: Sequence[Any]
+) -> tuple[Any, list[tuple[str, str]] | None]:
     context.enable_run_metadata()
     try:
         results = function(*arguments)
@@ -61,7 +79,7 @@ def _call(function: Callable[..., Any], scope: str, arguments: Sequence[Any]) ->
     for graphs in metadata.function_graphs:
         # Graphs of other functions may be among them: those that a callback runs, and earlier ones.
         if _named(graphs.pre_optimization_graph.node, scope):
-            return results, Counter(node.op for node in _named(graphs.post_optimization_graph.node, scope))
+            return results, [(node.name, node.op) for node in _named(graphs.post_optimization_graph.node, scope)]
     return results, None
 
 
@@ -69,8 +87,8 @@ def _named(nodes: Sequence[Any], scope: str) -> list[Any]:
     return [node for node in nodes if scope in node.name]
 
 
-def _needed(concrete: Any, scope: str) -> Counter[str]:
-    """Count the nodes that the outputs of a graph need; calls of functions are left out, because they are inlined."""
+def _needed(concrete: Any, scope: str) -> list[Any]:
+    """Return the nodes that the outputs of a graph need; calls of functions are left out, because they are inlined."""
     waiting = [tensor.op for tensor in concrete.outputs]
     needed: dict[str, Any] = {}
     while waiting:
@@ -78,7 +96,7 @@ def _needed(concrete: Any, scope: str) -> Counter[str]:
         if node.name not in needed:
             needed[node.name] = node
             waiting += [*(tensor.op for tensor in node.inputs), *node.control_inputs]
-    return Counter(node.type for node in _named(list(needed.values()), scope) if not _calls_function(node))
+    return [node for node in _named(list(needed.values()), scope) if not _calls_function(node)]
 
 
 def _calls_function(node: Any) -> bool:
@@ -90,27 +108,40 @@ def _calls_function(node: Any) -> bool:
 def require_alive(counts: Mapping[int, Counts]) -> None:
     """Check that every copy that was built is executed.
 
+    A node that the optimiser has dropped, folded or merged is missing in some copy, or in the executed one beside the
+    built one. So each copy has to have as many nodes of each type as the copy that has most of them, in whichever
+    graph, and at least as many as were built. One graph is enough for that, whatever its number of copies.
+
     Args:
         counts: nodes by number of copies, from 1.
 
     Raises:
-        Elided: in the executed graph the copies have no nodes, fewer of a type than were built, or not k times as
-            many as a single one has.
+        Elided: in an executed graph the copies have no nodes, or one of them fewer of a type than another copy has or
+            than were built.
     """
-    one = counts[1].executed
-    if not set(one) - BOOKKEEPING:
-        raise Elided(f"the executed graph has nothing left of the op, which was built with {_listed(counts[1].built)}")
+    executed = [copy for count in counts.values() for copy in count.executed]
+    if not {kind for copy in executed for kind in copy} - BOOKKEEPING:
+        built = next(iter(counts.values())).built[0]
+        raise Elided(f"the executed graph has nothing left of the op, which was built with {_listed(built)}")
+    most = _most(executed)
     for copies, count in counts.items():
-        wanted = {kind: copies * one.get(kind, 0) for kind in {*one, *count.executed}}
-        for kind, built in count.built.items():
-            wanted[kind] = max(wanted.get(kind, 0), built)
+        wanted = [_most([most, built]) for built in count.built]
         lost = [
-            f"{count.executed.get(kind, 0)} {kind} instead of {number}"
-            for kind, number in sorted(wanted.items())
-            if kind not in BOOKKEEPING and count.executed.get(kind, 0) != number
+            f"{found} {kind} instead of {number}"
+            for kind in sorted({kind for copy in wanted for kind in copy} - BOOKKEEPING)
+            if (found := sum(copy.get(kind, 0) for copy in count.executed))
+            != (number := sum(copy.get(kind, 0) for copy in wanted))
         ]
         if lost:
             raise Elided(f"the executed graph of {copies} {'copy' if copies == 1 else 'copies'} has {', '.join(lost)}")
+
+
+def _most(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    most: dict[str, int] = {}
+    for copy in counts:
+        for kind, number in copy.items():
+            most[kind] = max(number, most.get(kind, 0))
+    return most
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -1,8 +1,9 @@
 """Graphs of k copies of an op, one after another, and the proof that all k of them run.
 
-What one more op costs inside a graph is the slope over such graphs. Each is one `tf.function` that is called with the
-same tensors, whatever k is: an argument costs about 10 us itself, and k of them would be part of the slope. Control
-edges make a copy wait for the one before, so that copies neither run side by side nor are merged with each other.
+What one op costs inside a graph is what such a graph takes beyond an empty one, over k. Each is one `tf.function` that
+is called with the same tensors, whatever k is: an argument costs about 10 us itself, and the empty one has them too.
+Control edges make a copy wait for the one before, so that copies neither run side by side nor are merged with each
+other.
 
 Grappler would still delete or fold most of them, so the graphs run with its meta optimizer off: what is measured is
 the op as it is written. The option is state of the process and TensorFlow reads it at every call (the configuration
@@ -27,14 +28,8 @@ from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.copies import Copies, affordable
 from pyopbench.prepare.executed_graph import Counts, call_and_count, require_alive
-
-COPIES = (1, 2, 4, 8, 16, 32)
-LEAST_COPIES = 3
-"""How many of `COPIES` are always made: with fewer than three points a line fits whatever was measured."""
-
-LONGEST_CALL_SECONDS = 0.02
-"""Graphs that take longer are left out: such copies cost enough for few of them to tell the slope."""
 
 WARM_CALLS = 3
 """Calls of which the shortest tells about how long a graph takes."""
@@ -42,6 +37,8 @@ WARM_CALLS = 3
 READINGS = 5
 """How often the executed graph is read, each time of a fresh function: TensorFlow hands it out only when it first
 runs a function, and not always then."""
+
+OUT_OF_MEMORY = (MemoryError, tf.errors.ResourceExhaustedError)
 
 _unique = itertools.count()
 
@@ -131,55 +128,82 @@ def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Cha
     """
     for _ in range(READINGS):
         chain = make()
-        results, counts = call_and_count(chain.function, chain.scope, arguments)
+        results, counts = call_and_count(chain.function, chain.scope, chain.copies, arguments)
         if counts is not None:
             return chain, results, counts
     raise PyopbenchError("could not read the executed graph, so nothing shows that the copies in it ran")
 
 
-def most_copies(seconds_of: Callable[[int], float]) -> int:
-    """Return the largest number of copies whose graph is short enough, or that is always made.
+@dataclass(frozen=True)
+class Graph:
+    """A graph of copies that was called, its results checked.
 
-    Args:
-        seconds_of: about how long a call of the graph of 1 or of 2 copies takes.
+    Attributes:
+        copies: how many.
+        call: calls it, without arguments.
+        checked: the errors of what the last copy returned.
+        counts: the nodes of its copies.
+        seconds: about how long a call takes.
     """
-    one, two = seconds_of(1), seconds_of(2)
-    short = [copies for copies in COPIES if one + (copies - 1) * (two - one) <= LONGEST_CALL_SECONDS]
-    return max((*short, *COPIES[:LEAST_COPIES]))
+
+    copies: int
+    call: Callable[[], Any]
+    checked: Checked
+    counts: Counts
+    seconds: float
 
 
-def alive_calls(
-    link_copies: Callable[[int], Chain], arguments: Sequence[Any], check: Callable[[Any, Any], Checked]
-) -> dict[int, tuple[Callable[[], Any], Checked]]:
+def alive_graphs(
+    link_copies: Callable[[int], Chain],
+    copies: Copies,
+    arguments: Sequence[Any],
+    check: Callable[[Any, Any], Checked],
+) -> list[Graph]:
     """Build a graph for each number of copies, check what it returns, and check that all copies run.
 
     Args:
         link_copies: returns a fresh chain of so many copies.
+        copies: how many; a graph that takes too long or too much memory gives way to one of fewer.
         arguments: tensors to call the chains with.
         check: `(outputs, gradients) -> errors` of the last copy; raises where they are wrong.
 
     Returns:
-        Number of copies, ascending -> callable without arguments, and the errors.
+        The graphs, by number of copies ascending.
 
     Raises:
         Elided: TensorFlow does not execute all copies.
         PyopbenchError: the executed graph could not be read.
     """
-    calls: dict[int, tuple[Callable[[], Any], Checked]] = {}
-    counts: dict[int, Counts] = {}
-    most = COPIES[LEAST_COPIES - 1]
-    for copies in COPIES:
-        if copies > most:
-            break
-        chain, results, counts[copies] = first_call(partial(link_copies, copies), arguments)
-        calls[copies] = partial(chain.function, *arguments), check(*results)
-        if copies == most == COPIES[LEAST_COPIES - 1]:
-            most = most_copies(lambda few: _shortest_call(calls[few][0]))
-    require_alive(counts)
-    return calls
+    graphs: dict[int, Graph] = {}
+
+    def build(number: int) -> Graph:
+        chain, results, counts = first_call(partial(link_copies, number), arguments)
+        call = partial(chain.function, *arguments)
+        return Graph(number, call, check(*results), counts, shortest_call(call))
+
+    def build_affordable(number: int) -> Graph:
+        if number in graphs:
+            return graphs[number]
+        try:
+            graph = build(number)
+        except OUT_OF_MEMORY:
+            if number == 1:
+                raise
+            return build_affordable(1)
+        fewer = affordable(number, graph.seconds / number, copies.least)
+        return graph if fewer == number else build_affordable(fewer)
+
+    for number in copies.numbers:
+        before = max(graphs.values(), key=lambda graph: graph.copies, default=None)
+        wanted = number if before is None else affordable(number, before.seconds / before.copies, copies.least)
+        graph = build_affordable(wanted)
+        graphs[graph.copies] = graph
+    require_alive({number: graph.counts for number, graph in graphs.items()})
+    return [graphs[number] for number in sorted(graphs)]
 
 
-def _shortest_call(call: Callable[[], Any]) -> float:
+def shortest_call(call: Callable[[], Any]) -> float:
+    """Return about how long a call takes, in seconds."""
     found = []
     for _ in range(WARM_CALLS):
         start = time.perf_counter()

@@ -27,6 +27,7 @@ from pyopbench.core.op import Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare import gpu, node_graph
 from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.copies import Copies, copies_of
 from pyopbench.prepare.finite_differences import difference_error
 from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, timed_segments, wrap
@@ -42,7 +43,7 @@ class Prepared:
             have two, forward under a tape and backward, to be called in turn: `py_function` pops its tape entry. In
             mode node there is one, the graph of copies.
         checked: the errors against the reference.
-        copies: of the op in a call; 1 in every mode but node.
+        copies: of the op in a call; 1 in every mode but node, where the empty graph has 0.
         crossing: what crosses the bridge of a callback over this body; None for what is no body alone.
         stretch: how much longer each block is to last than it takes, as a share; for controls.
     """
@@ -71,7 +72,7 @@ def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
     return prepared
 
 
-def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepared, ...]:
+def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies | None = None) -> tuple[Prepared, ...]:
     """Build, check and warm one case.
 
     Cases of mode node run without Grappler, all others with it, and this is state of the process: what was prepared
@@ -80,6 +81,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     Args:
         case: what to prepare.
         finite_differences: also check the gradient by finite differences, at a small size; slower.
+        copies: in mode node, which graphs to make; None for those of a group of which nothing is known.
 
     Returns:
         The prepared case; in mode node one for each number of copies, ascending.
@@ -96,7 +98,8 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     _use_device(case)
     node_graph.use_grappler(enabled=case.mode != "node")
     try:
-        prepared = _prepare_any(op, variant, case, finite_differences=finite_differences)
+        graphs = copies or copies_of(callback=variant.is_callback)
+        prepared = _prepare_any(op, variant, case, graphs, finite_differences=finite_differences)
     except Elided:
         raise
     except Exception as error:
@@ -106,19 +109,38 @@ def prepare_all(case: Case, *, finite_differences: bool = False) -> tuple[Prepar
     return tuple(replace(one, stretch=variant.stretch) for one in prepared)
 
 
-def _prepare_any(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
-    if case.mode == "node":
-        return _prepare_nodes(op, variant, case, finite_differences=finite_differences)
+def _prepare_any(
+    op: Op, variant: Variant, case: Case, copies: Copies, *, finite_differences: bool
+) -> tuple[Prepared, ...]:
+    if variant.is_empty:
+        return (_prepare_empty(op, variant, case),)
+    if case.mode == "node" and not variant.is_body_alone:
+        return _prepare_nodes(op, variant, case, copies, finite_differences=finite_differences)
     if variant.op is None:
         return (_prepare(op, variant, case, finite_differences=finite_differences),)
     floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
     return (replace(_prepare(variant.op, variant, floor, finite_differences=False), case=case),)
 
 
-def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> tuple[Prepared, ...]:
+def _prepare_empty(op: Op, variant: Variant, case: Case) -> Prepared:
+    reference = reference_of(case.op, case.size, case.dtype)
+    arguments = (*constants(reference.inputs), *constants(_incoming(case, reference)))
+    call = partial(wrap(variant.build(op, case), variant, case.mode), *arguments)
+    call()
+    return Prepared(case, (call,), Checked(0.0), copies=0)
+
+
+def _incoming(case: Case, reference: Reference) -> tuple[Any, ...]:
+    """Return the output gradients that a graph of copies is given."""
+    return reference.output_gradients if case.direction != "forward" else ()
+
+
+def _prepare_nodes(
+    op: Op, variant: Variant, case: Case, copies: Copies, *, finite_differences: bool
+) -> tuple[Prepared, ...]:
     gradient = case.direction != "forward"
     reference = reference_of(case.op, case.size, case.dtype)
-    incoming = reference.output_gradients if gradient else ()
+    incoming = _incoming(case, reference)
     tensors, output_gradients = constants(reference.inputs), constants(incoming)
     body = node_graph.body_of_copy(variant.build(op, case), variant)
 
@@ -127,15 +149,15 @@ def _prepare_nodes(op: Op, variant: Variant, case: Case, *, finite_differences: 
         return Checked(values, check_gradients(op, gradients, reference, case.dtype) if gradient else None)
 
     link = partial(node_graph.link, op, body, inputs=len(tensors), gradient=gradient)
-    calls = node_graph.alive_calls(link, (*tensors, *output_gradients), check)
+    graphs = node_graph.alive_graphs(link, copies, (*tensors, *output_gradients), check)
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, incoming)
     difference = None
     if gradient and (finite_differences or reference.gradients is None):
         difference = difference_error(op, variant, replace(case, mode="call"))  # the same mechanism, attached alike
     return tuple(
-        Prepared(case, (call,), replace(checked, finite_difference=difference), copies)
-        for copies, (call, checked) in calls.items()
+        Prepared(case, (graph.call,), replace(graph.checked, finite_difference=difference), graph.copies)
+        for graph in graphs
     )
 
 

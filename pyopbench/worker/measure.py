@@ -210,7 +210,7 @@ def _samples(blocks: Mapping[int, list[Block]], case: Case) -> list[list[float]]
 
 
 def _copies(case: Case, copies: int) -> tuple[int, ...]:
-    return (copies,) if case.mode == "node" else ()
+    return (copies,) if case.mode == "node" and not load_variant(case.variant).is_body_alone else ()
 
 
 def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:

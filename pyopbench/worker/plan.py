@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyopbench.catalogue.gradients import GRADIENTS
+from pyopbench.catalogue.load import load_variant
 from pyopbench.core.model import (
     BASELINE,
+    DIRECTIONS,
     DTYPES,
+    EMPTY,
     FLOOR_DTYPE,
     FLOOR_SUFFIX,
     GPU,
@@ -34,28 +37,55 @@ class Plan:
     skips: tuple[Failure, ...] = field(default=())
 
 
+NODE_DIRECTIONS = ("forward", "forward_backward")
+"""Inside a graph no clock parts backward from forward."""
+
+
+def _empty_alone() -> dict[str, Variant]:
+    return {EMPTY: load_variant(EMPTY)}
+
+
 @dataclass(frozen=True)
 class Instruments:
-    """What is measured beside callbacks to tell where their time goes: bodies alone, and the floor of each bridge."""
+    """What is measured beside variants: the empty graph, bodies alone, and the floor of each bridge.
 
-    parts: Mapping[str, Variant] = field(default_factory=dict)
+    Without the empty graph there is no cost in a graph, so that it stands among the parts by default; the others tell
+    where the time of callbacks goes.
+    """
+
+    parts: Mapping[str, Variant] = field(default_factory=_empty_alone)
     floor: Mapping[str, Op] = field(default_factory=dict)
 
 
 def plan_instruments(
     cases: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments
 ) -> tuple[Case, ...]:
-    """Return the cases that tell where the time of the callbacks among `cases` goes, each once.
+    """Return what is measured beside `cases`, each once.
 
-    Only forward calls of a `tf.function` are told apart. The body alone can be measured wherever the callback can.
+    In mode node that is the empty graph of each group. Of a callback that runs forward in a graph it is the body
+    alone, and in mode call the floors that its bridge is told from; they can be measured wherever the callback can.
     """
-    split = [
+    told_apart = [
         case
         for case in cases
-        if (case.mode, case.direction) == ("call", "forward")
+        if case.mode != "eager"
+        and case.direction == "forward"
         and case.placement != GPU  # what a GPU takes apart is not measured
         and variants[case.variant].has_parts
     ]
+    split = [case for case in told_apart if case.mode == "call"]
+    empty = [replace(case, variant=EMPTY, gradient=NO_GRADIENT) for case in cases if case.mode == "node"]
+    bodies = [
+        replace(case, variant=part.name)
+        for case in told_apart
+        for part in instruments.parts.values()
+        if part.is_body_alone and part.body == variants[case.variant].body
+    ]
+    return tuple(dict.fromkeys((*empty, *bodies, *_floors(split, variants, instruments))))
+
+
+def _floors(split: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments) -> Iterator[Case]:
+    """Yield what bridges cost: their floor and native's beside each callback, and many bytes through each bridge."""
     bridges = dict.fromkeys((case.variant, case.placement) for case in split)
     floors = [
         Case(op.name, variant, NO_GRADIENT, "forward", "call", FLOOR_DTYPE, size, placement)
@@ -64,19 +94,10 @@ def plan_instruments(
         for variant, placement in bridges
         if getattr(op, variants[variant].body) is not None
     ]
-    beside = [
-        replace(case, variant=part.name)
-        for case in (*split, *floors)
-        for part in _parts_of(variants[case.variant], instruments.parts, alone=case in split)
-    ]
-    return tuple(dict.fromkeys((*beside, *floors)))
-
-
-def _parts_of(variant: Variant, parts: Mapping[str, Variant], *, alone: bool) -> Iterator[Variant]:
-    """Yield what is measured in the rounds of a callback: its floor and native's, and its body alone."""
-    yield from (parts[name + FLOOR_SUFFIX] for name in (NATIVE, variant.name) if name + FLOOR_SUFFIX in parts)
-    if alone:
-        yield from (part for part in parts.values() if part.is_body_alone and part.body == variant.body)
+    for case in (*split, *floors):
+        names = (name + FLOOR_SUFFIX for name in (NATIVE, case.variant))
+        yield from (replace(case, variant=name) for name in names if name in instruments.parts)
+    yield from floors
 
 
 def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Plan:
@@ -95,6 +116,16 @@ def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> P
     return Plan(tuple(cases), tuple(skips))
 
 
+def modes_of(axes: Axes) -> tuple[str, ...]:
+    """Return the modes to cover: by default the op inside a graph, and on a GPU, where that is not measured, a call."""
+    return axes.modes or (("call",) if GPU in axes.placements else ("node",))
+
+
+def directions_of(axes: Axes, mode: str) -> tuple[str, ...]:
+    """Return the directions to cover in a mode: by default all that it has."""
+    return axes.directions or (NODE_DIRECTIONS if mode == "node" else DIRECTIONS)
+
+
 def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
     """Return the sizes at which `op` is to be measured."""
     if axes.sizes:
@@ -104,10 +135,10 @@ def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
 
 def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Iterator[Case]:
     chosen_ops = axes.ops or tuple(ops)
-    for op_name, mode, placement in itertools.product(chosen_ops, axes.modes, axes.placements):
+    for op_name, mode, placement in itertools.product(chosen_ops, modes_of(axes), axes.placements):
         op = ops[op_name]
-        axes_of_op = (_dtypes(op, axes), sizes_of(op, axes), axes.directions, _variants(op, axes, variants))
-        for dtype, size, direction, name in itertools.product(*axes_of_op):
+        directions, names = directions_of(axes, mode), _variants(op, axes, variants)
+        for dtype, size, direction, name in itertools.product(_dtypes(op, axes), sizes_of(op, axes), directions, names):
             case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
             for gradient in _gradients(axes, op, variants[name], case):
                 yield replace(case, gradient=gradient)
@@ -156,10 +187,10 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return f"the op is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
     if case.mode not in variant.modes:
         return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
-    if case.mode == "node" and case.direction == "backward":
+    if case.mode == "node" and case.direction not in NODE_DIRECTIONS:
         return "in mode node only forward and forward_backward are: inside a graph no clock parts backward from forward"
     if case.placement == GPU and case.mode == "node":
-        return "mode node is measured on the CPU only"
+        return "mode node is measured on the CPU only; on a GPU the mode is call unless another one is asked for"
     if case.placement not in variant.placements:
         return f"{variant.name} cannot be placed on {case.placement}"
     return None

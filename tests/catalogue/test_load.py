@@ -141,6 +141,7 @@ def test_the_whole_description_is_plain_data() -> None:
         "summary": "TensorFlow ops",
         "body": "tensor",
         "kind": "port",
+        "role": "candidate",
         "effort": 4,
         "gradients": ["autodiff"],
         "modes": ["eager", "call", "node"],

@@ -32,7 +32,7 @@ def test_todays_callback_and_the_ports_that_are_written_are_right(path: Path, mo
     op = load_op(*bring_own([str(path)], []))
     put_in_place(monkeypatch, op)
     variants = ("py_function_numpy", "numpy_function", *(("native",) if op.tensor else ()))
-    axes = Axes(ops=(op.name,), variants=variants, directions=("forward", "backward"), sizes=op.sizes[:1])
+    axes = Axes((op.name,), variants, directions=("forward", "backward"), modes=("call",), sizes=op.sizes[:1])
     cases = make_plan(axes, {op.name: op}, load_variants()).cases
     assert {case.variant for case in cases} == set(variants)
     for case in cases:

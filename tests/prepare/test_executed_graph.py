@@ -30,7 +30,8 @@ def counts_of(body: Callable[..., Any], copies: int) -> Counts:
 def test_without_grappler_every_copy_is_executed() -> None:
     node_graph.use_grappler(enabled=False)
     counts = {copies: counts_of(lambda x: tf.square(x) * 2.0, copies) for copies in (1, 2, 4)}
-    assert counts[4] == Counts({"Square": 4, "Mul": 4, "Const": 4}, {"Square": 4, "Mul": 4, "Const": 4})
+    copy = {"Square": 1, "Mul": 1, "Const": 1}
+    assert counts[4] == Counts((copy,) * 4, (copy,) * 4)
     require_alive(counts)
 
 
@@ -39,6 +40,19 @@ def test_what_grappler_drops_or_merges_is_told_with_types_and_numbers() -> None:
     counts = {copies: counts_of(tf.square, copies) for copies in (1, 2)}
     with pytest.raises(Elided, match="the executed graph of 2 copies has 1 Square instead of 2"):
         require_alive(counts)
+
+
+def test_one_graph_of_copies_is_enough_to_tell_what_is_merged() -> None:
+    node_graph.use_grappler(enabled=True)
+    with pytest.raises(Elided, match="the executed graph of 8 copies has 1 Square instead of 8"):
+        require_alive({8: counts_of(tf.square, 8)})
+
+
+def test_copies_are_told_apart_by_their_numbers() -> None:
+    """Eleven of them, because the scope of copy 1 is also the beginning of that of copy 10."""
+    node_graph.use_grappler(enabled=False)
+    counts = counts_of(tf.square, 11)
+    assert counts.built == counts.executed == ({"Square": 1},) * 11
 
 
 def test_what_grappler_leaves_nothing_of_is_told() -> None:
@@ -57,9 +71,9 @@ def test_a_folded_chain_is_told() -> None:
                 x = x * 2.0
         return x
 
-    _, counts = call_and_count(tf.function(folded, autograph=False), "mine_", [tf.constant(np.ones(3))])
+    _, counts = call_and_count(tf.function(folded, autograph=False), "mine_", 1, [tf.constant(np.ones(3))])
     assert counts is not None
-    assert counts.built["Mul"] == 4
+    assert counts.built[0]["Mul"] == 4
     with pytest.raises(Elided, match="1 Mul instead of 4"):
         require_alive({1: counts})
 
@@ -76,25 +90,34 @@ def test_nodes_that_no_output_needs_are_not_asked_for() -> None:
         tf.exp(x)
         return tf.square(x)
 
-    assert counts_of(body, 2).built == {"Square": 2}
+    assert counts_of(body, 2).built == ({"Square": 1}, {"Square": 1})
+
+
+SINH = {"Sinh": 1}
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "words"),
+    ("built", "executed", "words"),
     [
-        (Counts({"Sinh": 1}, {"Sinh": 1}), Counts({"Sinh": 2}, {"Sinh": 1}), "1 Sinh instead of 2"),
-        (Counts({"Sinh": 1}, {"Sinh": 1}), Counts({"Sinh": 2}, {"Sinh": 2, "Cosh": 1}), "1 Cosh instead of 0"),
-        (Counts({"A": 1, "B": 2}, {"A": 1}), Counts({}, {}), "of 1 copy has 0 B instead of 2"),
-        (Counts({"A": 1}, {"NoOp": 1}), Counts({}, {}), "nothing left"),
+        ((SINH, SINH), (SINH, {}), "of 2 copies has 1 Sinh instead of 2"),
+        ((SINH, SINH), ({"Sinh": 2}, {}), "of 2 copies has 2 Sinh instead of 4"),
+        ((SINH, SINH), (SINH, {"Sinh": 1, "Cosh": 1}), "of 2 copies has 1 Cosh instead of 2"),
+        (({"A": 1, "B": 2},) * 2, ({"A": 1}, {"A": 1}), "of 2 copies has 0 B instead of 4"),
+        (({"A": 1, "B": 2},), ({"A": 1},), "of 1 copy has 0 B instead of 2"),
+        ((SINH, SINH), ({"NoOp": 1}, {"NoOp": 1}), "nothing left of the op, which was built with 1 Sinh"),
+        (({}, {}), ({"Switch": 2}, {}), "of 2 copies has 2 Switch instead of 4"),
     ],
 )
-def test_counts_that_do_not_grow_with_the_copies_are_told(one: Counts, two: Counts, words: str) -> None:
+def test_copies_that_differ_or_lack_what_was_built_are_told(
+    built: tuple[dict[str, int], ...], executed: tuple[dict[str, int], ...], words: str
+) -> None:
     with pytest.raises(Elided, match=words):
-        require_alive({1: one, 2: two})
+        require_alive({len(built): Counts(built, executed)})
 
 
-def test_what_inlining_adds_has_to_grow_as_well() -> None:
+def test_graphs_of_one_copy_and_of_several_have_to_agree() -> None:
     """A function's call is built and its body executed, with nodes for control edges that are not counted."""
-    require_alive({1: Counts({}, {"Switch": 2, "NoOp": 3}), 2: Counts({}, {"Switch": 4, "NoOp": 5})})
-    with pytest.raises(Elided, match="2 Switch instead of 4"):
-        require_alive({1: Counts({}, {"Switch": 2}), 2: Counts({}, {"Switch": 2})})
+    one = Counts(({},), ({"Switch": 2, "NoOp": 3},))
+    require_alive({1: one, 2: Counts(({}, {}), ({"Switch": 2, "NoOp": 5}, {"Switch": 2}))})
+    with pytest.raises(Elided, match="of 2 copies has 2 Switch instead of 4"):
+        require_alive({1: one, 2: Counts(({}, {}), ({"Switch": 1}, {"Switch": 1}))})

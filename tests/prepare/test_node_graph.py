@@ -16,6 +16,8 @@ from pyopbench.catalogue.load import load_variant
 from pyopbench.core.errors import PyopbenchError, WrongResult
 from pyopbench.core.op import Op
 from pyopbench.prepare import node_graph
+from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.copies import LEAST_LINEAR, LINEAR, Copies
 from pyopbench.prepare.prepare import prepare, prepare_all
 from small_ops import case_of, power, put_in_place, square
 
@@ -97,11 +99,13 @@ def test_gradients_of_copies_are_not_added_up() -> None:
         ("xla", "autodiff"),
     ],
 )
-def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(made: Op, variant: str, gradient: str) -> None:
+def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(
+    monkeypatch: pytest.MonkeyPatch, made: Op, variant: str, gradient: str
+) -> None:
+    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
     direction = "forward" if gradient == "none" else "forward_backward"
     prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
-    assert tuple(one.copies for one in prepared) == node_graph.COPIES[: len(prepared)]
-    assert len(prepared) >= node_graph.LEAST_COPIES
+    assert tuple(one.copies for one in prepared) == ((1, 8) if variant in CALLBACKS else (8,))
     for one in prepared:
         assert one.timed == (0,)
         assert one.checked.values <= 1e-12
@@ -152,18 +156,85 @@ def test_grappler_is_off_for_cases_of_mode_node_and_on_again_for_others(made: Op
     assert not disabled()
 
 
+Built = list[int]
+
+
+def alive(
+    monkeypatch: pytest.MonkeyPatch, copies: Copies, copy_seconds: float, fits: int = 99
+) -> tuple[tuple[int, ...], Built]:
+    """Return the copies of the graphs that are left and of those that were built, on a clock that counts copies.
+
+    Args:
+        monkeypatch: puts the clock in place.
+        copies: wanted.
+        copy_seconds: how long each copy takes in a call.
+        fits: copies that the memory is enough for.
+    """
+    now, built = [0.0], []
+    monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
+
+    def link(number: int) -> node_graph.Chain:
+        if number > fits:
+            raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+        built.append(number)
+        chain, _ = chain_of(square(), "native", "none", number)
+
+        class Timed:
+            def __call__(self, *arguments: Any) -> Any:
+                now[0] += number * copy_seconds
+                return chain.function(*arguments)
+
+            def get_concrete_function(self, *arguments: Any) -> Any:
+                return chain.function.get_concrete_function(*arguments)  # type: ignore[attr-defined]
+
+        return node_graph.Chain(number, Timed(), chain.scope)
+
+    node_graph.use_grappler(enabled=False)
+    graphs = node_graph.alive_graphs(link, copies, (tf.constant(X),), lambda outputs, gradients: Checked(0.0))
+    return tuple(graph.copies for graph in graphs), built
+
+
 @pytest.mark.parametrize(
-    ("overhead", "each", "most"),
-    [(1e-4, 1e-6, 32), (1e-4, 1e-3, 16), (0.0, 0.02 / 8, 8), (0.0, 0.01, 4), (1.0, 1.0, 4)],
+    ("copy_seconds", "fits", "wanted", "left", "built"),
+    [
+        (1e-3, 99, (8,), (8,), [8]),
+        (3e-3, 99, (8,), (2,), [8, 2]),
+        (15e-3, 99, (8,), (1,), [8, 1]),
+        (15e-3, 99, (1,), (1,), [1]),
+        (1e-3, 99, (1, 8), (1, 8), [1, 8]),
+        (5e-3, 99, (1, 8), (1, 2), [1, 2]),
+        (15e-3, 99, (1, 8), (1,), [1]),
+        (1e-3, 4, (8,), (1,), [1]),
+        (1e-3, 4, (1, 8), (1,), [1]),
+    ],
 )
-def test_copies_are_cut_from_the_top_where_a_call_would_last_too_long(overhead: float, each: float, most: int) -> None:
-    assert node_graph.most_copies(lambda copies: overhead + copies * each) == most
+def test_copies_that_take_too_long_or_too_much_memory_give_way_to_fewer(
+    monkeypatch: pytest.MonkeyPatch,
+    copy_seconds: float,
+    fits: int,
+    wanted: tuple[int, ...],
+    left: tuple[int, ...],
+    built: Built,
+) -> None:
+    assert alive(monkeypatch, Copies(wanted), copy_seconds, fits) == (left, built)
+
+
+@pytest.mark.parametrize(("copy_seconds", "left"), [(1e-3, LINEAR[:-1]), (1e-4, LINEAR), (1.0, (1, 2, 4))])
+def test_a_line_has_at_least_three_graphs(
+    monkeypatch: pytest.MonkeyPatch, copy_seconds: float, left: tuple[int, ...]
+) -> None:
+    assert alive(monkeypatch, Copies(LINEAR, LEAST_LINEAR), copy_seconds)[0] == left
+
+
+def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        alive(monkeypatch, Copies((8,)), 1e-3, fits=0)
 
 
 def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     chains = []
 
-    def unread(function: Any, scope: str, arguments: Any) -> Any:
+    def unread(function: Any, scope: str, copies: int, arguments: Any) -> Any:
         chains.append(function)
         return function(*arguments), None
 
@@ -176,4 +247,25 @@ def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch
 
 def test_a_case_of_several_callables_is_not_taken_for_one(made: Op) -> None:
     with pytest.raises(ValueError, match="too many values"):
-        prepare(case_of("native", mode="node"))
+        prepare(case_of("numpy_function", mode="node"))
+
+
+@pytest.mark.parametrize(("gradient", "arguments"), [("none", 2), ("custom_gradient", 4)])
+def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, gradient: str, arguments: int) -> None:
+    """The op has two inputs, and two floating outputs that a gradient flows into."""
+    direction = "forward" if gradient == "none" else "forward_backward"
+    full = prepare_all(case_of("numpy_function", gradient, mode="node", direction=direction))[0]
+    (empty,) = prepare_all(case_of("empty", mode="node", direction=direction))
+    assert (empty.copies, len(empty.segments)) == (0, 1)
+    given, wanted = (one.segments[0].args for one in (empty, full))  # type: ignore[attr-defined]
+    assert [(one.shape, one.dtype) for one in given] == [(one.shape, one.dtype) for one in wanted]
+    assert len(given) == arguments
+    graph = empty.segments[0].func.get_concrete_function(*given).graph  # type: ignore[attr-defined]
+    assert {node.type for node in graph.get_operations()} == {"Placeholder"}
+    empty()
+
+
+def test_a_body_alone_is_called_as_it_is_beside_graphs_of_copies(made: Op) -> None:
+    (prepared,) = prepare_all(case_of("numpy_alone", mode="node"))
+    assert prepared.segments[0].func is made.numpy  # type: ignore[attr-defined]
+    assert prepared.crossing is not None

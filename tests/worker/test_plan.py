@@ -12,13 +12,13 @@ import tensorflow as tf
 
 from pyopbench.catalogue.gradients import GRADIENTS
 from pyopbench.catalogue.load import load_floor, load_ops, load_parts, load_variants
-from pyopbench.core.model import Axes, Case
+from pyopbench.core.model import DIRECTIONS, Axes, Case
 from pyopbench.core.op import Op, Own
 from pyopbench.core.variant import Variant
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
 from small_ops import square
 
-ONE = Axes(sizes=(3,), directions=("backward",))
+ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,7 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
     """All axes at once, counted by hand: forward has one gradient, the other directions those of the variant."""
     ops = {"plain": square(name="plain"), "bare": square(name="bare", tensor=None, differentiable=(), sizes=(3,))}
     axes = Axes(
+        directions=DIRECTIONS,
         modes=("eager", "call"),
         dtypes=("float32", "float64"),
         sizes=(3, 4),
@@ -298,7 +299,8 @@ def test_sizes_are_each_op_s_own(variants: dict[str, Variant]) -> None:
 
 def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
     """py_function's own gradient fails beside an output of whole numbers, so that op is trained with the next one."""
-    axes = Axes(ops=("sparse_conv_q", "sinh"), variants=("py_function",), directions=("backward",), quick=True)
+    ops = ("sparse_conv_q", "sinh")
+    axes = Axes(ops, ("py_function",), directions=("backward",), modes=("call",), quick=True)
     made = make_plan(axes, load_ops(), load_variants())
     assert {(case.op, case.gradient) for case in made.cases} == {("sparse_conv_q", "custom_gradient"), ("sinh", "tape")}
     assert not made.skips
@@ -314,7 +316,7 @@ def beside(variants: dict[str, Variant], axes: Axes) -> set[str]:
     return {f"{case.op}/{case.variant}/{case.size}" for case in found}
 
 
-FORWARD = Axes(sizes=(3,), directions=("forward",))
+FORWARD = Axes(sizes=(3,), directions=("forward",), modes=("call",))
 FLOORS = ("floor_consume", "floor_produce", "floor_produce_aligned")
 
 
@@ -349,3 +351,55 @@ def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]
 def test_without_instruments_nothing_is_brought(variants: dict[str, Variant]) -> None:
     plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
     assert plan_instruments(plan.cases, variants, Instruments()) == ()
+
+
+# The usual mode
+
+
+def test_by_default_an_op_is_measured_inside_a_graph_forward_and_trained(variants: dict[str, Variant]) -> None:
+    cases, reasons = plan_of(variants, Axes(variants=("native",), sizes=(3,)))
+    assert cases == [
+        "made/native/none/forward/node/float32/3/cpu",
+        "made/native/autodiff/forward_backward/node/float32/3/cpu",
+    ]
+    assert reasons == {}, "that there is no backward in a graph is said to who asks for it"
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [
+        (Axes(placements=("gpu",)), {("call", one) for one in DIRECTIONS}),
+        (Axes(modes=("call",)), {("call", one) for one in DIRECTIONS}),
+        (Axes(modes=("eager", "node"), directions=("forward",)), {("eager", "forward"), ("node", "forward")}),
+    ],
+)
+def test_modes_and_directions_that_are_not_asked_for(
+    variants: dict[str, Variant], axes: Axes, expected: set[tuple[str, str]]
+) -> None:
+    plan = make_plan(replace(axes, variants=("native",), sizes=(3,)), {"made": square()}, variants)
+    assert {(case.mode, case.direction) for case in plan.cases} == expected
+    assert not plan.skips
+
+
+def test_a_graph_of_copies_on_a_gpu_is_refused_with_what_there_is(variants: dict[str, Variant]) -> None:
+    axes = Axes(sizes=(3,), modes=("node",), directions=("forward",), placements=("gpu",))
+    assert reason(variants, "native", axes).endswith("on a GPU the mode is call unless another one is asked for")
+
+
+def node_beside(variants: dict[str, Variant], instruments: Instruments, *names: str) -> list[str]:
+    plan = make_plan(Axes(variants=names, sizes=(3,)), {"made": square()}, variants)
+    return [case.id for case in plan_instruments(plan.cases, variants, instruments)]
+
+
+EMPTY_GRAPHS = [f"made/empty/none/{direction}/node/float32/3/cpu" for direction in ("forward", "forward_backward")]
+
+
+def test_every_group_of_graphs_has_one_empty_graph_also_without_parts(variants: dict[str, Variant]) -> None:
+    assert node_beside(variants, Instruments(), "native", "numpy_function") == EMPTY_GRAPHS
+
+
+def test_beside_callbacks_in_graphs_stand_their_bodies_and_no_floors_of_bridges(variants: dict[str, Variant]) -> None:
+    instruments = Instruments(load_parts(), load_floor())
+    found = node_beside(variants, instruments, "native", "numpy_function", "py_func", "py_function")
+    bodies = [f"made/{part}/none/forward/node/float32/3/cpu" for part in ("numpy_alone", "tensor_alone")]
+    assert sorted(found) == sorted([*EMPTY_GRAPHS, *bodies])

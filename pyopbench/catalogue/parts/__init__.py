@@ -1,1 +1,1 @@
-"""Bodies alone, measured beside the callbacks that call them: one file per part, ending `VARIANT = Variant(...)`."""
+"""What is measured beside variants, bodies alone and an empty graph: one file each, ending `VARIANT = Variant(...)`."""

@@ -21,5 +21,5 @@ VARIANT = Variant(
     effort=0,
     build=_build,
     gradients=(),
-    modes=("call",),
+    modes=("call", "node"),
 )

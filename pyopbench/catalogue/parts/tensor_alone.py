@@ -11,5 +11,5 @@ VARIANT = Variant(
     effort=0,
     build=lambda op, case: op.tensor,  # type: ignore[arg-type,return-value]
     gradients=(),
-    modes=("call",),
+    modes=("call", "node"),
 )
