@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pyopbench.catalogue.load import load_variant
+from pyopbench.catalogue.parts._twins import twin_of
 from pyopbench.core.variant import Variant
 
 
 def twin(base: str) -> Variant:
-    """Return `base` under the name `<base>_twin`: whatever is measured between the two is noise."""
-    return replace(load_variant(base), name=f"{base}_twin", summary=f"{base} under a second name", role="control")
+    """Return the twin of `base` as a control, which is measured by name."""
+    return replace(twin_of(load_variant(base)), role="control")
 
 
 def slowed(base: str, percent: int) -> Variant:

@@ -15,10 +15,11 @@ from pyopbench.catalogue.arrays import as_array
 from pyopbench.catalogue.gradients import GRADIENTS
 from pyopbench.catalogue.own.load import load_file, load_own
 from pyopbench.catalogue.parts._floors import floor_of
+from pyopbench.catalogue.parts._twins import twin_of
 from pyopbench.core.discover import CATALOGUE, PATH_VARIABLE, WORKER, find
 from pyopbench.core.errors import BadInput, PyopbenchError
 from pyopbench.core.failures import describe_error
-from pyopbench.core.model import FLOOR_SUFFIX, NATIVE
+from pyopbench.core.model import FLOOR_SUFFIX, NATIVE, TWIN_SUFFIX
 from pyopbench.core.op import Op
 from pyopbench.core.own_target import brought
 from pyopbench.core.variant import Variant
@@ -33,9 +34,10 @@ def load_op(name: str) -> Op:
 
 
 def load_variant(name: str) -> Variant:
-    """Return the variant of `variants/<name>.py` or `parts/<name>.py`, or the floor of one."""
-    if name.endswith(FLOOR_SUFFIX) and name not in find("variants"):
-        return _floor_of(name.removesuffix(FLOOR_SUFFIX))
+    """Return the variant of `variants/<name>.py` or `parts/<name>.py`, or the floor or the twin of one."""
+    for suffix, make in ((FLOOR_SUFFIX, _floor_of), (TWIN_SUFFIX, _twin_of)):
+        if name.endswith(suffix) and name not in find("variants"):
+            return make(name.removesuffix(suffix))
     variant: Variant = _load_last("parts" if name in find("parts") else "variants", name, "VARIANT")
     return variant
 
@@ -87,14 +89,21 @@ def load_floor() -> dict[str, Op]:
 
 
 def load_parts() -> dict[str, Variant]:
-    """Return every part by name: those of `parts/` in alphabetical order, then the floors of variants."""
-    floors = [name for name, variant in load_variants().items() if variant.has_parts or name == NATIVE]
-    return {name: load_variant(name) for name in (*find("parts"), *(name + FLOOR_SUFFIX for name in floors))}
+    """Return every part by name: those of `parts/` in alphabetical order, then floors and twins of variants."""
+    whole = [name for name, variant in load_variants().items() if variant.has_parts]
+    floors = [name + FLOOR_SUFFIX for name in load_variants() if name in whole or name == NATIVE]
+    twins = [name + TWIN_SUFFIX for name in whole]
+    return {name: load_variant(name) for name in (*find("parts"), *floors, *twins)}
 
 
 @cache
 def _floor_of(name: str) -> Variant:
     return floor_of(load_variant(name))
+
+
+@cache
+def _twin_of(name: str) -> Variant:
+    return twin_of(load_variant(name))
 
 
 def _load_last(kind: str, name: str, last: str) -> Any:

@@ -10,7 +10,9 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import GPU, MODES, Case
 from pyopbench.core.op import Body, Op
 
-Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty"]
+Role: TypeAlias = Literal[
+    "candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
+]
 
 
 KINDS = ("callback", "port")
@@ -26,6 +28,7 @@ ROLES: dict[str, str] = {
     "body_alone": "the body of a callback without the callback, measured beside it",
     "floor": "a variant with nothing to do, measured beside it",
     "empty": "a graph that does nothing, measured beside graphs of copies",
+    "twin": "a variant a second time, measured beside it in a few groups of every run, to see what noise makes of it",
 }
 """What a variant is measured for."""
 
@@ -92,8 +95,8 @@ class Variant:
 
     @property
     def is_part(self) -> bool:
-        """Is it measured beside callbacks to tell where their time goes, and no way of writing the op?"""
-        return self.is_body_alone or self.is_floor or self.is_empty
+        """Is it measured beside variants to understand their numbers, and no way of writing the op?"""
+        return self.is_body_alone or self.is_floor or self.is_empty or self.is_twin
 
     @property
     def is_body_alone(self) -> bool:
@@ -109,6 +112,11 @@ class Variant:
     def is_empty(self) -> bool:
         """Is it a graph that does nothing?"""
         return self.role == "empty"
+
+    @property
+    def is_twin(self) -> bool:
+        """Is it another variant a second time?"""
+        return self.role == "twin"
 
     @property
     def is_usual(self) -> bool:

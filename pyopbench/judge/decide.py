@@ -36,6 +36,7 @@ from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.step_savings import Step, Worth, worth_of
+from pyopbench.judge.twins import NO_TWINS, Twins, twins_of
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
 from pyopbench.results import counted_copies
 from pyopbench.results.mix_file import Calls
@@ -63,6 +64,7 @@ class Judgement:
         rulebook: what all decisions have in common.
         disturbance: how quiet the machine was.
         model: what launches were seen to differ by.
+        twins: what became of callbacks that were measured twice.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
         limits: what the machine can do at most; None if it was not measured.
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
@@ -81,6 +83,7 @@ class Judgement:
     rulebook: Rulebook
     disturbance: Disturbance
     model: LaunchModel
+    twins: Twins = NO_TWINS
     splits: tuple[Split, ...] = ()
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
@@ -155,6 +158,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         rulebook=rulebook,
         disturbance=disturbance_of(run, verdicts, estimates, minimum_effect, level),
         model=model,
+        twins=twins_of(run, model, minimum_effect),
         splits=splits_of(run),
         limits=limits,
         bounds=bounds_of(latencies, run.catalogue["ops"], limits),

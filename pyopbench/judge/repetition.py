@@ -1,4 +1,4 @@
-"""What an answer is worth when it is asked again: runs of the same on one machine, each valued by what the others found.
+"""What an answer is worth when it is asked again: runs of the same on one machine, each valued by what others found.
 
 The loss of an answer is what its label costs more than the best label, in shares of today's time over the mix, as the
 other runs have measured both: a run is never judge of itself, for it chose what happened to look best in it.

@@ -25,6 +25,8 @@ Its keys:
     warnings        what a reader should know about the files: `kind`, and the fields of that kind in `results.warnings`
     noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect
+    twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
+                    noise makes of identical code in this run; empty if none was
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 
@@ -90,6 +92,7 @@ def decisions_json(judgement: Judgement) -> str:
         "cannot": [asdict(limitation) for limitation in run.cannot],
         "warnings": [asdict(warning) for warning in run.warnings],
         "noise": _noise(judgement.disturbance),
+        "twins": [asdict(pair) for pair in judgement.twins.pairs],
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -148,6 +151,7 @@ def schema() -> dict[str, Any]:
         "cannot": _list_of_any(Limitation),
         "warnings": _list_of_any(RunWarning),
         "noise": _fields(Disturbance, told),
+        "twins": _list_of(Verdict),
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
 

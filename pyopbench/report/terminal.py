@@ -14,8 +14,9 @@ from pyopbench.report.sections import automatic, worth
 from pyopbench.report.sections._places import places_of
 from pyopbench.report.sections.decisions import place_of
 from pyopbench.report.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
-from pyopbench.report.wording.decisions import answer_text, change_text, note_text, why
+from pyopbench.report.wording.decisions import answer_text, as_good_text, change_text, loss_text, note_text, why
 from pyopbench.report.wording.holes import hole_text
+from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -96,9 +97,16 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
     holds_for: dict[str, list[str]] = {}
     for decision in judgement.decisions:
         name = " ".join((decision.op, decision.use, *place_of(decision, places)))
-        for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision)):
+        for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision), *_bound(decision)):
             holds_for.setdefault(note, []).append(name)
-    return tuple(f"{note}: {', '.join(names)}" for note, names in holds_for.items())
+    twins = twins_text(judgement.twins)
+    return (*(f"{note}: {', '.join(names)}" for note, names in holds_for.items()), *((twins,) if twins else ()))
+
+
+def _bound(decision: Decision) -> tuple[str, ...]:
+    """Return what else saves as much, and that an answer may cost more than it should against the best."""
+    provisional = (loss_text(decision),) if decision.is_provisional else ()
+    return provisional or tuple(filter(None, (as_good_text(decision),)))
 
 
 def reasons(judgement: Judgement) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pyopbench
 from pyopbench.core import formatting
 from pyopbench.core.discover import PACKAGE, find, require_known
 from pyopbench.core.errors import BadInput, NothingMeasured
-from pyopbench.core.model import FLOOR_SUFFIX, Axes, Case
+from pyopbench.core.model import FLOOR_SUFFIX, TWIN_SUFFIX, Axes, Case
 from pyopbench.core.own_target import brought
 from pyopbench.results import certificate, store
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
@@ -165,7 +165,7 @@ def require_resumable(folder: Path) -> None:
     require_known(
         "variant",
         sorted({case.variant for case in cases}),
-        {*known, *find("parts"), *(name + FLOOR_SUFFIX for name in known)},
+        {*known, *find("parts"), *(name + suffix for name in known for suffix in (FLOOR_SUFFIX, TWIN_SUFFIX))},
     )
     then, now = run["environment"].get("commit"), _commit()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead

@@ -1,9 +1,9 @@
 """What runs of the same code differ by, beyond what their launches show: estimated from runs that were repeated.
 
-Launches of one run share the state of the machine: where pages lie, which frequencies and neighbours there are. A port's
-cost over a callback's then differs from run to run by more than the spread between launches explains. Here the variance
-of a share between runs, less what its standard errors within the runs explain, is averaged over all ports whose share
-is known well enough in each run.
+Launches of one run share the state of the machine: where pages lie, which frequencies and neighbours there are. The
+cost of a port over that of a callback then differs from run to run by more than the spread between launches explains.
+Here the variance of a share between runs, less what its standard errors within the runs explain, is averaged over all
+ports whose share is known well enough in each run.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,7 @@ from pyopbench.core.model import (
     GPU,
     NATIVE,
     NO_GRADIENT,
+    TWIN_SUFFIX,
     Axes,
     Case,
     Failure,
@@ -36,6 +38,10 @@ class Plan:
     cases: tuple[Case, ...] = ()
     skips: tuple[Failure, ...] = field(default=())
 
+
+CASES_PER_TWIN = 20
+"""Callbacks of which one is measured a second time: they are the dearest in their groups, and this keeps twins below 5%
+of the time."""
 
 NODE_DIRECTIONS = ("forward", "forward_backward")
 """Inside a graph no clock parts backward from forward."""
@@ -81,7 +87,15 @@ def plan_instruments(
         for part in instruments.parts.values()
         if part.is_body_alone and part.body == variants[case.variant].body
     ]
-    return tuple(dict.fromkeys((*empty, *bodies, *_floors(split, variants, instruments))))
+    twins = _twins([case for case in cases if variants[case.variant].has_parts and case.placement != GPU], instruments)
+    return tuple(dict.fromkeys((*empty, *bodies, *_floors(split, variants, instruments), *twins)))
+
+
+def _twins(callbacks: Sequence[Case], instruments: Instruments) -> Iterator[Case]:
+    """Yield the twins of a few callbacks that are drawn from all, the same for the same plan."""
+    there = [case for case in callbacks if case.variant + TWIN_SUFFIX in instruments.parts and case.mode != "eager"]
+    drawn = random.Random("/".join(case.id for case in there)).sample(there, len(there) // CASES_PER_TWIN)
+    yield from (replace(case, variant=case.variant + TWIN_SUFFIX) for case in drawn)
 
 
 def _floors(split: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments) -> Iterator[Case]:

@@ -9,6 +9,7 @@ from pyopbench.core import formatting
 from pyopbench.judge.noise import FAR_DEVIATIONS
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
 from pyopbench.report.wording.noise import noise_warning, reach_text
+from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -28,10 +29,12 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if judgement.run.cannot:  # other tools do not record what else went on
         return ()
     spread = Paragraph(_spread(disturbance), "warn" if disturbance.too_noisy else "")
+    said = twins_text(judgement.twins)
+    told = (spread, *((Paragraph(said, "warn" if judgement.twins.told_apart else ""),) if said else ()))
     if not disturbance.launches:
-        return (spread,)
+        return told
     cores = judgement.run.environment.get("cores") or 1
-    return (spread, Paragraph(_seen(disturbance.launches, cores)), _table(disturbance.launches, cores))
+    return (*told, Paragraph(_seen(disturbance.launches, cores)), _table(disturbance.launches, cores))
 
 
 def _spread(disturbance: Disturbance) -> str:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 3
 """Open candidates that a reason names; the verdicts list all of them."""
+PROVISIONAL_TEXT = "provisional"
 COUNTED: dict[Action, str] = {
     "port": "to port",
     "switch": "to switch to another callback",
@@ -79,11 +80,14 @@ def loss_text(decision: Decision) -> str:
     if decision.loss is None:
         return ""
     bound = f"at most {formatting.points(decision.loss)} of today's time worse than the best"
-    said = f"provisional: {bound}" if decision.is_provisional else bound
-    if not decision.as_good:
-        return said
+    said = f"{PROVISIONAL_TEXT}: {bound}" if decision.is_provisional else bound
+    return "; ".join(filter(None, (said, as_good_text(decision))))
+
+
+def as_good_text(decision: Decision) -> str:
+    """Return which other candidates save as much as the one that was chosen; "" where none does."""
     others = formatting.listing(list(decision.as_good))
-    return f"{said}; {others} {'saves' if len(decision.as_good) == 1 else 'save'} as much"
+    return others and f"{others} {'saves' if len(decision.as_good) == 1 else 'save'} as much"
 
 
 def why(decision: Decision) -> str:

@@ -1,0 +1,17 @@
+"""What became of code that was measured twice in one run, in words."""
+
+from __future__ import annotations
+
+from pyopbench.core import formatting
+from pyopbench.judge.twins import Twins
+
+
+def twins_text(twins: Twins) -> str:
+    """Return how many pairs of identical code were told apart, shown equal, or left open; "" without a pair."""
+    if not twins.pairs:
+        return ""
+    effect = formatting.percent(twins.minimum_effect)
+    apart, equal, many = len(twins.told_apart), len(twins.equal), len(twins.pairs)
+    found = f"{apart:,} told apart, {equal:,} shown equal within {effect}, {many - apart - equal:,} left open"
+    measured = f"{formatting.count(many, 'callback')} measured twice, under two names"
+    return f"Identical code in this run ({measured}): {found}; furthest apart {formatting.points(twins.farthest)}."
