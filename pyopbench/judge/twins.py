@@ -1,4 +1,4 @@
-"""Variants that were measured a second time in the same run: what noise made of nothing, on this machine at this hour."""
+"""Variants that were measured twice in the same run: what noise made of nothing, on this machine at this hour."""
 
 from __future__ import annotations
 
