@@ -14,6 +14,7 @@ import pandas as pd
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Case
 from pyopbench.judge import requirements
+from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
 from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
 from pyopbench.judge.choice import (
     Choice,
@@ -94,6 +95,17 @@ class Judgement:
     def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
         """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
         return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
+
+    @cached_property
+    def body_shares(self) -> tuple[BodyShare, ...]:
+        """How much of each callback's cost is its body, for inference, in the order of the decisions; where told."""
+        bodies = body_costs(self.run)
+        if bodies.empty:
+            return ()
+        callbacks = costs.round_costs(checked_frame(self.run), estimate.UNIT)
+        made = ((comparison, one[1]) for comparison, one in self.choices if one is not None)
+        found = (body_share_of(one, mix, self.run.catalogue, bodies, callbacks) for one, mix in made)
+        return tuple(share for share in found if share is not None)
 
     @cached_property
     def worths(self) -> tuple[Worth, ...]:

@@ -25,6 +25,7 @@ Its keys:
     warnings        what a reader should know about the files: `kind`, and the fields of that kind in `results.warnings`
     noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect
+    body_shares     fields of `body_share.BodyShare`: what bodies alone take of today's time; empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
 
@@ -46,6 +47,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 
 from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.model import Failure
+from pyopbench.judge.body_share import BodyShare
 from pyopbench.judge.cost_split import Split
 from pyopbench.judge.decision import Decision, Verdict
 from pyopbench.judge.noise import Disturbance
@@ -92,6 +94,7 @@ def decisions_json(judgement: Judgement) -> str:
         "cannot": [asdict(limitation) for limitation in run.cannot],
         "warnings": [asdict(warning) for warning in run.warnings],
         "noise": _noise(judgement.disturbance),
+        "body_shares": [asdict(share) for share in judgement.body_shares],
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
@@ -151,6 +154,7 @@ def schema() -> dict[str, Any]:
         "cannot": _list_of_any(Limitation),
         "warnings": _list_of_any(RunWarning),
         "noise": _fields(Disturbance, told),
+        "body_shares": _list_of(BodyShare),
         "twins": _list_of(Verdict),
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}

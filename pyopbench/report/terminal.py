@@ -11,9 +11,10 @@ from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.holes import cases_by_reason, holes_of
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.report.sections import automatic, worth
-from pyopbench.report.sections._places import places_of
+from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import place_of
 from pyopbench.report.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
+from pyopbench.report.wording.body_share import body_share_text
 from pyopbench.report.wording.decisions import answer_text, as_good_text, change_text, loss_text, note_text, why
 from pyopbench.report.wording.holes import hole_text
 from pyopbench.report.wording.twins import twins_text
@@ -99,6 +100,9 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
         name = " ".join((decision.op, decision.use, *place_of(decision, places)))
         for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision), *_bound(decision)):
             holds_for.setdefault(note, []).append(name)
+    for share in (one for one in judgement.body_shares if one.is_most):
+        name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
+        holds_for.setdefault(body_share_text(share), []).append(name)
     twins = twins_text(judgement.twins)
     return (*(f"{note}: {', '.join(names)}" for note, names in holds_for.items()), *((twins,) if twins else ()))
 

@@ -25,6 +25,8 @@ POOLED_ENVIRONMENT = (
 
 NODE = "node"
 """The mode in which copies of an op are timed inside a graph."""
+BODY_ALONE = "body_alone"
+"""The role of what is called as it is beside graphs."""
 WITH_COPIES = 5
 """Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
 
@@ -148,15 +150,19 @@ def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> It
 
 
 def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
-    """Put what a call of the empty function took in a round beside every graph of copies that was timed in it."""
+    """Put what a call of the empty function took in a round beside every graph of copies that was timed in it.
+
+    A body alone is called as it is, so that there is nothing to take off.
+    """
     keys = ["run", "launch", "group", "round"]
     empty = frame["copies"] == 0
     if not empty.any():
         return frame
     floors = (frame["seconds"] / frame["calls"])[empty].groupby([frame[key][empty] for key in keys]).median()
-    of_copies = (frame["mode"] == NODE) & ~frame["variant"].isin(list(catalogue.get("parts", {})))
-    found = floors.reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy()
-    return frame.assign(floor_seconds=pd.Series(found, index=frame.index).where(of_copies))
+    found = pd.Series(floors.reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy(), index=frame.index)
+    parts = catalogue.get("parts", {})
+    alone = frame["variant"].isin([name for name, part in parts.items() if part.get("role") == BODY_ALONE])
+    return frame.assign(floor_seconds=found.where(frame["mode"] == NODE).mask(alone, 0.0))
 
 
 def _require_same_environment(first: Run, other: Run) -> None:

@@ -62,7 +62,7 @@ class Run:
         looks: the look lines, in order; where several runs are pooled, of the one with the most.
         frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block, copies is how many of the
             op a call runs (1 in every mode but `node`), floor_seconds what a call of the empty function took in the
-            same round (nan in every mode but `node`, and where it was not timed).
+            same round (0 for a body alone; nan in every mode but `node`, and where it was not timed).
         warnings: what a reader should know about the files; `wording.warnings` has the sentences.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.

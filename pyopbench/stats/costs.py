@@ -36,7 +36,8 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
         unit: the columns that make one launch.
     """
     keys = ["case", *unit, "round"]
-    frame = frame[frame["seconds"] > 0]  # what took no longer than reading the clock has no cost
+    # What took no longer than reading the clock has no cost, and the empty function is what costs are taken from.
+    frame = frame[(frame["seconds"] > 0) & (frame["copies"] > 0)]
     blocks = frame[[*keys, "mode", "copies", "floor_seconds"]].assign(y=frame["seconds"] / frame["calls"])
     is_node = blocks["mode"] == MODE
     calls = blocks[~is_node].groupby(keys, observed=True)["y"].median().rename("seconds").reset_index()

@@ -1,0 +1,99 @@
+"""How much of a callback's cost its body is: what no other bridge around the same body can save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pyopbench.core.label import Label
+from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.stats import costs, estimate
+
+if TYPE_CHECKING:
+    from pyopbench.judge.candidates import Comparison, Setting
+    from pyopbench.judge.mix import Mix
+    from pyopbench.results.run import Run
+
+ROLE = "body_alone"
+
+
+@dataclass(frozen=True)
+class BodyShare:
+    """The share of today's time that the body of the current callback takes by itself, over the mix.
+
+    Attributes:
+        op, mode, dtype, placement: of the decision, which is one for inference.
+        baseline: label of the current callback.
+        body: which body, for example `numpy`.
+        share: of today's time; above 1 only by noise.
+    """
+
+    op: str
+    mode: str
+    dtype: str
+    placement: str
+    baseline: str
+    body: str
+    share: float
+
+    @property
+    def is_most(self) -> bool:
+        """Does the body take more than the bridge, so that it bounds what another bridge can gain?"""
+        return self.share > 1 / 2
+
+    @property
+    def most_gain(self) -> float:
+        """Seconds today over the seconds that are left if the bridge cost nothing."""
+        return 1 / min(self.share, 1.0)
+
+
+def body_costs(run: Run) -> pd.DataFrame:
+    """Return what bodies alone cost in each round, as `costs.round_costs`."""
+    frame = run.costs.frame
+    names = [name for name, part in run.catalogue.get("parts", {}).items() if part.get("role") == ROLE]
+    return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
+
+
+def body_share_of(
+    comparison: Comparison, mix: Mix, catalogue: Mapping[str, Any], bodies: pd.DataFrame, callbacks: pd.DataFrame
+) -> BodyShare | None:
+    """Return the share of the current callback's body over a mix.
+
+    Args:
+        comparison: of one setting.
+        mix: of the sizes that the op is called with.
+        catalogue: of the run.
+        bodies: `body_costs`.
+        callbacks: `costs.round_costs` of everything that is compared.
+
+    Returns:
+        None for training, where bodies are not timed alone, and where some size of the mix has no such number.
+    """
+    variant = Label.parse(comparison.baseline).variant
+    body = catalogue["variants"].get(variant, {}).get("body", "")
+    parts = catalogue.get("parts", {}).items()
+    alone = [name for name, part in parts if (part.get("role"), part["body"]) == (ROLE, body)]
+    setting = comparison.setting
+    if not alone or setting.direction != "forward":
+        return None
+    shares = [
+        _share(bodies, callbacks, *(_case(setting, name, size) for name in (alone[0], variant))) for size in mix.needed
+    ]
+    total = float(mix.cost(shares))
+    place = (setting.op, setting.mode, setting.dtype, setting.placement)
+    return BodyShare(*place, comparison.baseline, body, total) if total > 0 else None
+
+
+def _case(setting: Setting, variant: str, size: int) -> str:
+    where = (setting.mode, setting.dtype, size, setting.placement)
+    return Case(setting.op, variant, NO_GRADIENT, "forward", *where).id
+
+
+def _share(bodies: pd.DataFrame, callbacks: pd.DataFrame, body: str, callback: str) -> float:
+    """Return the median over launches of a body's cost over its callback's in the same rounds; nan without any."""
+    both = pd.concat([bodies[bodies["case"] == body], callbacks[callbacks["case"] == callback]], ignore_index=True)
+    ratios = costs.ratios(both, {body: callback}, estimate.UNIT)
+    return float(costs.launch_medians(ratios, "ratio", estimate.UNIT)["value"].median())

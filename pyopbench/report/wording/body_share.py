@@ -1,0 +1,14 @@
+"""How much of a callback's cost its body is, in words."""
+
+from __future__ import annotations
+
+from pyopbench.core import formatting
+from pyopbench.judge.body_share import BodyShare
+
+def body_share_text(share: BodyShare) -> str:
+    """Return what a body takes of the cost of the callback around it, and so what no other bridge can gain."""
+    taken = formatting.points(share.share)
+    said = f"the {share.body} body is {taken} of the cost of {share.baseline}"
+    if not share.is_most:
+        return f"{said}: the rest is the bridge"
+    return f"{said}: around the same body, no bridge can gain more than {formatting.ratio(share.most_gain)}"
