@@ -106,9 +106,7 @@ def test_k_selects_a_variant(run: Callable[..., Ended]) -> None:
 @pytest.mark.parametrize(
     ("option", "said"), [("--directions=sideways", "legal:    backward, forward"), ("--sizes=0", "not a size")]
 )
-def test_bad_usage_is_told_before_anything_is_collected(
-    run: Callable[..., Ended], option: str, said: str
-) -> None:
+def test_bad_usage_is_told_before_anything_is_collected(run: Callable[..., Ended], option: str, said: str) -> None:
     finished = run("--benchmark-only", option)
     assert finished.code == pytest.ExitCode.USAGE_ERROR
     assert said in finished.err
