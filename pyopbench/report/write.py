@@ -11,17 +11,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench.compare.versions import VersionComparison, VersionResult, compare_versions
 from pyopbench.core import formatting
 from pyopbench.judge.judge import judge
+from pyopbench.report import vega
 from pyopbench.report.charts.latency import DATA
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.html import breakable, fit, of_variant, unbroken
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SCRIPTS = ("filters.js", "tables.js")
-EXPORTS = "window.vegaEmbed = vegaEmbed;"
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
@@ -114,7 +112,7 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
 
 
 def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
-    scripts = [Markup(_harmless(script)) for script in (_library(), _read("charts.js"), _page_script())]
+    scripts = [Markup(_harmless(script)) for script in (vega.library(), _read("charts.js"), _page_script())]
     policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     template = _environment(autoescape=True).get_template("report.html.j2")
     style = Markup(_read("page.css"))
@@ -182,12 +180,6 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
     for sign in "<>&":
         encoded = encoded.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(encoded)
-
-
-@cache
-def _library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves nothing but `vegaEmbed` behind."""
-    return f"(() => {{\n{vl_convert.javascript_bundle(EXPORTS)}\n}})();"
 
 
 def _page_script() -> str:

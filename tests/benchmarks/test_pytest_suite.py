@@ -6,23 +6,53 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import pyopbench
+from commands import Ended
 from places import ROOT
 from pyopbench.core.discover import find
 
 pytest.importorskip("pytest_benchmark")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:cacheprovider", *arguments]
+COMMAND = (sys.executable, "-m", "pytest", "benchmarks", "-p", "no:cacheprovider")
+# What measures nothing shares a process, into which TensorFlow is imported once: each line that is read are arguments.
+SERVE = """
+import contextlib, io, json, sys
+import pytest
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = pytest.main(json.loads(line))
+    print(json.dumps([int(code), out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+def environment() -> dict[str, str]:
     # Within a test of several processes pytest-benchmark would take itself for disabled.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
-    environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=environment)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[..., Ended]]:
+    """Run the suite as from the command line, one time after the other in one process."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], cwd=ROOT, stdin=-1, stdout=-1, stderr=-3, text=True, env=environment()
+    ) as process:
+
+        def main(*arguments: str) -> Ended:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps([*COMMAND[3:], *arguments]) + "\n")
+            process.stdin.flush()
+            return Ended(*json.loads(process.stdout.readline()))
+
+        yield main
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +61,10 @@ def done(tmp_path_factory: pytest.TempPathFactory, alone: None) -> tuple[subproc
     folder = tmp_path_factory.mktemp("stored")
     selected = "relu and (native or autograph) and backward"
     options = ["--benchmark-only", "--sizes=1", "-k", selected, "-rs", "--directions=backward,forward_backward"]
-    finished = run(*options, "--benchmark-max-time=0.001", f"--benchmark-storage=file://{folder}")
+    command = [*COMMAND, *options, "--benchmark-max-time=0.001", f"--benchmark-storage=file://{folder}"]
+    finished = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=environment()
+    )
     return finished, sorted(folder.rglob("*.json"))
 
 
@@ -61,11 +94,11 @@ def test_the_plain_command_stores_case_environment_and_version(
     assert backward["stats"]["min"] > 0
 
 
-def test_k_selects_a_variant() -> None:
+def test_k_selects_a_variant(run: Callable[..., Ended]) -> None:
     """An op is selected above. The ids of other variants do not hold `numpy_function`."""
     finished = run("--collect-only", "-k", "numpy_function", "--directions=forward")
-    names = [line for line in finished.stdout.splitlines() if "::" in line]
-    assert finished.returncode == 0, finished.stdout + finished.stderr
+    names = [line for line in finished.out.splitlines() if "::" in line]
+    assert finished.code == 0, finished.out + finished.err
     assert len(names) == len(find("ops"))
     assert all("-numpy_function-forward-" in name for name in names)
 
@@ -73,13 +106,13 @@ def test_k_selects_a_variant() -> None:
 @pytest.mark.parametrize(
     ("option", "said"), [("--directions=sideways", "legal:    backward, forward"), ("--sizes=0", "not a size")]
 )
-def test_bad_usage_is_told_before_anything_is_collected(option: str, said: str) -> None:
+def test_bad_usage_is_told_before_anything_is_collected(run: Callable[..., Ended], option: str, said: str) -> None:
     finished = run("--benchmark-only", option)
-    assert finished.returncode == pytest.ExitCode.USAGE_ERROR
-    assert said in finished.stderr
+    assert finished.code == pytest.ExitCode.USAGE_ERROR
+    assert said in finished.err
 
 
-def test_a_selection_of_nothing_is_told() -> None:
+def test_a_selection_of_nothing_is_told(run: Callable[..., Ended]) -> None:
     finished = run("--benchmark-only", "-k", "no_such_op")
-    assert finished.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert "Traceback" not in finished.stdout + finished.stderr
+    assert finished.code == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "Traceback" not in finished.out + finished.err

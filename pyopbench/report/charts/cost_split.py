@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.report.charts.latency import DATA, PANELS_PER_ROW, Panels, Spec, as_spec
+from pyopbench.report.charts.latency import Layers, Panels, Spec, as_spec
 from pyopbench.report.charts.style import INK
 
 COLOURS = {
@@ -47,8 +47,4 @@ def stack_chart(rows: Sequence[Mapping[str, Any]], panels: Panels, unit: str) ->
     ]
     bars = base.mark_bar().encode(x=share, color=colour, order=alt.Order("place:Q"), tooltip=told)
     one = alt.Chart(alt.InlineData(values=[{"whole": 1}])).mark_rule(stroke=INK, strokeDash=[4, 2]).encode(x="whole:Q")
-    layers = alt.LayerChart(layer=[bars, one], height=alt.Step(ROW_PIXELS))
-    layers.data = alt.NamedData(DATA)
-    names = list(dict.fromkeys(row["panel"] for row in data))
-    chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=names), columns=PANELS_PER_ROW)
-    return as_spec(chart, data, panels, FRAME)
+    return as_spec(Layers([bars, one], {"step": ROW_PIXELS}), data, panels, FRAME)

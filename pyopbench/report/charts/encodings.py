@@ -23,6 +23,8 @@ PARTS = {alt.Color: "colour", alt.Shape: "shape", alt.StrokeDash: "dash"}
 """Which part of a look each channel shows."""
 PICK = alt.selection_point(fields=["label"], bind="legend", name="pick")
 """The labels whose names in the legend were clicked; all of them at first."""
+PICKED_IN = "points"
+"""The name of the layer that has the selection."""
 
 
 def blank() -> alt.Chart:
@@ -71,9 +73,9 @@ def size_axis(rows: Sequence[Row], unit: str) -> alt.X:
     return axis
 
 
-def row_step(rows: Sequence[Row]) -> alt.Step:
+def row_step(rows: Sequence[Row]) -> dict[str, Any]:
     """Return the height of a label's row, enough for two lines of text and for every size."""
-    return alt.Step(max(ROW_PIXELS, OFFSET_PIXELS * len(sizes_of(rows))), **{"for": "position"})
+    return {"step": max(ROW_PIXELS, OFFSET_PIXELS * len(sizes_of(rows))), "for": "position"}
 
 
 def picked(chosen: float, others: float) -> Any:
@@ -111,9 +113,9 @@ class Curves:
         return found
 
     def points(self, y: alt.Y, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:
-        """Return the points at `y`, with what is told of each; the layer that has the selection, under a fixed name."""
+        """Return the points at `y`, with what is told of each; the layer that has the selection."""
         found: alt.Chart = self.base().mark_point(filled=True, size=36, clip=True).encode(
             y=y, opacity=picked(1.0, 0.12), tooltip=list(tooltip),
             shape=pinned_to(alt.Shape, self.rows, self.pinned),
         )  # fmt: skip
-        return found.properties(name="points").add_params(PICK)
+        return found.properties(name=PICKED_IN)

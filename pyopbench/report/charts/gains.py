@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.report.charts.latency import DATA, PANELS_PER_ROW, Panels, Spec, as_spec
+from pyopbench.report.charts.latency import Layers, Panels, Spec, as_spec
 from pyopbench.report.charts.log_axis import Row
 from pyopbench.report.charts.style import INK
 
@@ -56,17 +56,14 @@ def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Sp
     fixed = alt.Chart(alt.InlineData(values=[band]))
     shaded = fixed.mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
     one = fixed.mark_rule(stroke=INK, opacity=0.7).encode(x="saved:Q")
-    layers = alt.LayerChart(layer=[shaded, one, rule, point], height=alt.Step(ROW_PIXELS, **{"for": "position"}))
-    layers.data = alt.NamedData(DATA)
-    names = list(dict.fromkeys(row["panel"] for row in data))
-    chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=names), columns=PANELS_PER_ROW)
     ends_or_point = {
         "saved_text": "format(datum.saved, '.1%')",
         "interval_text": f"{HAS_INTERVAL} ? {INTERVAL} : 'none'",
         "from": f"{HAS_INTERVAL} ? datum.low : datum.saved",
         "to": f"{HAS_INTERVAL} ? datum.high : datum.saved",
     }
-    return as_spec(chart.transform_calculate(**ends_or_point), data, panels, FRAME)
+    layers = Layers([shaded, one, rule, point], {"step": ROW_PIXELS, "for": "position"}, ends_or_point)
+    return as_spec(layers, data, panels, FRAME)
 
 
 def _drawable(value: float) -> float | None:

@@ -7,7 +7,7 @@ here, so that the same rows give the same spec.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -15,6 +15,8 @@ from altair.utils.schemapi import debug_mode
 
 from pyopbench.core.label import Label
 from pyopbench.report.charts.encodings import (
+    PICK,
+    PICKED_IN,
     Curves,
     blank,
     by_label,
@@ -63,6 +65,21 @@ class Scene:
     unit: str
 
 
+@dataclass(frozen=True)
+class Layers:
+    """What is drawn in each panel.
+
+    Attributes:
+        charts: one over the other; where they have no rows of their own, they are of the rows of the panel.
+        height: of a panel, in pixels, or `row_step`.
+        computed: fields that Vega computes -> formula.
+    """
+
+    charts: Sequence[alt.Chart]
+    height: int | dict[str, Any]
+    computed: Mapping[str, str] = field(default_factory=dict)
+
+
 @debug_mode(False)
 def latency_chart(
     rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, crossings: Sequence[Row] = ()
@@ -77,10 +94,10 @@ def latency_chart(
     """
     data = drawable(rows, "seconds")
     if len(sizes_of(data)) < 2:
-        return _finish(_latency_dots(data, pinned), data, "seconds", (scene.panels, BY_LABEL_FRAME))
+        return as_spec(_latency_dots(data, pinned), data, scene.panels, BY_LABEL_FRAME)
     layers = _latency_lines(Curves(data, pinned, scene.baseline, size_axis(data, scene.unit)), marked=bool(crossings))
     marks = [{"panel": one["panel"], "at": one["size"], "told": one["told"]} for one in crossings]
-    return _finish(layers, [*data, *marks], "seconds", (scene.panels, LATENCY_FRAME))
+    return as_spec(layers, [*data, *marks], scene.panels, LATENCY_FRAME)
 
 
 @debug_mode(False)
@@ -107,8 +124,8 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     )
     shaded = _constant(band).mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
     one = _constant(band).mark_rule(stroke=INK, opacity=0.7).encode(x="ratio:Q")
-    layers = _layer(shaded, one, _interval(base), point, height=row_step(data))
-    return _finish(layers, data, "ratio", (scene.panels, BY_LABEL_FRAME))
+    layers = Layers([shaded, one, _interval(base), point], row_step(data), _computed("ratio"))
+    return as_spec(layers, data, scene.panels, BY_LABEL_FRAME)
 
 
 @debug_mode(False)
@@ -130,20 +147,20 @@ def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene
     curves, y = Curves(data, pinned, scene.baseline, axis), _seconds(alt.Y, data)
     rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y="from:Q", y2="to:Q")
     told = [alt.Tooltip("version:N", title="TensorFlow"), *_tooltip("seconds")]
-    layers = _layer(rule, curves.lines(y), curves.points(y, told), height=LATENCY_PIXELS)
-    return _finish(layers, data, "seconds", (scene.panels, LATENCY_FRAME))
+    layers = Layers([rule, curves.lines(y), curves.points(y, told)], LATENCY_PIXELS, _computed("seconds"))
+    return as_spec(layers, data, scene.panels, LATENCY_FRAME)
 
 
-def _latency_lines(curves: Curves, *, marked: bool) -> alt.LayerChart:
+def _latency_lines(curves: Curves, *, marked: bool) -> Layers:
     y = _seconds(alt.Y, curves.rows)
     band = curves.base().transform_filter(HAS_INTERVAL).mark_area(clip=True).encode(
         y=alt.Y("low:Q", title=TITLES["seconds"]), y2="high:Q", opacity=picked(0.18, 0.02)
     )  # fmt: skip
     drawn = curves.lines(y), curves.points(y, _tooltip("seconds"))
     if not marked:
-        return _layer(band, *drawn, height=LATENCY_PIXELS)
+        return Layers([band, *drawn], LATENCY_PIXELS, _computed("seconds"))
     rows = [layer.transform_filter("isValid(datum.seconds)") for layer in drawn]  # the others are crossings
-    return _layer(_crossing_rule(), band, *rows, height=LATENCY_PIXELS)
+    return Layers([_crossing_rule(), band, *rows], LATENCY_PIXELS, _computed("seconds"))
 
 
 def _crossing_rule() -> alt.Chart:
@@ -154,17 +171,13 @@ def _crossing_rule() -> alt.Chart:
     return rule
 
 
-def _latency_dots(data: Sequence[Row], pinned: Mapping[str, Style]) -> alt.LayerChart:
+def _latency_dots(data: Sequence[Row], pinned: Mapping[str, Style]) -> Layers:
     shape = pinned_to(alt.Shape, data, pinned, legend=None)
     base = by_label(data).encode(color=pinned_to(alt.Color, data, pinned, legend=None))
     point = base.mark_point(filled=True, size=50, opacity=1, clip=True).encode(
         x=_seconds(alt.X, data), shape=shape, tooltip=_tooltip("seconds")
     )
-    return _layer(_interval(base), point, height=row_step(data))
-
-
-def _layer(*layers: alt.Chart, height: Any) -> alt.LayerChart:
-    return alt.LayerChart(layer=list(layers), height=height)
+    return Layers([_interval(base), point], row_step(data), _computed("seconds"))
 
 
 def _constant(row: Row) -> alt.Chart:
@@ -216,31 +229,37 @@ def _computed(value: str) -> dict[str, str]:
     }
 
 
-def _finish(
-    layers: alt.LayerChart, data: list[dict[str, Any]], value: str, frame: tuple[Panels, Mapping[str, int]]
-) -> Spec:
-    """Return the spec: a panel for each `panel` in the order of the rows."""
-    panels = list(dict.fromkeys(row["panel"] for row in data))
-    layers.data = alt.NamedData(DATA)
-    chart = layers.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=PANELS_PER_ROW)
-    return as_spec(chart.transform_calculate(**_computed(value)), data, *frame)
+def as_spec(layers: Layers, data: Sequence[Row], panels: Panels, frame: Mapping[str, int]) -> Spec:
+    """Return the spec of layers in panels, with their rows under a fixed name and with what a page needs to fit it.
 
-
-def as_spec(chart: alt.FacetChart, data: list[dict[str, Any]], panels: Panels, frame: Mapping[str, int]) -> Spec:
-    """Return the spec of a chart in panels with its rows under a fixed name, and with what a page needs to fit it.
+    The layers are put together here and not by Altair's charts of charts, each of which copies all that is in it, which
+    took half of the time that a report takes.
 
     Args:
-        chart: in panels by the field `panel`.
-        data: rows, with `panel` in each; those that have a `label` get its variant as `variant`, to filter by.
+        layers: what is drawn in each panel.
+        data: rows, with `panel` in each, in whose order the panels stand; those that have a `label` get its variant as
+            `variant`, to filter by.
         panels: where each panel holds.
         frame: what the axis on the left takes, and the narrowest panel, in pixels.
     """
-    shown = dict.fromkeys(row["panel"] for row in data)
-    meta = {**frame, "panels": {panel: dict(panels.get(panel, {})) for panel in shown}}
-    chart = chart.resolve_axis(x="independent").properties(usermeta=meta)  # or upper panels have no axis
-    spec: Spec = chart.configure(**THEME).to_dict(validate=False)
-    spec.pop("$schema", None)  # the page brings its own Vega-Lite, and must not warn about a patch release
-    spec.setdefault("datasets", {})[DATA] = [*map(_with_variant, data)]
+    # Layers are parts of a chart that has rows; Altair puts the rows that a layer has of its own into `datasets`.
+    context: dict[str, Any] = {"top_level": False, "data": alt.NamedData(DATA), "datasets": {}}
+    drawn = [layer.to_dict(validate=False, context=context) for layer in layers.charts]
+    titles = list(dict.fromkeys(row["panel"] for row in data))
+    spec: Spec = {
+        "config": THEME,
+        "usermeta": {**frame, "panels": {panel: dict(panels.get(panel, {})) for panel in titles}},
+        "datasets": {**context["datasets"], DATA: [*map(_with_variant, data)]},
+        "data": {"name": DATA},
+        "facet": {"field": "panel", "type": "nominal", "title": None, "sort": titles},
+        "columns": PANELS_PER_ROW,
+        "resolve": {"axis": {"x": "independent"}},  # or upper panels have no axis
+        "spec": {"layer": drawn, "height": layers.height},
+    }
+    if layers.computed:
+        spec["transform"] = [{"calculate": formula, "as": name} for name, formula in layers.computed.items()]
+    if any(layer.get("name") == PICKED_IN for layer in drawn):
+        spec["params"] = [{**PICK.param.to_dict(), "views": [PICKED_IN]}]
     return spec
 
 

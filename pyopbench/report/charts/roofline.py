@@ -12,10 +12,9 @@ from pyopbench.core import formatting
 from pyopbench.report.charts.encodings import Curves, blank, by_label, pinned_to, row_step, size_axis, sizes_of
 from pyopbench.report.charts.latency import (
     BY_LABEL_FRAME,
-    DATA,
     LATENCY_FRAME,
     LATENCY_PIXELS,
-    PANELS_PER_ROW,
+    Layers,
     Scene,
     Spec,
     as_spec,
@@ -49,11 +48,8 @@ def share_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene, 
     ends = limits([_without_interval(row["share"]) for row in telling] + list(map(_without_interval, ENDS)), "share")
     curves = Curves(data, pinned, scene.baseline, size_axis(data, scene.unit))
     layers = _lines(curves, ends) if len(sizes) > 1 else _dots(curves, scene.unit, ends)
-    names = list(dict.fromkeys(row["panel"] for row in data))
-    layers.data = alt.NamedData(DATA)
-    facets = layers.facet(facet=alt.Facet("panel:N", title=None, sort=names), columns=PANELS_PER_ROW)
     frame = LATENCY_FRAME if len(sizes) > 1 else BY_LABEL_FRAME
-    return as_spec(facets, [*data, *_shades(data, overhead_seconds)], scene.panels, frame)
+    return as_spec(layers, [*data, *_shades(data, overhead_seconds)], scene.panels, frame)
 
 
 def _rounded(row: Row) -> dict[str, Any]:
@@ -73,24 +69,24 @@ def _shades(data: Sequence[Row], overhead_seconds: float) -> list[dict[str, Any]
     return [{"panel": panel, "least": min(found), "most": max(found)} for panel, found in sizes.items()]
 
 
-def _lines(curves: Curves, ends: Sequence[float]) -> alt.LayerChart:
+def _lines(curves: Curves, ends: Sequence[float]) -> Layers:
     y = _axis(alt.Y, ends, TITLE)
     is_share = "isValid(datum.share)"  # the other rows are shades
     drawn = curves.lines(y).transform_filter(is_share), curves.points(y, _tooltip()).transform_filter(is_share)
     shade = blank().transform_filter("isValid(datum.most)").mark_rect(fill=INK, opacity=0.12).encode(
         x=alt.X("least:Q"), x2="most:Q"
     )  # fmt: skip
-    return alt.LayerChart(layer=[shade, _whole().encode(y="whole:Q"), *drawn], height=LATENCY_PIXELS)
+    return Layers([shade, _whole().encode(y="whole:Q"), *drawn], LATENCY_PIXELS)
 
 
-def _dots(curves: Curves, unit: str, ends: Sequence[float]) -> alt.LayerChart:
+def _dots(curves: Curves, unit: str, ends: Sequence[float]) -> Layers:
     data, pinned = curves.rows, curves.pinned
     shape, colour = (pinned_to(channel, data, pinned, legend=None) for channel in (alt.Shape, alt.Color))
     at = "".join(f" at {formatting.sized(size, unit)}" for size in sizes_of(data))
     point = by_label(data).mark_point(filled=True, size=50, opacity=1, clip=True).encode(
         x=_axis(alt.X, ends, TITLE + at), color=colour, shape=shape, tooltip=_tooltip()
     )  # fmt: skip
-    return alt.LayerChart(layer=[_whole().encode(x="whole:Q"), point], height=row_step(data))
+    return Layers([_whole().encode(x="whole:Q"), point], row_step(data))
 
 
 def _whole() -> alt.Chart:

@@ -31,7 +31,7 @@ THEME: dict[str, Any] = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "mark": {"invalid": "show"},  # rows that cannot be shown are left out beforehand
-    "view": {"stroke": INK, "strokeOpacity": 0.25, "continuousWidth": 260},
+    "view": {"stroke": INK, "strokeOpacity": 0.25, "continuousWidth": 260, "continuousHeight": 300},
     "axis": {**_TEXT, "domain": False, "gridColor": INK, "gridOpacity": 0.13, "tickColor": INK, "tickOpacity": 0.3},
     "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold"},
     "legend": {

@@ -10,7 +10,7 @@ from pyopbench.core.model import Case
 from pyopbench.judge.cost_split import CLOSE, PARTS, Split
 from pyopbench.report.charts.cost_split import stack_chart
 from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, Table
-from pyopbench.report.sections._places import places_of, unit_of
+from pyopbench.report.sections._places import Places, places_of, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -27,8 +27,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     by_op: dict[str, list[Split]] = {}
     for split in found:
         by_op.setdefault(Case.from_id(split.case).op, []).append(split)
-    blocks = [block for op, splits in by_op.items() for block in _op(judgement, op, splits)]
-    return (_intro(), _verdict(found), *_unexplained(judgement, found), *blocks)
+    places = places_of(judgement)
+    blocks = [block for op, splits in by_op.items() for block in _op(places, op, splits, unit_of(judgement, op))]
+    return (_intro(), _verdict(found), *_unexplained(places, found), *blocks)
 
 
 def _intro() -> Paragraph:
@@ -52,18 +53,18 @@ def _verdict(found: Sequence[Split]) -> Paragraph:
     )
 
 
-def _unexplained(judgement: Judgement, found: Sequence[Split]) -> Sequence[Block]:
+def _unexplained(places: Places, found: Sequence[Split]) -> Sequence[Block]:
     """Return tables of the cases that are predicted badly, the worst first, and of those that are not at all."""
     off = [split for split in found if split.predicted is not None and not split.is_explained]
     off.sort(key=lambda split: -abs(_share(split)))
-    head = ("op", *_head_columns(judgement))
+    head = ("op", *_head_columns(places))
     blocks: list[Block] = []
     if off:
-        rows = tuple((Case.from_id(split.case).op, *_head(judgement, split), *_off_by(split)) for split in off)
+        rows = tuple((Case.from_id(split.case).op, *_head(places, split), *_off_by(split)) for split in off)
         columns = (*head, "measured", "predicted", "remainder", "share of measured")
         blocks.append(Table(columns, rows, "Cases that the parts do not predict", folded=True, headings=len(head)))
     if dark := [split for split in found if split.predicted is None]:
-        lines = tuple((Case.from_id(one.case).op, *_head(judgement, one), one.reason) for one in dark)
+        lines = tuple((Case.from_id(one.case).op, *_head(places, one), one.reason) for one in dark)
         blocks.append(Table((*head, "why"), lines, "Cases without a prediction", folded=True, headings=len(head)))
     return blocks
 
@@ -77,12 +78,11 @@ def _share(split: Split) -> float:
     return (split.remainder or 0.0) / split.total
 
 
-def _op(judgement: Judgement, op: str, splits: Sequence[Split]) -> Sequence[Block]:
-    unit = unit_of(judgement, op)
-    head = _head_columns(judgement)
-    rows = tuple((*_head(judgement, split), *_amounts(split)) for split in splits)
+def _op(places: Places, op: str, splits: Sequence[Split], unit: str) -> Sequence[Block]:
+    head = _head_columns(places)
+    rows = tuple((*_head(places, split), *_amounts(split)) for split in splits)
     table = Table((*head, *COLUMNS), rows, f"{op}: time per call by part, by {unit}", folded=True, headings=len(head))
-    drawn = [row for split in splits for row in _bars(judgement, split)]
+    drawn = [row for split in splits for row in _bars(places, split)]
     panels = {row["panel"]: row.pop("fields") for row in drawn}
     return (
         Heading(op, of_op=True),
@@ -96,9 +96,9 @@ def _amounts(split: Split) -> tuple[str, ...]:
     return tuple(map(formatting.seconds, seconds))
 
 
-def _bars(judgement: Judgement, split: Split) -> list[dict[str, Any]]:
+def _bars(places: Places, split: Split) -> list[dict[str, Any]]:
     case = Case.from_id(split.case)
-    panel = " · ".join((case.variant, *places_of(judgement).of(_fields(case))))
+    panel = " · ".join((case.variant, *places.of(_fields(case))))
     fields = {"variant": case.variant, "direction": case.direction, **_fields(case)}
     return [
         {
@@ -114,13 +114,13 @@ def _bars(judgement: Judgement, split: Split) -> list[dict[str, Any]]:
     ]
 
 
-def _head_columns(judgement: Judgement) -> tuple[str, ...]:
-    return ("variant", *places_of(judgement).varying, "size")
+def _head_columns(places: Places) -> tuple[str, ...]:
+    return ("variant", *places.varying, "size")
 
 
-def _head(judgement: Judgement, split: Split) -> tuple[str, ...]:
+def _head(places: Places, split: Split) -> tuple[str, ...]:
     case = Case.from_id(split.case)
-    return (case.variant, *places_of(judgement).of(_fields(case)), formatting.size(case.size))
+    return (case.variant, *places.of(_fields(case)), formatting.size(case.size))
 
 
 def _fields(case: Case) -> Mapping[str, str]:

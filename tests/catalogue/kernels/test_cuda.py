@@ -25,6 +25,7 @@ OTHERS = ["determinant", "log_huber", "log_huber_elementwise", "sparse_conv_q"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")
 SOURCE = KERNELS / "square.cc"
 ALONE = "sinh"  # calls what vector_math.h has for GPUs
+ONE_GPU = ("-arch=sm_80",)
 
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "release %s"; exit 0; fi
@@ -185,9 +186,9 @@ def test_others_say_that_they_are_not_elementwise(name: str) -> None:
 def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[str, Path]:
     """The library that has the CUDA kernels of each elementwise op, by the nvcc of this machine, all cores at once.
 
-    One op has a library of its own, as the product makes it, and the others share one, which is as if one source had
-    all their formulas: most of the time goes into headers. That each source includes what it needs is shown by the
-    CPU's libraries, which are made of the same sources one by one.
+    One op has a library of its own, as the product makes it, for every GPU. The others share one, which is as if one
+    source had all their formulas, because most of the time goes into headers, and for one GPU: no source asks which it
+    is. That each source includes what it needs is shown by the CPU's libraries, which are made of them one by one.
     """
     cuda.nvcc.cache_clear()
     try:
@@ -197,9 +198,18 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
     request.getfixturevalue("kernels")
     alone = KERNELS / f"{ALONE}.cc"
     together = tmp_path_factory.mktemp("together") / "together.cc"
+    sources = sorted([*KERNELS.glob("*.h"), *(KERNELS / f"{name}.cc" for name in ELEMENTWISE)])
+    assert not [source for source in sources if "__CUDA_ARCH__" in source.read_text(encoding="utf-8")]
     texts = [(KERNELS / f"{name}.cc").read_text(encoding="utf-8") for name in ELEMENTWISE if name != ALONE]
     together.write_text("\n".join(texts), encoding="utf-8")
-    made = compile_all([alone, together], lambda source: None, cuda.library_of)
+
+    def make(source: Path) -> Path:
+        if source == alone:
+            return cuda.library_of(source)
+        cuda._compile(source, ONE_GPU, source.with_suffix(".so"))
+        return source.with_suffix(".so")
+
+    made = compile_all([together, alone], lambda source: None, make)
     for library in made.values():
         assert isinstance(library, Path), library
     found = {source: library for source, library in made.items() if isinstance(library, Path)}
