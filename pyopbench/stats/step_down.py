@@ -10,9 +10,9 @@ interval of a case is the one that decides it: at the level of its own step, or 
 border exactly where the verdict is open. The chance that any claim is wrong is at most a, whatever the dependence.
 
 Sources: S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6 (1979) 65-70;
-D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", J. Pharmacokinet. Biopharm.
-15 (1987) 657-680, for equivalence; H. Finner and K. Strassburger, "The partitioning principle", Ann. Statist. 30 (2002)
-1194-1213, for claims that exclude one another. docs/statistics.md has what simulations say.
+D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", J. Pharmacokinet.
+Biopharm. 15 (1987) 657-680, for equivalence; H. Finner and K. Strassburger, "The partitioning principle", Ann. Statist.
+30 (2002) 1194-1213, for claims that exclude one another. docs/statistics.md has what simulations say.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Verdicts of a comparison: the interval that is shown is the one that the verdict goes by; what is too small says so."""
+"""Verdicts of a comparison: the interval shown is the one that the verdict goes by; what is too small says so."""
 
 from __future__ import annotations
 

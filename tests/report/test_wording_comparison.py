@@ -47,8 +47,8 @@ from pyopbench.stats.unresolved import OneLaunch
         (
             SteppedDown(0.05, 1),
             NoteText(
-                "Each interval is the one that its verdict goes by. All cases share an error of 5%: the clearest case is "
-                "tested first, and each one that is settled leaves more of it to the rest (Holm)."
+                "Each interval is the one that its verdict goes by. All cases share an error of 5%: the clearest case "
+                "is tested first, and each one that is settled leaves more of it to the rest (Holm)."
             ),
         ),
         (NoInterval(None), NoteText("No case has an interval, so nothing is told apart.")),

@@ -98,8 +98,8 @@ def _stepped_down(note: SteppedDown) -> str:
     looks = f" and {note.looks} looks at the data" if note.looks > 1 else ""
     return (
         f"Each interval is the one that its verdict goes by. All cases{looks} share an error of "
-        f"{formatting.percent(note.error)}: the clearest case is tested first, and each one that is settled leaves more "
-        "of it to the rest (Holm)."
+        f"{formatting.percent(note.error)}: the clearest case is tested first, and each one that is settled leaves "
+        "more of it to the rest (Holm)."
     )
 
 
