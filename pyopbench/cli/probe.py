@@ -29,7 +29,7 @@ Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma
 Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
 Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as probes.json in a run, for its report.")
+    Path | None, typer.Option("--out", metavar="FILE", help="Add it to a file; probes.json in a run is for its report.")
 ]
 
 INDENT = 2
@@ -58,7 +58,7 @@ def probe(
         )
     probe_run.keep(document)
     if out_file is not None:
-        stored_probes.write(out_file, document)
+        probe_run.add_to(out_file, document)
     _show(document, as_json=as_json)
     if out_file is not None and not as_json:
         out.print(f"written: {out_file}", soft_wrap=True, markup=False)

@@ -12,14 +12,15 @@ import pandas as pd
 
 from pyopbench.compare.case_key import CaseKey
 from pyopbench.compare.sides import UNKNOWN, Side, Sides
+from pyopbench.compare.verdicts import CaseVerdict, not_above_zero, too_small, verdicts_on
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import MINIMUM_EFFECT
-from pyopbench.judge.decision import Verdict
-from pyopbench.judge.verdicts import Yardstick, verdicts_from
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
-from pyopbench.stats.unpaired import RUN_SPREAD, unpaired
+from pyopbench.stats.step_down import decisive_level
+from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
+from pyopbench.stats.unresolved import NotAboveZero
 
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
 """From the worst on."""
@@ -37,12 +38,12 @@ class ComparedCase:
     Attributes:
         key: what it is matched by.
         verdict: the ratio is the second side's seconds over the first's.
-        first_seconds, second_seconds: of a call, geometric means over launches.
+        first_seconds, second_seconds: of a call, geometric means over launches; nan for what is too small for one.
         first_launches, second_launches: how many launches each has.
     """
 
     key: CaseKey
-    verdict: Verdict
+    verdict: CaseVerdict
     first_seconds: float
     second_seconds: float
     first_launches: int
@@ -91,6 +92,7 @@ class Comparison:
         smallest: the smallest slowdown that the pair could show in a usual case, as a share; None if none has an
             interval.
         common: by how much all cases moved together, the median of the ratios.
+        looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
     """
 
     sides: Sides
@@ -101,6 +103,7 @@ class Comparison:
     differences: tuple[EnvironmentDifference, ...]
     smallest: float | None
     common: float
+    looks: int = 1
 
     def counts(self) -> dict[str, int]:
         """Return how many cases have each outcome, from the worst on."""
@@ -125,7 +128,8 @@ def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spre
     Raises:
         NothingMeasured: no case has a number on both sides.
     """
-    first, second = (estimate.estimates(estimate.launch_logs(side.frame)) for side in (sides.first, sides.second))
+    (first, none_of_first), (second, none_of_second) = (_measured(side) for side in (sides.first, sides.second))
+    small = {**none_of_second, **none_of_first}
     common = [case for case in first if case in second]
     unmatched = (
         *_unmatched("A", sides.first, sides.second, [case for case in first if case not in second]),
@@ -139,11 +143,13 @@ def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spre
             legal="results that have cases in common",
             next_step="measure the same ops, variants, sizes and dtypes on both sides",
         )
-    estimates = _estimates(sides, common, first, second, run_spread)
+    large = [case for case in common if case not in small]
+    estimates = _estimates(sides, large, first, second, run_spread)
     looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
-    verdicts = verdicts_from(estimates, dict(zip(common, common, strict=True)), minimum_effect, looks)
+    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, looks), strict=True))
+    verdicts |= {case: too_small(small[case]) for case in common if case in small}
     keys = sides.first.keys
-    cases = [_compared(keys[one.case], one, first[one.case], second[one.case]) for one in verdicts]
+    cases = [_compared(keys[case], verdicts[case], first[case], second[case]) for case in common]
     return Comparison(
         sides,
         minimum_effect,
@@ -151,13 +157,25 @@ def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spre
         tuple(sorted(cases, key=_badness)),
         unmatched,
         _differences(sides),
-        _smallest(estimates, Yardstick(math.log1p(minimum_effect), len(common), looks)),
-        estimate.exp(float(pd.Series([one.mean for one in estimates]).median())),
+        _smallest(estimates, math.log1p(minimum_effect), looks),
+        estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
+        looks.planned,
     )
 
 
-def _compared(key: CaseKey, verdict: Verdict, first: Estimate, second: Estimate) -> ComparedCase:
-    return ComparedCase(key, verdict, estimate.exp(first.mean), estimate.exp(second.mean), first.n, second.n)
+def _measured(side: Side) -> tuple[dict[str, Estimate], dict[str, NotAboveZero]]:
+    """Return the estimate of each case that was timed, over its launches, and which are too small for a ratio."""
+    logs = estimate.launch_logs(side.frame)
+    small = not_above_zero(side.frame, logs)
+    return {**dict.fromkeys(small, NOTHING), **estimate.estimates(logs)}, small
+
+
+def _compared(key: CaseKey, verdict: CaseVerdict, first: Estimate, second: Estimate) -> ComparedCase:
+    # What is left of a case that is too small for a ratio are its slow launches, which are no estimate of it.
+    seconds = (
+        (math.nan, math.nan) if math.isnan(verdict.ratio) else (estimate.exp(first.mean), estimate.exp(second.mean))
+    )
+    return ComparedCase(key, verdict, *seconds, first.n, second.n)
 
 
 def _badness(case: ComparedCase) -> tuple[int, float, str]:
@@ -242,10 +260,12 @@ def _told(values: Sequence[str] | None) -> str:
     return ", ".join(values or [UNKNOWN])
 
 
-def _smallest(estimates: Sequence[Estimate], yardstick: Yardstick) -> float | None:
-    """Return the slowdown whose corrected interval would just leave the minimum effect, in the median over cases."""
-    intervals = [one.interval(yardstick.level) for one in estimates if one.known]
-    if not intervals:
+def _smallest(estimates: Sequence[Estimate], delta: float, looks: Looks) -> float | None:
+    """Return the slowdown whose interval of the first step would just leave the minimum effect, in the median."""
+    known = [one for one in estimates if one.known]
+    if not known:
         return None
+    error = looks.share(estimate.FAMILY_ERROR, len(known))
+    intervals = [one.interval(decisive_level(one, delta, error)) for one in known]
     half = float(pd.Series([(high - low) / 2 for low, high in intervals]).median())
-    return estimate.exp(yardstick.delta + half) - 1
+    return estimate.exp(delta + half) - 1

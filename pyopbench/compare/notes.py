@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from pyopbench.compare.diff import Comparison
 from pyopbench.results.limitations import Limitation, OnlyOneLaunch
+from pyopbench.stats.estimate import FAMILY_ERROR
 from pyopbench.stats.unresolved import Unresolved
 
 
@@ -42,6 +43,20 @@ class NotPaired:
 
 
 @dataclass(frozen=True)
+class SteppedDown:
+    """Cases share the error by steps, and each interval is the one that its verdict goes by.
+
+    Attributes:
+        error: how often any verdict of such a comparison may be wrong, as a share.
+        looks: how often the data were looked at, or could have been; the error is shared among these too.
+    """
+
+    error: float
+    looks: int
+    kind: Literal["stepped_down"] = "stepped_down"
+
+
+@dataclass(frozen=True)
 class NoInterval:
     """No case has an interval, so that nothing is told apart; the reason of the first one."""
 
@@ -58,7 +73,7 @@ class SmallestSlowdown:
 
 
 Reach: TypeAlias = NoInterval | SmallestSlowdown
-Note: TypeAlias = DifferentProcessors | Paired | NotPaired | Reach | Limitation
+Note: TypeAlias = DifferentProcessors | Paired | NotPaired | SteppedDown | Reach | Limitation
 
 
 def notes_of(comparison: Comparison) -> tuple[Note, ...]:
@@ -68,6 +83,7 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
     return (
         *(DifferentProcessors(one.first, one.second) for one in comparison.differences if one.loud),
         NotPaired(comparison.run_spread, comparison.common) if sides.paired == "" else Paired(sides.paired),
+        *((SteppedDown(FAMILY_ERROR, comparison.looks),) if comparison.smallest is not None else ()),
         reach_of(comparison),
         # That one launch has no interval is what the reach is about.
         *(one for one in limitations if not isinstance(one, OnlyOneLaunch)),

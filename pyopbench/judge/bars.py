@@ -1,4 +1,4 @@
-"""What a variant was seen not to do of what is required, and of what nothing is known; as values.
+"""What a variant was not seen to do of what is required, and of what nothing is known; as values.
 
 `report.wording.requirements` has the sentences.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-BarStatus: TypeAlias = Literal["fails", "silently wrong", "refused", "falls back"]
-"""How a requirement is not met: an error, other numbers without one, no device, or the host in place of the device."""
+BarStatus: TypeAlias = Literal["fails", "silently wrong", "refused", "falls back", "does not apply"]
+"""Why a requirement is not met: an error, other numbers without one, no device, the host in place of the device, or
+there is nothing to try the variant with, so that nobody has seen it do what is required."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Bar:
         requirement: one of `requirements.NAMES`.
         probe: what saw it: a probe, or `placement`.
         status: in which way.
-        told: the words of the error, or the numbers that were seen; empty where the status says all.
+        told: the words of the error, the numbers that were seen, or why there is nothing to try; empty where the
+            status says all.
     """
 
     label: str
@@ -30,10 +32,15 @@ class Bar:
     status: BarStatus
     told: str
 
+    @property
+    def was_seen(self) -> bool:
+        """Was the variant seen not to do it, and not only never seen to do it?"""
+        return self.status != "does not apply"
+
 
 @dataclass(frozen=True)
 class Unknown:
-    """A requirement of which nothing is known for some labels."""
+    """A requirement of which nothing is known for some labels, which are no candidates until they have been tried."""
 
     requirement: str
     labels: tuple[str, ...]

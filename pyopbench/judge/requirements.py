@@ -1,4 +1,8 @@
-"""What a port has to be able to do: which variants cannot, by what probes saw, and what today's callback blocks."""
+"""What a port has to be able to do: which variants were seen to do it, and what today's callback blocks.
+
+A candidate under a requirement is only what was seen to meet it, on the TensorFlow of the run. What a probe saw fail is
+barred; what no probe has tried there is unknown, and no candidate either.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +38,12 @@ NAMES = (*PROBES, GPU)
 OF_THE_GRADIENT = ("second_order",)
 """Requirements that a variant may meet with one gradient mechanism and not with another."""
 
-BAD_STATUSES: Mapping[str, BarStatus] = {"fails": "fails", "silently wrong": "silently wrong"}
-"""Those of `probes.BAD`: what a probe found of a variant that does not meet its requirement."""
+NOT_MET: Mapping[str, BarStatus] = {
+    "fails": "fails",
+    "silently wrong": "silently wrong",
+    "does not apply": "does not apply",
+}
+"""Every status of `probes.STATUSES` but `works`: what a probe found of a variant that was not seen to do it."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,11 @@ class Standing:
 
     bars: tuple[Bar, ...] = ()
     unknown: tuple[str, ...] = ()
+
+    @property
+    def is_met(self) -> bool:
+        """Was the label seen to do all that was asked about?"""
+        return not self.bars and not self.unknown
 
 
 def check(names: Iterable[str]) -> tuple[str, ...]:
@@ -88,36 +101,39 @@ def standing(run: Run, label: str, requires: Iterable[str]) -> Standing:
 
 
 def narrow(comparison: Comparison, run: Run, requires: Sequence[str]) -> Comparison:
-    """Return a comparison without the candidates that cannot do what is required."""
+    """Return a comparison with no candidates but those that were seen to do all that is required.
+
+    The current callback may stay only if it was seen to do it as well.
+    """
     if not requires:
         return comparison
     labels = [comparison.baseline, *(candidate.label for candidate in comparison.candidates)]
     found = {label: standing(run, label, requires) for label in labels}
     return replace(
         comparison,
-        candidates=tuple(candidate for candidate in comparison.candidates if not found[candidate.label].bars),
+        candidates=tuple(candidate for candidate in comparison.candidates if found[candidate.label].is_met),
         barred=tuple(bar for one in found.values() for bar in one.bars),
         unknown=_unknown(found),
-        must_change=bool(found[comparison.baseline].bars),
+        must_change=not found[comparison.baseline].is_met,
     )
 
 
 def blocked(run: Run, label: str) -> tuple[str, ...]:
     """Return the requirements that a label is known not to meet."""
-    return tuple(bar.requirement for bar in standing(run, label, NAMES).bars)
+    return tuple(bar.requirement for bar in standing(run, label, NAMES).bars if bar.was_seen)
 
 
 def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
     """Return what bars a label from a requirement, False if nothing does, None if it was not probed."""
-    if run.probes is None:
-        return None
+    if run.probes is None or run.probes["tensorflow"] != run.environment.get("tensorflow"):
+        return None  # another version of TensorFlow says nothing about this one
     rows = probes.rows_of(run.probes)
     row = probes.find(rows, PROBES[name], label)
     if row is None and name not in OF_THE_GRADIENT:
         row = probes.find(rows, PROBES[name], Label.parse(label).variant)
-    if row is None or row.status == "does not apply":
+    if row is None:
         return None
-    status = BAD_STATUSES.get(row.status)
+    status = NOT_MET.get(row.status)
     return False if status is None else Bar(label, name, row.probe, status, row.told)
 
 

@@ -20,10 +20,10 @@ from pyopbench.report.markdown import escape
 from pyopbench.report.wording.comparison import note_text, summary, title, unmatched_text
 from pyopbench.report.wording.verdicts import unresolved_text
 
-SCHEMA = 2
+SCHEMA = 3
 LONGEST_NAME = 200
 """A longer name is cut in tables; the JSON has it whole."""
-COLUMNS = ("case", "A", "B", "B / A (95%)", "verdict")
+COLUMNS = ("case", "A", "B", "B / A (interval)", "verdict")
 MOST_REASONS = 20
 """So many unresolved cases are listed with their reason, the worst first; the JSON has all."""
 
@@ -163,6 +163,7 @@ def _case(case: ComparedCase) -> dict[str, Any]:
         "ratio": verdict.ratio,
         "low": verdict.low,
         "high": verdict.high,
+        "level": verdict.level,
         "p": verdict.p,
         "outcome": verdict.outcome,
         "reason": verdict.reason and asdict(verdict.reason),

@@ -143,6 +143,17 @@ def kept(software: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
 
 
+def add_to(path: Path, document: Mapping[str, Any]) -> None:
+    """Write what was found to a file, beside what it holds already of the same software."""
+    probes.write(path, probes.merged(_of_software(path, document), document))
+
+
+def _of_software(path: Path, software: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a file holds if that was found on some software (the keys of `SOFTWARE`); else None."""
+    before = probes.read(path) if path.exists() else None
+    return before if before and all(before[key] == software.get(key) for key in SOFTWARE) else None
+
+
 def path_for(software: Mapping[str, Any]) -> Path:
     """Return where what was found with some software (the keys of `SOFTWARE`) is kept."""
     sources = sorted({*(WORKER / "probes").glob("*.py"), WORKER / "subject.py", *find("variants").values()})
@@ -159,7 +170,7 @@ def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
     """
     path = folder / probes.FILE
     run = store.read_run(folder)
-    before = probes.read(path) if path.exists() else kept(run["environment"])
+    before = _of_software(path, run["environment"]) or kept(run["environment"])
     known = {(row.probe, row.label) for row in probes.rows_of(before)} if before else set()
     missing = [one for one in _needed(run, requires) if (one.probe, one.label) not in known]
     if not missing and before is not None:
@@ -174,10 +185,12 @@ def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Attempt]:
     baseline = str(run["settings"]["baseline"])
     today = [Attempt(probe, baseline) for probe in PROBES.values()]
     probes = probes_for(requires)
-    labels = sorted({_label(Case.from_id(key), run["catalogue"]) for key in run["cases"] if probes})
+    variants = run["catalogue"]["variants"]  # without the parts of callbacks, which are no candidates
+    cases = [case for case in map(Case.from_id, run["cases"]) if case.variant in variants]
+    labels = sorted({_label(case, run["catalogue"]) for case in cases if probes})
     return list(dict.fromkeys([*today, *(Attempt(probe, label) for label in labels for probe in probes)]))
 
 
 def _label(case: Case, catalogue: Mapping[str, Any]) -> str:
-    gradients = catalogue["variants"].get(case.variant, {}).get("gradients", [])
+    gradients = catalogue["variants"][case.variant]["gradients"]
     return str(Label.of(case.variant, case.gradient, gradients))

@@ -29,6 +29,18 @@ class FewOtherCases:
 
 
 @dataclass(frozen=True)
+class NotAboveZero:
+    """In `lost` of `launches` launches of one side the cost of an op in a graph came out at zero or below.
+
+    It is a difference of two times that is smaller than their noise, and has no ratio to another.
+    """
+
+    lost: int
+    launches: int
+    kind: Literal["not_above_zero"] = "not_above_zero"
+
+
+@dataclass(frozen=True)
 class MoreLaunches:
     """About `enough` launches in all instead of `launches` would settle it; None if that is more than `most`."""
 
@@ -78,5 +90,5 @@ class AcrossBorder:
     kind: Literal["across_border"] = "across_border"
 
 
-Unresolved: TypeAlias = NeverPaired | OneLaunch | FewOtherCases | AcrossBorder
+Unresolved: TypeAlias = NeverPaired | OneLaunch | FewOtherCases | NotAboveZero | AcrossBorder
 """Why a verdict is left open."""

@@ -7,7 +7,14 @@ from pathlib import Path
 from foreign_files import asv_folder, document, scaled
 from pairs import VARIANTS, cases, write_run
 from pyopbench.compare.diff import compare_sides
-from pyopbench.compare.notes import NoInterval, NotPaired, Paired, SmallestSlowdown, notes_of, reach_of
+from pyopbench.compare.notes import (
+    NotPaired,
+    Paired,
+    SmallestSlowdown,
+    SteppedDown,
+    notes_of,
+    reach_of,
+)
 from pyopbench.compare.select import read_sides
 from pyopbench.results.limitations import NotInterleaved, VersionsUnknown
 
@@ -18,7 +25,7 @@ def test_variants_of_a_run_are_paired_by_round(tmp_path: Path) -> None:
     run = write_run(tmp_path / "a", cases(ops=OPS))
     found = compare_sides(read_sides([str(run), *VARIANTS[:2]], "variant"))
     assert found.smallest is not None
-    assert notes_of(found) == (Paired("round"), SmallestSlowdown(found.smallest))
+    assert notes_of(found) == (Paired("round"), SteppedDown(0.05, 1), SmallestSlowdown(found.smallest))
 
 
 def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path) -> None:
@@ -28,6 +35,7 @@ def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path
     found = compare_sides(read_sides([str(folder), "f802", "1111"], "commit"))
     notes = notes_of(found)
     assert notes[0] == NotPaired(0.03, found.common)
-    assert notes[1] == reach_of(found)
-    assert isinstance(notes[1], NoInterval | SmallestSlowdown)
-    assert notes[2:] == (NotInterleaved("asv"), VersionsUnknown("asv"))
+    assert notes[1] == SteppedDown(0.05, 1)
+    assert notes[2] == reach_of(found)
+    assert isinstance(notes[2], SmallestSlowdown)
+    assert notes[3:] == (NotInterleaved("asv"), VersionsUnknown("asv"))

@@ -8,11 +8,12 @@ import pytest
 
 import counted_files
 from placement_files import document as counted
-from probe_files import row
+from probe_files import document, row
 from pyopbench.core.discover import find
 from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
 from pyopbench.judge.bars import Bar, BarStatus, Unknown
+from pyopbench.judge.decide import judge
 from pyopbench.judge.findings import Answer, BaselineBarred, NoCandidate
 from required import TODAY, judged, run_with
 
@@ -78,12 +79,41 @@ def test_a_gradient_is_answered_for_only_by_its_own_probe() -> None:
     assert ([bar.requirement for bar in found.bars], found.unknown) == (["xla"], ("second_order",))
 
 
-def test_what_was_not_probed_is_unknown_and_removes_nothing() -> None:
+def test_what_was_not_probed_is_unknown_and_no_candidate() -> None:
     (decision,) = judged(row("xla", TODAY), requires=("xla", "gpu")).decisions
-    assert decision.answer == judged(row("xla", TODAY), requires=()).decisions[0].answer
+    assert decision.answer == Answer("undecided", None)
+    assert decision.reason == NoCandidate(TODAY, required=True)
     assert decision.barred == ()
     others = ("native", "numpy_function", "xla")
     assert set(decision.unknown) == {Unknown("xla", others), Unknown("gpu", (TODAY, *others))}
+    (without,) = judge(run_with(probes=None), requires=("xla",)).decisions
+    assert (without.answer, without.unknown) == (Answer("undecided", None), (Unknown("xla", (TODAY, *others)),))
+
+
+def test_whatever_is_recommended_was_seen_to_do_what_is_required() -> None:
+    """The fastest, xla, was not tried; of those that were, native is the one that works."""
+    rows = row("tflite", "native"), row("tflite", "numpy_function", "fails", "no")
+    (decision,) = judged(*rows, row("tflite", TODAY), requires=("tflite",)).decisions
+    assert decision.answer == Answer("port", "native")
+    assert judged(*rows, row("tflite", TODAY), requires=()).decisions[0].answer != decision.answer
+
+
+@pytest.mark.parametrize("today", [(), (row("xla", TODAY, "does not apply", "nothing to try"),)])
+def test_a_callback_that_was_not_seen_to_do_it_is_not_kept(today: tuple[dict[str, Any], ...]) -> None:
+    """Native is slower; that the callback can do it is not known, so that to keep it would be a guess."""
+    curves = {TODAY: 1e-4, "native": 2e-4}
+    rows = (row("xla", "native"), *today)
+    assert judged(*rows, requires=(), curves=curves).decisions[0].action == "keep"
+    (decision,) = judged(*rows, requires=("xla",), curves=curves).decisions
+    assert (decision.answer, decision.blocks) == (Answer("port", "native"), ())
+    assert decision.caveats == (BaselineBarred(TODAY),)
+
+
+def test_what_was_probed_on_another_tensorflow_is_not_known_of_this_one() -> None:
+    found = document(row("xla", "native"), row("xla", TODAY, "fails", "no"), tensorflow="2.16.2")
+    run = run_with(probes=found)
+    assert requirements.standing(run, "native", ["xla"]).unknown == ("xla",)
+    assert requirements.blocked(run, TODAY) == ()
 
 
 def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:

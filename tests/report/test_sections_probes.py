@@ -10,7 +10,7 @@ from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.decide import judge
 from pyopbench.report.sections import Bullets, Paragraph, Table, decisions, probes
 from pyopbench.report.sections._required import remarks
-from pyopbench.report.wording.requirements import bar_text, blocks_text, required_text, unknown_text
+from pyopbench.report.wording.requirements import TRIED_WITH, bar_text, blocks_text, required_text, unknown_text
 from pyopbench.report.write import render
 from required import TODAY, judged, run_with
 
@@ -42,6 +42,7 @@ def test_requirements_and_what_they_removed_are_told_first() -> None:
     assert removed.items == (
         bar_text([TODAY, "native"], Bar("", "xla", "xla", "fails", "no")),
         unknown_text(Unknown("xla", ("numpy_function", "xla"))),
+        TRIED_WITH,
     )
     blocks = blocks_text(TODAY, ["xla"])
     assert blocks in words(decisions.build(made))

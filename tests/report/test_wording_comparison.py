@@ -6,7 +6,15 @@ import pytest
 
 from pyopbench.compare.case_key import CaseKey
 from pyopbench.compare.diff import UnmatchedCase
-from pyopbench.compare.notes import DifferentProcessors, NoInterval, Note, NotPaired, Paired, SmallestSlowdown
+from pyopbench.compare.notes import (
+    DifferentProcessors,
+    NoInterval,
+    Note,
+    NotPaired,
+    Paired,
+    SmallestSlowdown,
+    SteppedDown,
+)
 from pyopbench.report.wording.comparison import NoteText, note_text, unmatched_text
 from pyopbench.results.limitations import VersionsUnknown
 from pyopbench.stats.unresolved import OneLaunch
@@ -35,6 +43,13 @@ from pyopbench.stats.unresolved import OneLaunch
         (
             Paired("block"),
             NoteText("Launches of both came in blocks, one of each in random order: ratios are paired by block."),
+        ),
+        (
+            SteppedDown(0.05, 1),
+            NoteText(
+                "Each interval is the one that its verdict goes by. All cases share an error of 5%: the clearest case "
+                "is tested first, and each one that is settled leaves more of it to the rest (Holm)."
+            ),
         ),
         (NoInterval(None), NoteText("No case has an interval, so nothing is told apart.")),
         (

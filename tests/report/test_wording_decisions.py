@@ -104,7 +104,7 @@ def test_a_gain_of_one_launch_has_no_interval() -> None:
         (NoCandidate("today", required=False), "nothing was measured beside today at all sizes of the mix"),
         (
             NoCandidate("today", required=True),
-            "nothing that can do what is required was measured beside today at all sizes of the mix",
+            "nothing that was seen to do what is required was measured beside today at all sizes of the mix",
         ),
         (BaselineFailed("today", 1_000, "timeout", "no answer"), "today has no number: timeout at 1k: no answer"),
         (BaselineNotMeasured("today"), "today was not measured here, so there is nothing to compare with"),
@@ -127,7 +127,7 @@ def test_a_reason_names_three_open_candidates_and_counts_the_rest() -> None:
 @pytest.mark.parametrize(
     ("caveat", "words"),
     [
-        (BaselineBarred("today"), "today cannot stay, for what is required"),
+        (BaselineBarred("today"), "today was not seen to do what is required, so it cannot stay"),
         (BaselineLacksSizes("today", (50,), ()), "today has no number at 50, so this says nothing about it"),
         (
             CandidateLacksSizes("xla", (10, 1_000), ("crashed", "timeout")),
@@ -188,6 +188,6 @@ def test_a_note(note: Note, words: str) -> None:
 def test_why_is_the_reason_and_then_what_goes_with_it() -> None:
     made = decision("x", reason=ClearGain("today", NATIVE), caveats=(BaselineBarred("today"), NoLaunchOverMix("xla")))
     assert why(made) == (
-        f"{NATIVE_TEXT} against today; today cannot stay, for what is required; "
+        f"{NATIVE_TEXT} against today; today was not seen to do what is required, so it cannot stay; "
         "xla has no launch with all sizes of the mix and is a candidate only by size"
     )

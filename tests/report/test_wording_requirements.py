@@ -28,11 +28,21 @@ def test_what_bars_variants(status: BarStatus, told: str, seen: str) -> None:
     assert bar_text(["native", "tnp"], bar) == f"native and tnp cannot do xla (probe compiled: {seen})"
 
 
-def test_what_is_not_known_and_how_to_find_out() -> None:
-    assert unknown_text(Unknown("xla", ("native", "tnp"))) == "whether they can do xla is not known of native, tnp"
-    assert unknown_text(Unknown("gpu", ("native",))) == (
-        "whether they can do gpu (pyopbench placement --out RUN/placement.json counts it) is not known of native"
+def test_what_cannot_be_tried_was_not_seen_to_fail() -> None:
+    bar = Bar("njit", "xla", "xla", "does not apply", "a cube has no such body")
+    assert bar_text(["njit"], bar) == (
+        "njit cannot be tried for xla (probe xla: a cube has no such body), so nobody has seen that it works"
     )
+
+
+def test_what_is_not_known_and_how_to_find_out() -> None:
+    assert unknown_text(Unknown("distributed", ("native", "tnp"))) == (
+        "whether they can do distributed is not known of native, tnp, so none of them is recommended; "
+        "`pyopbench probe --probe server_other_process --variant native,tnp --out RUN/probes.json` finds out "
+        "(with --tf where the run is of another TensorFlow), then report again"
+    )
+    gpu = unknown_text(Unknown("gpu", ("native",)))
+    assert "`pyopbench placement --out RUN/placement.json` finds out" in gpu
 
 
 def test_a_remark_among_other_notes() -> None:

@@ -12,6 +12,7 @@ from pyopbench.stats.unresolved import (
     MoreLaunches,
     MoreLaunchesOfBothRuns,
     NeverPaired,
+    NotAboveZero,
     OneLaunch,
     Remedy,
     Unresolved,
@@ -23,6 +24,10 @@ from pyopbench.stats.unresolved import (
     [
         (NeverPaired(), "never measured in one launch and round together with the baseline"),
         (OneLaunch(), "one launch gives no interval"),
+        (
+            NotAboveZero(2, 8),
+            "too small to compare by a ratio: in 2 of 8 launches its cost is not above zero",
+        ),
         (FewOtherCases(0), "one launch, and no other case to tell how much launches differ"),
         (FewOtherCases(1), "one launch, and only 1 other case to tell how much launches differ"),
         (FewOtherCases(9), "one launch, and only 9 other cases to tell how much launches differ"),

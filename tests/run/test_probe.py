@@ -10,6 +10,7 @@ import pytest
 
 import stored
 from places import FAKE_WORKER
+from probe_files import document, row
 from pyopbench.core.errors import BadInput
 from pyopbench.results import probes
 from pyopbench.run import probe, worker_process
@@ -69,7 +70,7 @@ def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tm
         probe.keep_beside(tmp_path / name, (), lambda done, total: None)
     made = probes.read(tmp_path / "second" / probes.FILE)
     baseline = stored.run(cases)["settings"]["baseline"]
-    assert {(row.probe, row.label) for row in probes.rows_of(made)} == {(name, baseline) for name in REQUIRED}
+    assert {(one.probe, one.label) for one in probes.rows_of(made)} == {(name, baseline) for name in REQUIRED}
     assert len(tried(log)) == len(REQUIRED)
 
 
@@ -78,6 +79,40 @@ def test_what_is_required_is_tried_with_every_variant_of_the_run(tmp_path: Path,
     stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
     probe.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
     assert {(probe, variant) for probe, variant, _ in tried(log) if variant == "native"} == {("xla", "native")}
+
+
+def test_parts_of_callbacks_are_no_candidates_and_are_not_tried(tmp_path: Path, log: Path) -> None:
+    """A run measures the floor and the body alone beside callbacks; the worker knows no variants of these names."""
+    cases = [stored.case(name) for name in ("numpy_function", "native", "native_floor", "numpy_alone")]
+    run = stored.run(cases, environment=software())
+    for part in ("native_floor", "numpy_alone"):
+        run["catalogue"]["variants"].pop(part, None)
+    stored.write(tmp_path / "run", run, [])
+    probe.keep_beside(tmp_path / "run", ("savedmodel",), lambda done, total: None)
+    rows = probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))
+    assert {row.label for row in rows if row.probe == "savedmodel"} == {
+        *("numpy_function", "native"),
+        str(run["settings"]["baseline"]),
+    }
+
+
+def test_what_was_found_on_other_software_is_tried_again(tmp_path: Path, log: Path) -> None:
+    stored.write(tmp_path / "run", stored.run([stored.case("native")], environment=software()), [])
+    path = tmp_path / "run" / probes.FILE
+    probes.write(path, document(row("xla", "native", "fails", "no"), tensorflow="2.16.2"))
+    probe.keep_beside(tmp_path / "run", ("xla",), lambda done, total: None)
+    found = probes.read(path)
+    assert found["tensorflow"] == "2.21.0"
+    assert [row.status for row in probes.rows_of(found) if row.label == "native"] == ["works"]
+
+
+def test_a_file_keeps_what_it_holds_of_the_same_software(tmp_path: Path) -> None:
+    path = tmp_path / probes.FILE
+    for made in (document(row("xla", "native")), document(row("tflite", "native"))):
+        probe.add_to(path, made)
+    assert [row.probe for row in probes.rows_of(probes.read(path))] == ["tflite", "xla"]
+    probe.add_to(path, document(row("xla", "tnp"), tensorflow="2.22.0"))
+    assert [row.label for row in probes.rows_of(probes.read(path))] == ["tnp"]
 
 
 def software() -> dict[str, object]:

@@ -14,9 +14,9 @@ from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
     from pyopbench.compare.diff import ComparedCase
+    from pyopbench.compare.verdicts import CaseVerdict
     from pyopbench.compare.versions import VersionComparison
     from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.decision import Verdict
 
 
 def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
@@ -96,7 +96,7 @@ def _table(across: VersionComparison, op: str, rows: Sequence[Mapping[str, Any]]
     return Table(columns, tuple(lines), caption, folded=True, headings=3 + len(places.varying))
 
 
-def _cell(row: Mapping[str, Any] | None, verdict: Verdict | None) -> Cell:
+def _cell(row: Mapping[str, Any] | None, verdict: CaseVerdict | None) -> Cell:
     if row is None:
         return Cell(formatting.MISSING, "muted")
     if verdict is None:

@@ -54,10 +54,11 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 def _required(judgement: Judgement) -> tuple[Block, ...]:
     if not judgement.requires:
         return ()
-    names, removed = formatting.listing(list(judgement.requires)), barred(judgement)
-    if not removed:
+    names = formatting.listing(list(judgement.requires))
+    told = barred(judgement)
+    if not told:
         return (Paragraph(f"Required: {names}. No variant was removed for it."),)
-    return (Paragraph(f"Required: {names}. What cannot do it is no candidate:", "warn"), Bullets(removed))
+    return (Paragraph(f"Required: {names}. Only what was seen to do it is a candidate:", "warn"), Bullets(told))
 
 
 def _in_order(labels: Sequence[str], baseline: str) -> list[str]:

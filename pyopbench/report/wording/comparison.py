@@ -13,6 +13,7 @@ from pyopbench.compare.notes import (
     Paired,
     Reach,
     SmallestSlowdown,
+    SteppedDown,
     reach_of,
 )
 from pyopbench.core import formatting
@@ -63,6 +64,8 @@ def note_text(note: Note) -> NoteText:
             return NoteText(PAIRED[by])
         case NotPaired():
             return NoteText(_not_paired(note), "UNPAIRED")
+        case SteppedDown():
+            return NoteText(_stepped_down(note))
         case NoInterval() | SmallestSlowdown():
             return NoteText(_reach(note))
         case _:
@@ -88,6 +91,15 @@ def _not_paired(note: NotPaired) -> str:
         "moved by "
         f"more. All cases together are at {formatting.ratio(note.common)}; what they have in common counts as the "
         "machine's."
+    )
+
+
+def _stepped_down(note: SteppedDown) -> str:
+    looks = f" and {note.looks} looks at the data" if note.looks > 1 else ""
+    return (
+        f"Each interval is the one that its verdict goes by. All cases{looks} share an error of "
+        f"{formatting.percent(note.error)}: the clearest case is tested first, and each one that is settled leaves "
+        "more of it to the rest (Holm)."
     )
 
 

@@ -107,7 +107,7 @@ def reason_text(reason: Reason) -> str:
         case StillOpen():
             return _still_open(reason)
         case NoCandidate():
-            able = " that can do what is required" if reason.required else ""
+            able = " that was seen to do what is required" if reason.required else ""
             return f"nothing{able} was measured beside {reason.baseline} at all sizes of the mix"
         case BaselineFailed():
             return f"{reason.label} has no number: {reason.status} at {formatting.size(reason.size)}: {reason.message}"
@@ -123,7 +123,7 @@ def caveat_text(caveat: Caveat) -> str:
     """Return what goes with a reason."""
     match caveat:
         case BaselineBarred():
-            return f"{caveat.baseline} cannot stay, for what is required"
+            return f"{caveat.baseline} was not seen to do what is required, so it cannot stay"
         case BaselineLacksSizes():
             return f"{_no_number(caveat.baseline, caveat.sizes, caveat.statuses)}, so this says nothing about it"
         case CandidateLacksSizes():

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from pyopbench.core import formatting
 from pyopbench.judge.bars import Bar, Unknown
-from pyopbench.judge.requirements import GPU
+from pyopbench.judge.requirements import GPU, PROBES
+
+TRIED_WITH = (
+    "what a variant can do was tried with x³ of four numbers and not with each op: try yours as well before you rely "
+    "on it"
+)
+"""Goes with every requirement that a probe settles."""
 
 
 def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
@@ -20,14 +26,27 @@ def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
 
 
 def bar_text(labels: Sequence[str], bar: Bar) -> str:
-    """Return what some variants cannot do, each in the way of `bar`, and by which probe."""
+    """Return what some variants were not seen to do, each in the way of `bar`, and by which probe."""
+    if not bar.was_seen:
+        return (
+            f"{formatting.listing(labels)} cannot be tried for {bar.requirement} (probe {bar.probe}: {bar.told}), so "
+            f"nobody has seen that it works"
+        )
     return f"{formatting.listing(labels)} cannot do {bar.requirement} (probe {bar.probe}: {_seen(bar)})"
 
 
 def unknown_text(unknown: Unknown) -> str:
-    """Return what is not known of some variants, and for a GPU how to find out."""
-    where = " (pyopbench placement --out RUN/placement.json counts it)" if unknown.requirement == GPU else ""
-    return f"whether they can do {unknown.requirement}{where} is not known of {', '.join(unknown.labels)}"
+    """Return what is not known of some variants, what follows from that, and the command that finds out."""
+    labels = ",".join(unknown.labels)
+    command = (
+        "pyopbench placement --out RUN/placement.json"
+        if unknown.requirement == GPU
+        else f"pyopbench probe --probe {PROBES[unknown.requirement]} --variant {labels} --out RUN/probes.json"
+    )
+    return (
+        f"whether they can do {unknown.requirement} is not known of {', '.join(unknown.labels)}, so none of them is "
+        f"recommended; `{command}` finds out (with --tf where the run is of another TensorFlow), then report again"
+    )
 
 
 def required_text(remark: str) -> str:
@@ -41,5 +60,5 @@ def _seen(bar: Bar) -> str:
             return bar.told
         case "falls back":
             return "pinned to the device, it computes on the host"
-        case "silently wrong" | "refused":
+        case "silently wrong" | "refused" | "does not apply":
             return f"{bar.status}: {bar.told}"

@@ -10,6 +10,7 @@ from pyopbench.stats.unresolved import (
     MoreLaunches,
     MoreLaunchesOfBothRuns,
     NeverPaired,
+    NotAboveZero,
     OneLaunch,
     Remedy,
     Unresolved,
@@ -26,6 +27,9 @@ def unresolved_text(reason: Unresolved) -> str:
         case FewOtherCases():
             others = f"only {formatting.count(reason.others, 'other case')}" if reason.others else "no other case"
             return f"one launch, and {others} to tell how much launches differ"
+        case NotAboveZero(lost, launches):
+            made = formatting.count(launches, "launch", "launches")
+            return f"too small to compare by a ratio: in {lost} of {made} its cost is not above zero"
         case AcrossBorder():
             low, high, border = (formatting.ratio(ratio) for ratio in (reason.low, reason.high, reason.border))
             return (

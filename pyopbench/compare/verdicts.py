@@ -1,0 +1,114 @@
+"""Each case of one side against the same of the other: slower, faster, equivalent, or unresolved and why.
+
+The interval of a case is the one that its verdict goes by: it holds a border of the minimum effect exactly where the
+verdict is open. `stats.step_down` says how the cases share the error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from pyopbench.judge.decision import Outcome
+from pyopbench.stats import estimate as statistics
+from pyopbench.stats import slopes
+from pyopbench.stats.estimate import UNIT, Estimate
+from pyopbench.stats.looks import Looks
+from pyopbench.stats.step_down import Step, step_down
+from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, Unresolved
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """A case on the second side against the first.
+
+    Attributes:
+        ratio: seconds of the second over seconds of the first; nan where there is none.
+        low, high: the interval that the verdict goes by.
+        level: of that interval, two-sided; nan where there is none.
+        launches: what the ratio is made of, or pairs of launches.
+        p: adjusted for all cases and for the looks at the data.
+        outcome: follows from `p` and the minimum effect.
+        reason: why an `unresolved` one is left open.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    level: float
+    launches: int
+    p: float
+    outcome: Outcome
+    reason: Unresolved | None = None
+
+
+def verdicts_on(estimates: Sequence[Estimate], minimum_effect: float, looks: Looks) -> list[CaseVerdict]:
+    """Return a verdict on each estimate of a log ratio, in order.
+
+    Args:
+        estimates: with the spread that they are to be judged by.
+        minimum_effect: a relative difference that is worth acting on.
+        looks: how often the data were looked at, or could have been.
+    """
+    delta = math.log1p(minimum_effect)
+    steps = step_down(estimates, delta, looks)
+    return [_verdict(one, step, delta, looks) for one, step in zip(estimates, steps, strict=True)]
+
+
+def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAboveZero]:
+    """Return the cases of mode node that cost nothing that could be told from zero in some launch.
+
+    Their cost is a difference of two times, and noise can take it below zero. The launches in which it does not would
+    be a choice of the slow ones, so that no ratio is made of them.
+
+    Args:
+        frame: one row per timed block, as `sides.Side.frame`.
+        logs: `estimate.launch_logs` of it.
+    """
+    rows = frame[(frame["mode"] == slopes.MODE) & (frame["copies"] > 0)]  # without the empty function
+    measured = rows[["case", *UNIT]].drop_duplicates().groupby("case", observed=True).size()
+    above = logs.groupby("case", observed=True).size()
+    lost = {str(case): (count - int(above.get(case, 0)), count) for case, count in measured.items()}
+    return {case: NotAboveZero(gone, int(made)) for case, (gone, made) in lost.items() if gone}
+
+
+def too_small(reason: NotAboveZero) -> CaseVerdict:
+    """Return the verdict on a case that is too small for a ratio."""
+    nan = math.nan
+    return CaseVerdict(nan, nan, nan, nan, reason.launches, 1.0, "unresolved", reason)
+
+
+def _verdict(estimate: Estimate, step: Step, delta: float, looks: Looks) -> CaseVerdict:
+    low, high = (statistics.exp(end) for end in estimate.interval(step.level))
+    ratio = statistics.exp(estimate.mean)
+    found = CaseVerdict(ratio, low, high, step.level, estimate.n, step.p, _outcome(estimate, step.p, delta))
+    if found.outcome != "unresolved":
+        return found
+    return replace(found, reason=_reason(estimate, found, step, delta, looks))
+
+
+def _outcome(estimate: Estimate, p: float, delta: float) -> Outcome:
+    if not p <= statistics.FAMILY_ERROR:
+        return "unresolved"
+    if abs(estimate.mean) <= delta:
+        return "equivalent"
+    return "faster" if estimate.mean < 0 else "slower"
+
+
+def _reason(estimate: Estimate, verdict: CaseVerdict, step: Step, delta: float, looks: Looks) -> Unresolved:
+    if estimate.n == 0:
+        return NeverPaired()
+    if not estimate.known:
+        return estimate.why_unknown
+    border = math.copysign(delta, estimate.mean)
+    return AcrossBorder(
+        verdict.low,
+        verdict.high,
+        border=statistics.exp(border),
+        verdicts=step.cases,
+        looks=looks.planned,
+        remedy=estimate.remedy(border, step.level),
+    )

@@ -1,0 +1,99 @@
+"""Many cases tested one after another, the clearest first, each at the level that its step leaves; and the interval.
+
+A case is slower, faster or equivalent once its ratio is shown to lie on one side of a border of the minimum effect. Of
+these claims at most one kind can be wrong at any true ratio: within the borders that it is slower or faster, beyond one
+that it is equivalent. So the error of a claim is spent on one side of the interval, and on the far side of the other
+border only as far as the noise reaches there.
+
+Cases are tested by Holm's steps: the smallest probability of n at a / n, the next at a / (n - 1), until one fails. The
+interval of a case is the one that decides it: at the level of its own step, or of the step that failed. It holds the
+border exactly where the verdict is open. The chance that any claim is wrong is at most a, whatever the dependence.
+
+Sources: S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6 (1979) 65-70;
+D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", J. Pharmacokinet.
+Biopharm. 15 (1987) 657-680, for equivalence; H. Finner and K. Strassburger, "The partitioning principle", Ann. Statist.
+30 (2002) 1194-1213, for claims that exclude one another. docs/statistics.md has what simulations say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import special
+
+from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
+from pyopbench.stats.looks import ONE_LOOK, Looks
+
+HALVINGS = 50
+"""Narrow a quantile down to the last digits of a float."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How one of many cases was tested.
+
+    Attributes:
+        p: probability, adjusted for all cases and looks; at most `FAMILY_ERROR` where the case is resolved.
+        level: of the two-sided interval that decides the case; nan where there is no spread to judge by.
+        cases: how many cases shared the error in its step.
+    """
+
+    p: float
+    level: float
+    cases: int
+
+
+def step_down(estimates: Sequence[Estimate], delta: float, looks: Looks = ONE_LOOK) -> list[Step]:
+    """Test estimates against the borders of [-delta, delta], the clearest first.
+
+    Args:
+        estimates: with the spread that they are to be judged by. Those without one take no part and share no error.
+        delta: the minimum effect on the log scale, at least 0.
+        looks: how often the data are looked at.
+
+    Returns:
+        A step for each estimate, in order.
+    """
+    p = {place: border_p(one, delta) for place, one in enumerate(estimates) if one.known}
+    steps = [Step(1.0, math.nan, len(p))] * len(estimates)
+    adjusted, sharing = 0.0, len(p)
+    for passed, place in enumerate(sorted(p, key=lambda place: (p[place], place))):
+        if adjusted <= FAMILY_ERROR:
+            sharing = len(p) - passed
+        adjusted = max(adjusted, min(looks.spent(p[place]) * (len(p) - passed), 1.0))
+        level = decisive_level(estimates[place], delta, looks.share(FAMILY_ERROR, sharing))
+        steps[place] = Step(adjusted, level, sharing)
+    return steps
+
+
+def border_p(estimate: Estimate, delta: float) -> float:
+    """Return the smallest error at which it is shown on which side of the nearer border the mean lies.
+
+    The nearer border is `||mean| - delta|` away and the farther one 2 delta more; a mean in between is off either one
+    by chance on one side each. With `delta` 0 it is the two-sided probability, with a large one the one-sided.
+    """
+    distance = abs(abs(estimate.mean) - delta)
+    if estimate.standard_error == 0:
+        return 0.0 if distance > 0 else 1.0
+    x = distance / estimate.standard_error
+    found = _both_tails(estimate, x, 2 * delta / estimate.standard_error)
+    return found if found <= 1.0 else 1.0  # also for a nan
+
+
+def decisive_level(estimate: Estimate, delta: float, error: float) -> float:
+    """Return the level of the two-sided interval that holds the nearer border where `border_p` is above `error`."""
+    if not estimate.known:
+        return math.nan
+    apart = 2 * delta / estimate.standard_error if estimate.standard_error else math.inf
+    low, high = (float(special.stdtrit(estimate.degrees, 1 - share)) for share in (error, error / 2))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _both_tails(estimate, middle, apart) > error else (low, middle)
+    return float(1 - 2 * special.stdtr(estimate.degrees, -high))
+
+
+def _both_tails(estimate: Estimate, x: float, apart: float) -> float:
+    near, far = (float(special.stdtr(estimate.degrees, -end)) for end in (x, x + apart))
+    return near + far
