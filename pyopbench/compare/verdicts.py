@@ -14,7 +14,7 @@ import pandas as pd
 
 from pyopbench.judge.decision import Outcome
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats import slopes
+from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate
 from pyopbench.stats.looks import Looks
 from pyopbench.stats.step_down import Step, step_down
@@ -68,7 +68,7 @@ def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAbov
         frame: one row per timed block, as `sides.Side.frame`.
         logs: `estimate.launch_logs` of it.
     """
-    rows = frame[(frame["mode"] == slopes.MODE) & (frame["copies"] > 0)]  # without the empty function
+    rows = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]  # without the empty function
     measured = rows[["case", *UNIT]].drop_duplicates().groupby("case", observed=True).size()
     above = logs.groupby("case", observed=True).size()
     lost = {str(case): (count - int(above.get(case, 0)), count) for case, count in measured.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyopbench.core import formatting
 from pyopbench.judge.body_share import BodyShare
 
+
 def body_share_text(share: BodyShare) -> str:
     """Return what a body takes of the cost of the callback around it, and so what no other bridge can gain."""
     taken = formatting.points(share.share)
