@@ -43,6 +43,8 @@ def _read_run(folder: Path) -> Run:
     content = store.read_run(folder)
     lines, warnings = store.read_lines(folder)
     groups = [line for line in lines if line["kind"] == "group"]
+    # Before workers stayed, the line of a group said what preparing it had told, too.
+    prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
     frame = pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS))
     failures = [_failure(skip) for skip in content["skips"]]
     failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
@@ -57,12 +59,14 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=(*warnings, *left_running(groups), *gpu_warnings(groups)),
+        warnings=(*warnings, *left_running(prepared), *gpu_warnings(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
         limits=tuple(line for line in lines if line["kind"] == "limits"),
-        checked={key: errors for group in groups for key, errors in group.get("checked", {}).items()},
+        checked={key: errors for line in prepared for key, errors in line.get("checked", {}).items()},
+        workers=tuple(line for line in lines if line["kind"] == "workers"),
+        ended=next((line for line in reversed(lines) if line["kind"] == "ended"), None),
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
@@ -70,7 +74,7 @@ def _read_run(folder: Path) -> Run:
         ("probes", folder / probes.FILE, probes.read),
     ):
         whole = _with_beside(whole, name, path, read)
-    return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
+    return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
 
 
 def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
@@ -108,8 +112,8 @@ def _apart(run: Run, crossings: pd.DataFrame) -> Run:
     )
 
 
-def _crossings(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    for line in groups:
+def _crossings(content: Mapping[str, Any], prepared: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    for line in prepared:
         shares = line.get("aligned", {})
         for key, sides in line.get("bytes", {}).items():
             yield ("pyopbench", content["run"], line["launch"], key, *sides, shares.get(key, math.nan))
@@ -138,7 +142,7 @@ def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> It
             head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
             tail = (line["timer_seconds"], line["timer_error_seconds"])
             for sample in samples:
-                yield (*head, *(sample if case.mode == "node" else (*sample, 1)), *tail)
+                yield (*head, *(sample if len(sample) > 4 else (*sample, 1)), *tail)
 
 
 def _require_same_environment(first: Run, other: Run) -> None:

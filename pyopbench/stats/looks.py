@@ -48,7 +48,12 @@ class Looks:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Looks:
-        """Read the settings of a run: `first_look` and `launches`; one look where there is no `first_look`."""
+        """Read the settings of a run: how many looks it may hold, and one where it holds none.
+
+        Runs whose workers stay have `first_rounds`; those from before have `first_look` and `launches`, or no look.
+        """
+        if "first_rounds" in settings:
+            return cls(1 if settings["evenly"] else MOST_LOOKS)
         if "first_look" not in settings:
             return cls()
         return cls(len(look_schedule(settings["first_look"], settings["launches"])))
