@@ -19,7 +19,7 @@ from pyopbench.run import start
 from pyopbench.run.schedule import measure
 from pyopbench.run.settings import Settings
 
-SETTINGS: Settings = replace(start.QUICK, first_look=4, launches=6, rounds=300, group_seconds=0.7, budget_seconds=None)
+SETTINGS: Settings = replace(start.QUICK, launches=6, rounds=100, budget_seconds=None)
 """How a session measures, in one place."""
 
 SEEDS = (1, 2)

@@ -106,7 +106,10 @@ def run(
         int | None, typer.Option(min=2, help="Most worker processes: one number per case each.")
     ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Begin no third launch that would end later, e.g. 5m.")] = None,
+    evenly: Annotated[
+        bool, typer.Option("--evenly", help="Measure every case alike, not only what may still change an answer.")
+    ] = False,
+    budget: Annotated[str | None, typer.Option(help="Time to measure for, e.g. 5m; two launches are made.")] = None,
     case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
     memory_limit: MemoryLimit = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
@@ -131,8 +134,9 @@ def run(
     changes: dict[str, Any] = {
         "seed": seed,
         "launches": launches or settings.launches,
-        "first_look": min(settings.first_look, launches or settings.launches),
+        "first_rounds": min(settings.first_rounds, rounds or settings.rounds),
         "rounds": rounds or settings.rounds,
+        "evenly": evenly,
         "budget_seconds": _budget(settings.budget_seconds, tf) if budget is None else parse_duration(budget),
         "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
         "memory_limit_bytes": read_memory_limit(memory_limit),

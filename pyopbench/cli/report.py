@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.core import formatting
 from pyopbench.judge import judge
+from pyopbench.report.wording.measuring import sampling_text, stage_text, workers_text
 from pyopbench.run.budget import Progress as Step
 from pyopbench.run.schedule import Ended
 
@@ -107,12 +108,13 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     if ended is not None:
         most = int(judgement.run.settings["launches"])
         say(progress_text(stopping.look(judgement, ended.launches, most)))
+        say(sampling_text(ended.sampling_seconds, ended.seconds))
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
 
 
 @contextmanager
 def progress() -> Iterator[Any]:
-    """Show how far a run is, what is being measured, and how long it may still last; a line a launch where piped."""
+    """Show how far a run is, what is measured, and how long it may still last; a line for each sweep where piped."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -122,23 +124,21 @@ def progress() -> Iterator[Any]:
     # Two redraws a second: the parent shares the cores with what is measured.
     with Progress(*columns, console=err, refresh_per_second=2, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("starting", total=1.0, left="")
-        told: set[int] = set()
+        told: set[str] = set()
 
         def show(step: Step) -> None:
-            share = (step.launch + step.done / step.total) / step.launches
-            left = "" if step.seconds_left is None else f"{formatting.duration(step.seconds_left)} left"
-            bar.update(task, description=escape(describe(step)), completed=share, left=left and f"≤ {left}")
-            if not err.is_terminal and step.launch not in told:
-                told.add(step.launch)
-                groups = f"{step.total:,} of {step.planned:,} groups"
-                err.print(
-                    f"launch {step.launch + 1} of at most {step.launches}, {groups}{left and f', at most {left}'}"
-                )
+            left = "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
+            bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=left)
+            stage = stage_text(step)
+            if not err.is_terminal and stage not in told:
+                told.add(stage)
+                fewer, groups = workers_text(step), f"{step.total:,} of {step.planned:,} groups"
+                err.print(f"{stage}{fewer and f' ({fewer})'}, {groups}{left and f', {left}'}")
 
         yield show
 
 
 def describe(step: Step) -> str:
     """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants in turns."""
-    where = f"launch {step.launch + 1}/{step.launches} {step.done + 1}/{step.total}"
+    where = f"{stage_text(step)} {step.done + 1}/{step.total}"
     return f"{where} {formatting.shorten(step.group.replace('/', ' '), LONGEST_CASE)}"

@@ -122,7 +122,7 @@ def measure(folder: Path, options: judge.Judging) -> Ended | None:
     if ended.by == "budget":
         settings = tasks[0].settings
         spent = f"the budget of {settings.budget_seconds:g} s was spent"
-        err.print(f"{spent} after {ended.launches} of at most {settings.launches} launches")
+        err.print(f"{spent}, by {ended.launches} of at most {settings.launches} launches")
     return ended
 
 

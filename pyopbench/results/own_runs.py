@@ -51,6 +51,8 @@ def _read_run(folder: Path) -> Run:
     content = store.read_run(folder)
     lines, warnings = store.read_lines(folder)
     groups = [line for line in lines if line["kind"] == "group"]
+    # Before workers stayed, the line of a group said what preparing it had told, too.
+    prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
     frame = _with_floor(pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS)), content["catalogue"])
     failures = [_failure(skip) for skip in content["skips"]]
     failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
@@ -65,12 +67,14 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=(*warnings, *left_running(groups), *gpu_warnings(groups)),
+        warnings=(*warnings, *left_running(prepared), *gpu_warnings(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
         limits=tuple(line for line in lines if line["kind"] == "limits"),
-        checked={key: errors for group in groups for key, errors in group.get("checked", {}).items()},
+        checked={key: errors for line in prepared for key, errors in line.get("checked", {}).items()},
+        workers=tuple(line for line in lines if line["kind"] == "workers"),
+        ended=next((line for line in reversed(lines) if line["kind"] == "ended"), None),
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
@@ -78,7 +82,7 @@ def _read_run(folder: Path) -> Run:
         ("probes", folder / probes.FILE, probes.read),
     ):
         whole = _with_beside(whole, name, path, read)
-    return _apart(whole, pd.DataFrame(list(_crossings(content, groups)), columns=list(CROSSING_COLUMNS)))
+    return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
 
 
 def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
@@ -116,8 +120,8 @@ def _apart(run: Run, crossings: pd.DataFrame) -> Run:
     )
 
 
-def _crossings(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    for line in groups:
+def _crossings(content: Mapping[str, Any], prepared: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    for line in prepared:
         shares = line.get("aligned", {})
         for key, sides in line.get("bytes", {}).items():
             yield ("pyopbench", content["run"], line["launch"], key, *sides, shares.get(key, math.nan))

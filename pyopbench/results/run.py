@@ -65,7 +65,10 @@ class Run:
             same round (0 for a body alone; nan in every mode but `node`, and where it was not timed).
         warnings: what a reader should know about the files; `wording.warnings` has the sentences.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
-        noise: one row for each group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not told.
+        workers: the lines that say which workers took turns, in order; none where several runs are pooled.
+        ended: the last line that says what ended the measuring; None where none does, or where several runs are pooled.
+        noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not
+            told.
         certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
         limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
@@ -89,6 +92,8 @@ class Run:
     frame: pd.DataFrame
     warnings: tuple[RunWarning, ...] = ()
     looks: tuple[Mapping[str, Any], ...] = ()
+    workers: tuple[Mapping[str, Any], ...] = ()
+    ended: Mapping[str, Any] | None = None
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: _no_rows(NOISE_COLUMNS))
     certificate: Mapping[str, Any] | None = None

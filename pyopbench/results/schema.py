@@ -7,7 +7,7 @@ be absent.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias, get_args
 
 import msgspec
@@ -51,6 +51,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     quick: bool
     baseline: str
     first_look: int | UnsetType = UNSET
+    first_rounds: int | UnsetType = UNSET
+    evenly: bool | UnsetType = UNSET
     pairs: dict[str, str] | UnsetType = UNSET
     tf: str | UnsetType = UNSET
 
@@ -170,10 +172,39 @@ class LeftBehind(Struct, frozen=True, kw_only=True):
     cores: float
 
 
+class Prepared(Line, frozen=True, kw_only=True):
+    """A worker has prepared the cases of a group, which stay so."""
+
+    group: str
+    failures: list[Failure]
+    seconds: float
+    bytes: dict[str, Crossing] | UnsetType = UNSET
+    aligned: dict[str, Share] | UnsetType = UNSET
+    checked: dict[str, dict[str, float]] | UnsetType = UNSET
+    left_behind: LeftBehind | UnsetType = UNSET
+
+    def check(self, place: str) -> None:
+        """Check ids and bytes, as `Line.check`."""
+        _check_failures(self.failures, place)
+        _check_bytes(self.bytes or {}, place)
+
+
+class Workers(Line, frozen=True, kw_only=True):
+    """Workers that have prepared their cases and take turns from there on."""
+
+    launches: list[int]
+    at_once: int
+    limited_by: Annotated[str, Meta(extra_json_schema={"enum": ["", "memory", "budget"]})]
+    worker_bytes: int | None
+    available_bytes: int | None
+    seconds: float
+
+
 class Group(Line, frozen=True, kw_only=True):
     """Cases that were measured interleaved, in the same process."""
 
     group: str
+    pass_: Annotated[int, Meta(ge=0)] | UnsetType = msgspec.field(default=UNSET, name="pass")
     samples: dict[str, list[Sample]]
     failures: list[Failure]
     bytes: dict[str, Crossing] | UnsetType = UNSET
@@ -192,9 +223,7 @@ class Group(Line, frozen=True, kw_only=True):
             if case.group != self.group:
                 raise corrupt(place, f"{key} does not belong to the group {self.group}")
             _check_samples(case, samples, place)
-        for key, crossing in (self.bytes or {}).items():
-            if len(crossing) != 2 or min(crossing) < 0:
-                raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
+        _check_bytes(self.bytes or {}, place)
 
 
 class Lost(Line, frozen=True, kw_only=True):
@@ -209,7 +238,7 @@ class Lost(Line, frozen=True, kw_only=True):
 
 
 class Look(Line, frozen=True, kw_only=True):
-    """The data were judged between two launches, to see what is worth measuring on."""
+    """The data were judged between two sweeps, or two launches, to see what is worth measuring on."""
 
     open: list[str]
 
@@ -235,7 +264,16 @@ class Limits(Line, frozen=True, kw_only=True):
     reason: str
 
 
-AnyLine: TypeAlias = Launch | Group | Lost | Look | Limits
+class Ended(Line, frozen=True, kw_only=True):
+    """The measuring has ended, and by what."""
+
+    by: Annotated[str, Meta(extra_json_schema={"enum": ["launches", "budget", "look"]})]
+    looks: Annotated[int, Meta(ge=0)]
+    seconds: float
+    sampling_seconds: float
+
+
+AnyLine: TypeAlias = Launch | Prepared | Workers | Group | Lost | Look | Limits | Ended
 LINES: dict[str, type[Line]] = {line.__name__.lower(): line for line in get_args(AnyLine)}
 
 PUBLISHED: dict[str, tuple[str, Any]] = {
@@ -292,6 +330,12 @@ def _check_failures(failures: Sequence[Failure], place: str) -> None:
         _require_case(failure.case, place)
         if failure.status not in STATUSES:
             raise corrupt(place, f"status is {failure.status!r}, not one of {', '.join(STATUSES)}")
+
+
+def _check_bytes(told: Mapping[str, Sequence[int]], place: str) -> None:
+    for key, crossing in told.items():
+        if len(crossing) != 2 or min(crossing) < 0:
+            raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
 
 
 def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:

@@ -25,18 +25,11 @@ SCHEMA = 1
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
 
-ANSWER_KEYS = (
-    "samples",
-    "failures",
-    "bytes",
-    "aligned",
-    "timer_seconds",
-    "timer_error_seconds",
-    "noise",
-    "left_behind",
-    "checked",
-)
-"""What a group's line takes over from a worker's answer, as far as it is there."""
+PREPARED_KEYS = ("failures", "checked", "bytes", "aligned", "left_behind")
+"""What the line of a prepared group takes over from a worker's answer, as far as it is there."""
+
+SAMPLED_KEYS = ("samples", "failures", "timer_seconds", "timer_error_seconds", "noise")
+"""What the line of a sampled group takes over from a worker's answer, as far as it is there."""
 
 NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
 """What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
@@ -195,8 +188,8 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]
     """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
 
     Raises:
-        BadInput: a line other than the last is no JSON, or any line is not of the schema, or a group of a launch is
-            there twice; names file and line.
+        BadInput: a line other than the last is no JSON, or any line is not of the schema, or a pass of a group of
+            a launch is there twice; names file and line.
     """
     path = folder / SAMPLES_FILE
     if not path.exists():
@@ -224,7 +217,7 @@ def _load(content: bytes, place: str) -> Any:
 
 
 def _require_once(groups: Sequence[Mapping[str, Any]], path: Path) -> None:
-    seen = Counter((line["launch"], line["group"]) for line in groups)
-    for (launch, group), count in seen.items():
+    seen = Counter((line["launch"], line["group"], line.get("pass", 0)) for line in groups)
+    for (launch, group, number), count in seen.items():
         if count > 1:
-            raise corrupt(str(path), f"{count} lines hold group {group} of launch {launch}")
+            raise corrupt(str(path), f"{count} lines hold pass {number} of group {group} of launch {launch}")

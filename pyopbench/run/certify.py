@@ -22,6 +22,7 @@ from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.judge import judge
 from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Verdict
+from pyopbench.report.wording.measuring import stage_text
 from pyopbench.results import store
 from pyopbench.results.certificate import FILE, KEY, Certificate, Overhead, path_for
 from pyopbench.run import start
@@ -224,7 +225,7 @@ def _run(work: _Work, name: str, request: start.Request) -> Judgement:
     measure(
         folder,
         request.settings,
-        lambda step: work.tell(work.stage(f"{name}: launch {step.launch + 1}")),
+        lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
         lambda launches: judge.look(folder, how, launches, most).open,
     )
     start.require_measured(folder)

@@ -1,4 +1,4 @@
-"""What is still to be measured of a run: read from what is stored, and smaller with each group, failure and look."""
+"""What is still to be measured of a run: read from what is stored, and smaller with each launch, failure and look."""
 
 from __future__ import annotations
 
@@ -10,56 +10,93 @@ from typing import Any
 
 from pyopbench.core.model import Case
 from pyopbench.results import store
-from pyopbench.run.budget import Position
 from pyopbench.run.settings import Settings
 
 Look = Callable[[int], frozenset[str]]
-"""Is given how many launches are made and returns the ids of the cases to measure on."""
+"""Is given how many launches have been sampled and returns the ids of the cases to measure on."""
 
 
 @dataclass
 class RemainingWork:
-    """What is still to be done; shrinks as groups are finished, cases fail and looks are taken.
+    """What is still to be done; shrinks as groups are sampled, cases fail and looks are taken.
 
-    `losses` counts the workers that variants of ops have cost since the run was begun or resumed.
-    `limits` has the launches that asked what the machine can do at most, each with the reason why that is not known.
+    Attributes:
+        folder, settings: of the run.
+        planned: ids of all its cases, by group.
+        groups: those that are open.
+        sampled: launches that have samples of a group.
+        failed: ids of cases that have a failure.
+        checked: groups that were checked against finite differences.
+        environment: of `run.json`.
+        limits: launches that asked what the machine can do at most, each with the reason why that is not known.
+        looks: how many were taken.
+        ended: by what the measuring has ended, where it has.
+        python: the interpreter of its workers; this one if None.
+        retried: groups that have cost a worker of which nobody is to blame.
+        apart: groups that do not go with others in one process: they leave something running, or want much memory.
+        losses: workers that variants of ops have cost since the run was begun or resumed.
     """
 
     folder: Path
     settings: Settings
     planned: Mapping[str, Sequence[str]]
     groups: dict[str, list[str]]
-    finished: set[tuple[int, str]]
+    sampled: dict[str, set[int]]
     failed: set[str]
-    looks: dict[int, frozenset[str]]
+    checked: set[str]
     environment: Mapping[str, Any]
     limits: dict[int, str]
+    looks: int
+    ended: str | None
     python: Path | None
     retried: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)
     losses: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def count(self, groups: Iterable[str]) -> int:
-        """Return how many cases of some groups there are to measure."""
-        return sum(case not in self.failed for group in groups for case in self.groups[group])
-
-    def position(self, launch: int, todo: Sequence[str]) -> Position:
-        """Return where the run stands before the first group of `todo`, which is what is left of a launch."""
-        done = len(self.groups) - len(todo)
-        return Position(launch, todo[0], done, len(self.groups), self.count(todo), self.count(self.groups))
+    def cases(self, group: str) -> list[str]:
+        """Return the cases of a group that are open and have not failed."""
+        return [case for case in self.groups.get(group, ()) if case not in self.failed]
 
     def unfailed(self) -> list[str]:
         """Return every planned case that has not failed."""
         return [case for cases in self.planned.values() for case in cases if case not in self.failed]
 
-    def narrow(self, launches: int, look: Look) -> None:
-        """Keep only what a look after so many launches leaves open; a look that was taken before is not taken again."""
-        if launches not in self.looks:
-            self.looks[launches] = look(launches)
-            line = {"kind": "look", "launch": launches, "open": sorted(self.looks[launches])}
-            store.append(self.folder, line)
-        runners = {_runner_of(case) for case in self.looks[launches]}
-        kept = {group: [case for case in cases if _runner_of(case) in runners] for group, cases in self.planned.items()}
-        self.groups = {group: cases for group, cases in kept.items() if cases}
+    def needs(self, group: str) -> int:
+        """Return how many more launches may sample a group; none where nothing of it is open."""
+        return max(self.settings.launches - len(self.sampled[group]), 0) if self.cases(group) else 0
+
+    @property
+    def most_needed(self) -> int:
+        """How many more launches any group may have."""
+        return max(map(self.needs, self.groups), default=0)
+
+    @property
+    def launches(self) -> int:
+        """How many launches have samples."""
+        return len(set().union(*self.sampled.values()))
+
+    @property
+    def next_launch(self) -> int:
+        """The number of the next launch: above all that have samples."""
+        return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
+
+    def append(self, kind: str, launch: int, **content: Any) -> None:
+        """Store a line; what failed according to it is not measured any more."""
+        store.append(self.folder, {"kind": kind, "launch": launch, **content})
+        self.failed.update(failure["case"] for failure in content.get("failures", ()))
+
+    def narrow(self, look: Look) -> None:
+        """Take a look, store it, and keep only what it leaves open."""
+        found = look(self.launches)
+        self.append("look", self.launches, open=sorted(found))
+        self.looks += 1
+        self.groups = _open_groups(self.planned, found)
+
+
+def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
+    runners = set(map(_runner_of, open_cases))
+    kept = {group: [case for case in cases if _runner_of(case) in runners] for group, cases in planned.items()}
+    return {group: cases for group, cases in kept.items() if cases}
 
 
 def _runner_of(key: str) -> tuple[str, str, str]:
@@ -79,18 +116,26 @@ def remaining_work(folder: Path, settings: Settings, python: Path | None) -> Rem
     run = store.read_run(folder)
     store.drop_torn_line(folder)
     lines, _ = store.read_lines(folder)
-    groups: dict[str, list[str]] = {}
+    planned: dict[str, list[str]] = {}
     for case in run["cases"]:
-        groups.setdefault(Case.from_id(case).group, []).append(case)
+        planned.setdefault(Case.from_id(case).group, []).append(case)
+    sampled: dict[str, set[int]] = {group: set() for group in planned}
+    for line in lines:
+        if line["kind"] == "group" and line["samples"]:
+            sampled[line["group"]].add(line["launch"])
+    looks = [line for line in lines if line["kind"] == "look"]
+    ended = next((line for line in reversed(lines) if line["kind"] == "ended"), None)
     return RemainingWork(
         folder=folder,
         settings=settings,
-        planned=groups,
-        groups=groups,
-        finished={(line["launch"], line["group"]) for line in lines if line["kind"] == "group"},
+        planned=planned,
+        groups=_open_groups(planned, looks[-1]["open"]) if looks else dict(planned),
+        sampled=sampled,
         failed={failure["case"] for line in lines for failure in line.get("failures", ())},
-        looks={line["launch"]: frozenset(line["open"]) for line in lines if line["kind"] == "look"},
+        checked={line["group"] for line in lines if "checked" in line},
         environment=run["environment"],
         limits={line["launch"]: line["reason"] for line in lines if line["kind"] == "limits"},
+        looks=len(looks),
+        ended=None if ended is None else ended["by"],
         python=python,
     )

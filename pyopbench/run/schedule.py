@@ -1,44 +1,50 @@
-"""From a plan to stored samples: launches in order, groups in random order, one worker each, nothing lost."""
+"""From a plan to stored samples: workers prepare, stay warm and take turns until the time is used; nothing is lost."""
 
 from __future__ import annotations
 
-import random
+import math
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pyopbench.core.errors import BadInput
 from pyopbench.results import store
-from pyopbench.results.warnings import is_spoilt
+from pyopbench.run import memory
 from pyopbench.run.budget import LEAST_LAUNCHES, Budget, Tell
-from pyopbench.run.lost_cases import failures_elsewhere, failures_of
+from pyopbench.run.look_times import WITHIN_RUN, LookTimes
 from pyopbench.run.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
-from pyopbench.run.worker_loop import WorkerLoop
-from pyopbench.run.worker_process import CaseLost, Worker
-from pyopbench.stats.looks import look_schedule
+from pyopbench.run.sweeps import Sweeps, works_of
+from pyopbench.run.warm_launch import WarmLaunch
+from pyopbench.run.warming import Warming
+from pyopbench.stats import allocation
 
-LATER_ROUNDS = 4
-"""How many times `Settings.rounds` a case may get once the data have been looked at. A group has fewer cases from then
-on, and the time of those that have gone belongs to those that are left."""
-
-SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
-"""What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
+LOOK_SHARE = 0.2
+"""Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
+START_SECONDS = 5.0
+"""About how long a worker takes to import TensorFlow and to prepare one group; kept for each group that goes apart."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How many launches are complete, earlier ones included, and what ended the measuring.
+    """How many launches have samples, earlier ones included, and what ended the measuring.
 
-    `by` is `launches` if as many as allowed were made, `budget` if it was spent, and `look` if a look at the data left
-    nothing to measure.
+    Attributes:
+        launches: how many.
+        by: `launches` if as many as allowed were made, `budget` if it was spent, and `look` if a look at the data left
+            nothing to measure.
+        looks: how many were held.
+        seconds: what the measuring took.
+        sampling_seconds: what of it was sampling, and not preparing, looking or waiting.
     """
 
     launches: int
     by: Literal["launches", "budget", "look"]
+    looks: int = 0
+    seconds: float = 0.0
+    sampling_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Task:
     Attributes:
         folder: of the run.
         settings: how to measure.
-        look: says what is left open, after the launches of `looks.look_schedule`.
+        look: says what is left open, after so many launches that have samples.
         python: the interpreter of its workers; this one if None.
     """
 
@@ -64,171 +70,173 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
     Args:
         folder: of the run.
         settings: how to measure.
-        tell: is told of every group before it is measured.
-        look: says what is left open, after the launches of `looks.look_schedule`.
+        tell: is told of every group before it is prepared or sampled.
+        look: says what is left open.
 
     Raises:
         BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
-        WorkerLost: no worker could be started.
+        WorkerLost: a worker could not be started.
     """
     (ended,) = measure_together([Task(folder, settings, look)], tell)
     return ended
 
 
 def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
-    """Measure several runs interleaved: one launch of each, in random order, then the next one of each.
+    """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
-    So launches of the same number are of about the same time, and can be compared in pairs across the runs.
+    So launches of the same number are of the same time, and can be compared in pairs across the runs.
 
     Args:
         tasks: the runs, each with a folder of its own.
-        tell: is told of every group before it is measured.
+        tell: is told of every group before it is prepared or sampled.
 
     Raises:
         BadInput, WorkerLost: as `measure`.
     """
-    ended: dict[int, Ended] = {}
     with ExitStack() as stack:
         for task in tasks:
             stack.enter_context(store.locked(task.folder))
         works = [remaining_work(task.folder, task.settings, task.python) for task in tasks]
-        budgets = [Budget(work.settings, len(work.planned), tell, time.monotonic()) for work in works]
-        for budget in budgets:
-            budget.interleaved = budgets
-        launches = [_launches(*one) for one in zip(works, budgets, (task.look for task in tasks), strict=True)]
-        rng = random.Random(tasks[0].settings.seed)
-        while len(ended) < len(tasks):
-            turn = [place for place in range(len(tasks)) if place not in ended]
-            rng.shuffle(turn)
-            for place in turn:
-                how = _go_on(launches[place])
-                if how is not None:
-                    ended[place] = how
-                    budgets[place].end()
-    return [ended[place] for place in range(len(tasks))]
+        limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
+        budget = Budget(min(limits, default=None), time.monotonic())
+        schedule = _Schedule(
+            works, {id(work): task.look for work, task in zip(works, tasks, strict=True)}, budget, tell
+        )
+        return schedule.run()
 
 
-def _go_on(launches: Generator[None, None, Ended]) -> Ended | None:
-    """Make the next launch; return how all ended, if there was none to make."""
-    try:
-        next(launches)
-    except StopIteration as stop:
-        ended: Ended = stop.value
+class _Schedule:
+    """Has workers of one batch after another prepare and sample, and decides between them."""
+
+    def __init__(self, works: Sequence[RemainingWork], looks: dict[int, Look], budget: Budget, tell: Tell) -> None:
+        self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
+        self._batches = 0
+        self._batch_seconds = 0.0
+        self._rounds = 0.0
+        self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
+
+    def run(self) -> list[Ended]:
+        """Measure until nothing is open, or no launch or no time is left."""
+        began_open = {id(work) for work in self._works if work.most_needed}
+        while self._open() and self._may_begin():
+            self._measure_batch()
+        return [self._end(work, is_stored=id(work) in began_open) for work in self._works]
+
+    def _open(self) -> list[RemainingWork]:
+        return [work for work in self._works if work.most_needed]
+
+    def _may_begin(self) -> bool:
+        """Whether there is time for another batch, or too few launches for an interval."""
+        lacks = self._batches == 0 or min(work.launches for work in self._open()) < LEAST_LAUNCHES
+        return lacks or self._batch_seconds < self._budget.left
+
+    def _end(self, work: RemainingWork, *, is_stored: bool) -> Ended:
+        by: Literal["launches", "budget", "look"] = "launches"
+        if work.looks and not any(map(work.cases, work.groups)):
+            by = "look"
+        elif work.most_needed:
+            by = "budget"
+        ended = Ended(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
+        if is_stored:
+            times = {"seconds": ended.seconds, "sampling_seconds": ended.sampling_seconds}
+            work.append("ended", ended.launches, by=by, looks=ended.looks, **times)
         return ended
-    return None
 
+    def _measure_batch(self) -> None:
+        works, began = self._open(), self._budget.spent
+        self._batches += 1
+        with ExitStack() as stack:
+            warming = Warming(works, self._budget, self._tell, stack)
+            warm = warming.run()
+            if warm:
+                preparing_seconds = self._budget.spent - began
+                self._reserve(works, warm)
+                sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell)
+                sweeps.measure_limits()
+                sweeps.first()
+                self._batch_seconds = self._budget.spent - began
+                self._go_on(sweeps, preparing_seconds / len(warm), stack)
+                self._rounds += _rounds(sweeps)
+        self._budget.reserve = 0.0
+        for launch in warming.launches:
+            self._measure_apart(launch)
 
-def _launches(work: RemainingWork, budget: Budget, look: Look) -> Generator[None, None, Ended]:
-    """Make a launch for each `next`, and return how it ended."""
-    looks = look_schedule(work.settings.first_look, work.settings.launches)
-    for launch in range(work.settings.launches):
-        if launch in looks:
-            work.narrow(launch, look)
-            if not work.groups:
-                return Ended(launch, "look")
-        if launch >= LEAST_LAUNCHES and budget.is_short_of(work.count(work.groups)):
-            return Ended(launch, "budget")
-        _measure_launch(work, launch, budget)
-        budget.end_launch()
-        yield
-    return Ended(work.settings.launches, "launches")
+    def _reserve(self, works: Sequence[RemainingWork], launches: Sequence[WarmLaunch]) -> None:
+        """Keep the time for what these workers cannot do: the second launch, and groups that go apart."""
+        numbers = {launch.launch for launch in launches}
+        apart = sum(len(work.apart) for work in works) * len(numbers) * START_SECONDS
+        lacks = min(work.launches for work in works) + len(numbers) < LEAST_LAUNCHES
+        half = self._budget.left / 2 if lacks and not math.isinf(self._budget.left) else 0.0
+        self._budget.reserve = apart + half
 
+    def _go_on(self, sweeps: Sweeps, launch_seconds: float, stack: ExitStack) -> None:
+        """Sample until nothing is open, there is no time, or other launches would tell more than these."""
+        while True:
+            self._replace(sweeps, stack)
+            rounds = self._rounds + _rounds(sweeps)
+            if self._times.is_due(rounds):
+                self._look(sweeps)
+                self._times.note(rounds)
+            if not sweeps.launches or self._is_another_launch_better(sweeps, launch_seconds):
+                return
+            if not sweeps.next(self._times.until(rounds, len(sweeps.launches))):
+                return
 
-def _measure_launch(work: RemainingWork, launch: int, budget: Budget) -> None:
-    order = [group for group in work.groups if (launch, group) not in work.finished]
-    random.Random(f"{work.settings.seed}/{launch}").shuffle(order)
-    todo = [group for group in order if any(case not in work.failed for case in work.groups[group])]
-    _LaunchLoop(work, launch, budget, todo).run()
+    def _look(self, sweeps: Sweeps) -> None:
+        """Look at the data of each run, where that may change what comes and there is time for it."""
+        for work in works_of(sweeps.launches):
+            is_wanted = not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
+            if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
+                with self._budget.looking():
+                    work.narrow(self._looks[id(work)])
 
+    def _is_another_launch_better(self, sweeps: Sweeps, launch_seconds: float) -> bool:
+        """Whether other launches than these would lower the variance of what is open more, in the time that is left."""
+        needs_more = any(work.most_needed for work in works_of(sweeps.launches))
+        found = sweeps.variances()
+        if not needs_more or found is None or self._batch_seconds >= self._budget.left:
+            return False
+        made = allocation.Made(len(sweeps.launches), max(sweeps.rounds, 1))
+        return allocation.better(found, sweeps.costs(launch_seconds), made, self._budget.left) == "launch"
 
-def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    for key in SAME_WHEN_RESUMED:
-        if planned.get(key) != found.get(key):
-            raise BadInput(
-                f"the run was begun with another {key}, and what would be measured now could not be compared with it",
-                received=f"{found.get(key)} now, {planned.get(key)} in {store.RUN_FILE}",
-                legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
-                next_step="resume it where it was begun, or start a new run",
-            )
+    def _replace(self, sweeps: Sweeps, stack: ExitStack) -> None:
+        """Prepare a new launch for each that was lost, while all others sleep, where that is worth its time."""
+        while sweeps.lost:
+            lost = sweeps.lost.pop()
+            groups = [group for group in lost.work.groups if lost.work.needs(group)]
+            beside = [one for one in sweeps.launches if one.work is lost.work]
+            if not groups or not self._is_worth_replacing(lost, len(beside)):
+                continue
+            number = 1 + max([lost.launch, *(one.launch for one in sweeps.launches)])
+            fresh = WarmLaunch(lost.work, max(number, lost.work.next_launch), groups, checks=lost.checks)
+            stack.callback(fresh.close)
+            fresh.warm_up()
+            if not fresh.is_lost:
+                fresh.measure_limits()
+                sweeps.launches.append(fresh)
 
-
-def _measure_limits(work: RemainingWork, worker: Worker, launch: int) -> bool:
-    """Store what the machine can do at most, unless a launch has that; return False if it cost the worker."""
-    if launch in work.limits or any(work.limits.values()):  # what has failed once is not tried again
-        return True
-    try:
-        healthy, answer = True, worker.ask({"do": "limits"})
-    except CaseLost as lost:
-        healthy, answer = False, {"reason": lost.reason}
-    content = {key: answer.get(key, default) for key, default in store.NO_LIMITS.items()}
-    store.append(work.folder, {"kind": "limits", "launch": launch, **content})
-    work.limits[launch] = content["reason"]
-    return healthy
-
-
-class _LaunchLoop(WorkerLoop[str]):
-    """Measures the groups of a launch and stores what came of each, with the time that it took."""
-
-    def __init__(self, work: RemainingWork, launch: int, budget: Budget, groups: Sequence[str]) -> None:
-        super().__init__(groups)
-        self._work = work
-        self._launch = launch
-        self._budget = budget
-        self._began = time.monotonic()
-        self._cases: Sequence[str] = ()
-
-    def start(self) -> Worker:
-        self._began = time.monotonic()
-        settings = self._work.settings
-        return Worker(settings.case_timeout_seconds, self._work.python, settings.memory_limit_bytes)
-
-    def prepare(self, worker: Worker) -> bool:
-        _require_same(self._work.environment, worker.environment)
-        line = {"kind": "launch", "launch": self._launch, "environment": dict(worker.environment)}
-        store.append(self._work.folder, line)
-        is_usable = _measure_limits(self._work, worker, self._launch)
-        self._budget.durations.add_start(time.monotonic() - self._began)
-        return is_usable
-
-    def ask(self, worker: Worker, item: str) -> bool:
-        self._began = time.monotonic()
-        self._budget.show_progress(self._work.position(self._launch, self.left))
-        self._cases = [case for case in self._work.groups[item] if case not in self._work.failed]
-        if not self._cases:
+    def _is_worth_replacing(self, lost: WarmLaunch, beside: int) -> bool:
+        if beside < LEAST_LAUNCHES:
             return True
-        answer = worker.ask(_request(self._work.settings, self._launch, self._cases))
-        content = {key: answer[key] for key in store.ANSWER_KEYS if key in answer}
-        self._store("group", item, content)
-        return not is_spoilt(content)
+        has_room = memory.has_room(1, lost.worker_bytes or memory.ASSUMED_BYTES, [])
+        return has_room and self._budget.left >= 2 * lost.seconds
 
-    def record_loss(self, item: str, lost: CaseLost) -> bool:
-        """Store the failures of what goes with the lost case; what else is in the group is asked for again."""
-        work = self._work
-        failures = failures_of(lost, self._cases, self._launch, retried=item in work.retried)
-        if failures:
-            failed = {failure.case for failure in failures}
-            failures += failures_elsewhere(lost, work.unfailed(), self._launch, failed, work.losses)
-        else:
-            work.retried.add(item)
-        self._store("lost", item, {"failures": [asdict(failure) for failure in failures]})
-        return False
-
-    def _store(self, kind: str, group: str, content: Mapping[str, Any]) -> None:
-        line = {"kind": kind, "launch": self._launch, "group": group, **content}
-        store.append(self._work.folder, line)
-        self._work.failed.update(failure["case"] for failure in content["failures"])
-        self._budget.durations.add_group(time.monotonic() - self._began, len(self._cases))
+    def _measure_apart(self, launch: WarmLaunch) -> None:
+        """Measure each group that does not go with others by a process of its own, which counts to the launch."""
+        work = launch.work
+        for group in sorted(work.apart):
+            if launch.launch in work.sampled[group] or not work.needs(group):
+                continue
+            alone = WarmLaunch(work, launch.launch, [group], checks=launch.checks, is_apart=True)
+            try:
+                alone.warm_up()
+                if not alone.is_lost:
+                    with self._budget.sampling():
+                        alone.sample(group, work.settings.rounds)
+            finally:
+                alone.close()
 
 
-def _request(settings: Settings, launch: int, cases: Sequence[str]) -> Mapping[str, Any]:
-    return {
-        "do": "measure",
-        "cases": list(cases),
-        "launch": launch,
-        "seed": settings.seed,
-        "rounds": settings.rounds * (1 if launch < settings.first_look else LATER_ROUNDS),
-        "block_seconds": settings.block_seconds,
-        "group_seconds": settings.group_seconds,
-        # Once is enough for a check that does not depend on the launch, and it is the slow one.
-        "finite_differences": launch == 0,
-    }
+def _rounds(sweeps: Sweeps) -> float:
+    """Return how many rounds all launches together have made, of what they have made most of."""
+    return sum(max(one.rounds.values(), default=0) for one in sweeps.launches)

@@ -10,21 +10,24 @@ class Settings:
     """How to measure.
 
     Attributes:
-        seed: makes the order of groups and rounds repeatable.
-        first_look: launches of everything that is planned, before the data are looked at.
-        launches: worker processes at the most, each of which gives one number for each case that it measures.
-        rounds: timed blocks of each case in a launch, at the most; `LATER_ROUNDS` times that after the first look.
+        seed: makes the order of groups, workers and rounds repeatable.
+        launches: worker processes at the most for each case, each of which gives one number for it.
+        first_rounds: timed blocks of each case in a launch before the data are looked at.
+        rounds: timed blocks of each case in a launch, at the most, in all its sweeps.
+        evenly: measure everything to the end, whatever the data look like; for a whole matrix of equal precision.
         block_seconds: about how long a block lasts.
-        group_seconds: about how long the rounds of one group may take in a launch; slow cases get fewer rounds.
-        budget_seconds: no launch is begun that would probably end later than this; None for no limit.
+        group_seconds: about how long the rounds of one group may take in one sweep of one launch; slow cases get fewer.
+        budget_seconds: nothing is begun that would probably end later than this, but what it takes to have two numbers
+            for each case; None for no limit.
         case_timeout_seconds: how long one case may be silent.
         memory_limit_bytes: how much memory a worker may take, as in `memory_limit.limit`; None for as much as there is.
     """
 
     seed: int
-    first_look: int
     launches: int
+    first_rounds: int
     rounds: int
+    evenly: bool
     block_seconds: float
     group_seconds: float
     budget_seconds: float | None

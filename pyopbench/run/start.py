@@ -22,21 +22,23 @@ from pyopbench.run.settings import Settings
 
 QUICK = Settings(
     seed=0,
-    first_look=3,
     launches=8,
-    rounds=24,
+    first_rounds=6,
+    rounds=120,
+    evenly=False,
     block_seconds=0.0005,
-    group_seconds=0.2,
+    group_seconds=0.3,
     budget_seconds=170.0,
     case_timeout_seconds=60.0,
 )
 FULL = Settings(
     seed=0,
-    first_look=4,
     launches=24,
-    rounds=120,
+    first_rounds=12,
+    rounds=240,
+    evenly=False,
     block_seconds=0.0005,
-    group_seconds=1.5,
+    group_seconds=1.0,
     budget_seconds=None,
     case_timeout_seconds=120.0,
 )
@@ -201,9 +203,10 @@ def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
 
 def settings_of(folder: Path) -> Settings:
     """Return how the run in a folder is measured, to continue it."""
-    # A run from before there were looks measured everything in each of its launches.
     settings = store.read_run(folder)["settings"]
-    stored = {"first_look": settings["launches"], "memory_limit_bytes": None, **settings}
+    # In a run from before workers stayed, a launch had as many rounds as it was to have, and no look within it.
+    before = {"first_rounds": settings["rounds"], "evenly": "first_look" not in settings, "memory_limit_bytes": None}
+    stored = {**before, **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
 
 

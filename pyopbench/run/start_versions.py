@@ -15,7 +15,7 @@ from pyopbench.run.environments import require_available
 def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> tuple[Path, list[start.PlannedRun]]:
     """Plan a run for each version and make the folders.
 
-    Every launch measures everything, because a look at one version says nothing of how it compares with another.
+    Everything is measured to the end, because a look at one version says nothing of how it compares with another.
 
     Args:
         folder: where; None for a new folder under `results/`.
@@ -38,7 +38,7 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
             legal="an empty or new folder",
             next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
         )
-    settings = replace(request.settings, first_look=request.settings.launches)
+    settings = replace(request.settings, evenly=True)
     named = versions.named(folder, asked)
     begun = start.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
     versions.write(folder, named)

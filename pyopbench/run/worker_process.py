@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -65,20 +66,42 @@ class CaseLost(WorkerLost):
 
 
 class Worker:
-    """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in."""
+    """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in.
 
-    def __init__(self, timeout_seconds: float, python: Path | None = None, limit_bytes: int | None = None) -> None:
+    What is asked of it may be waited for (`ask`), or sent and looked for now and then (`send` and `answer`), so that
+    several workers are at work at the same time. The first answer is that it has come up.
+
+    Attributes:
+        timeout_seconds: longest silence within a request.
+        environment: what it says of itself and its machine, once it has come up.
+    """
+
+    environment: Mapping[str, Any]
+
+    def __init__(
+        self,
+        timeout_seconds: float,
+        python: Path | None = None,
+        limit_bytes: int | None = None,
+        *,
+        heard: threading.Event | None = None,
+    ) -> None:
         """Start the process and wait until it has imported TensorFlow.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
             limit_bytes: how much memory it may take, as in `memory_limit.limit`; None for as much as there is.
+            heard: is set whenever the worker has said something. Then it is not waited for: that it has come up is the
+                first of its answers.
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
         """
         self.timeout_seconds = timeout_seconds
+        self._python, self._limit_bytes = python, limit_bytes
+        self._is_up, self._anything = False, heard
+        self._case: str | None = None
         self._log = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as shared:
             # Written, not only sized: a page that a full disk has no room for would end the worker when it is touched.
@@ -95,21 +118,18 @@ class Worker:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
         self._watcher.start()
-        self._come_up(limit_bytes, python)
+        self._heard = time.monotonic()
+        if heard is None:
+            try:
+                self._wait()
+            except BaseException:  # it did not come up, or Ctrl-C while TensorFlow is being imported
+                self.close()
+                raise
 
-    def _come_up(self, limit_bytes: int | None, python: Path | None) -> None:
-        within = "" if limit_bytes is None else f" within the memory limit of {limit_bytes:,} bytes"
-        try:
-            self.environment: Mapping[str, Any] = self._next(START_TIMEOUT_SECONDS, None)["environment"]
-        except CaseLost as lost:
-            self.close()
-            raise WorkerLost(
-                f"the worker process did not start{within}: {lost.reason}",
-                next_step=_remedy(python),
-            ) from lost
-        except BaseException:  # Ctrl-C while TensorFlow is being imported
-            self.close()
-            raise
+    @property
+    def process(self) -> int:
+        """The id of the process."""
+        return self._process.pid
 
     def _start(self, shared: int, python: Path | None) -> subprocess.Popen[bytes]:
         command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
@@ -137,22 +157,58 @@ class Worker:
         Raises:
             CaseLost: the worker was silent for too long and has been killed, or it ended.
         """
+        self.send(request)
+        return self._wait()
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """Send a request, whose answer `answer` has later.
+
+        Raises:
+            CaseLost: the worker has ended.
+        """
         assert self._process.stdin is not None
-        case: str | None = None
+        self._case = None
         self._marker.clear()
+        self._heard = time.monotonic()
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError as error:
             raise self._ended(None) from error
+
+    def answer(self, seconds: float) -> dict[str, Any] | None:
+        """Return the answer to what was sent, or None if it has not come after so many seconds.
+
+        Raises:
+            CaseLost: the worker was silent for too long and has been killed, or it ended.
+            WorkerLost: it did not come up.
+        """
+        until = time.monotonic() + seconds
+        try:
+            while True:
+                event = self._next(until)
+                if event is None:
+                    return None
+                kind = event.pop("event")
+                if kind == "full":
+                    raise CaseLost(event["case"], "raised", event["reason"])
+                if kind == "ready":
+                    self._is_up, self.environment = True, event["environment"]
+                if kind in ("ready", "done"):
+                    return event
+                self._case = event.get("case", self._case)  # an event without one only shows that there is life
+        except CaseLost as lost:
+            if self._is_up:
+                raise
+            within = "" if self._limit_bytes is None else f" within the memory limit of {self._limit_bytes:,} bytes"
+            what = f"the worker process did not start{within}: {lost.reason}"
+            raise WorkerLost(what, next_step=_remedy(self._python)) from lost
+
+    def _wait(self) -> dict[str, Any]:
         while True:
-            event = self._next(self.timeout_seconds, case)
-            kind = event.pop("event")
-            if kind == "done":
-                return event
-            if kind == "full":
-                raise CaseLost(event["case"], "raised", event["reason"])
-            case = event.get("case", case)  # an event without one only shows that there is life
+            found = self.answer(self.timeout_seconds)
+            if found is not None:
+                return found
 
     def close(self) -> None:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
@@ -174,7 +230,7 @@ class Worker:
         with self._process.stdout as stream:
             for line in stream:
                 if line.endswith(b"\n"):  # or else the process ended in the middle of it
-                    self._lines.put(line)
+                    self._put(line)
 
     def _watch(self) -> None:
         """Wait for the end of the process, end what it leaves, and say so behind the last of its lines.
@@ -184,20 +240,28 @@ class Worker:
         self._process.wait()
         end_group(self._process.pid)
         self._reader.join(READ_SECONDS)
-        self._lines.put(b"")
+        self._put(b"")
 
-    def _next(self, timeout_seconds: float, case: str | None) -> dict[str, Any]:
+    def _put(self, line: bytes) -> None:
+        self._lines.put(line)
+        if self._anything is not None:
+            self._anything.set()
+
+    def _next(self, until: float) -> dict[str, Any] | None:
+        """Return the next event, or None if there is none until some moment."""
+        allowed = self.timeout_seconds if self._is_up else START_TIMEOUT_SECONDS
+        silent_until = self._heard + allowed
         try:
-            line = self._lines.get(timeout=timeout_seconds)
+            line = self._lines.get(timeout=max(min(until, silent_until) - time.monotonic(), 0.0))
         except queue.Empty:
+            if time.monotonic() < silent_until:
+                return None
             self._kill()
-            raise CaseLost(
-                self._marker.get() or case,
-                "timeout",
-                f"no sign of life for {timeout_seconds:g} s; the worker was killed",
-            ) from None
+            reason = f"no sign of life for {allowed:g} s; the worker was killed"
+            raise CaseLost(self._marker.get() or self._case, "timeout", reason) from None
+        self._heard = time.monotonic()
         if not line:
-            raise self._ended(self._marker.get() or case)
+            raise self._ended(self._marker.get() or self._case)
         try:
             event: dict[str, Any] = json.loads(line)
             return {"event": event.pop("event"), **event}
@@ -205,7 +269,7 @@ class Worker:
             self._kill()
             said = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
             reason = f"the worker was killed, because what it answered is no answer: {said}"
-            raise CaseLost(self._marker.get() or case, "crashed", reason) from error
+            raise CaseLost(self._marker.get() or self._case, "crashed", reason) from error
 
     def _ended(self, case: str | None) -> CaseLost:
         code = self._process.wait()

@@ -53,10 +53,10 @@ class Looks:
         A look that was planned and not held has cost nothing: time ended the run, and not the data.
 
         Args:
-            settings: of the run, with `first_look` and `launches`; a run without `first_look` was looked at once.
+            settings: of the run; one without `first_rounds`, or `first_look` before workers stayed, was looked at once.
             held: how many looks were held while it went on.
         """
-        if "first_look" not in settings:
+        if not {"first_look", "first_rounds"} & set(settings):
             return cls()
         return cls(min(held + 1, MOST_LOOKS))
 

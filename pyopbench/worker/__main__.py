@@ -1,12 +1,14 @@
 """The measuring process: reads requests, one JSON object a line, and answers with events, one JSON object a line.
 
-`{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "measure"}` prepares and
-samples the cases of one group, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}` measures what the
-machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do": "count_copies"}` count copies
-between host and device, `{"do": "host_copies"}` measures those on the host and `{"do": "gpu_copies"}` those to a GPU,
-`{"do": "probes"}` and `{"do": "probe"}` try what works on this TensorFlow. Before each step that may hang or crash the
-marker names the case, so that the parent knows which one it was; events show that there is life. The standard output of
-the process belongs to the parent; what bodies print goes to the log.
+`{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "prepare"}` prepares the
+cases of one group, which stay prepared, and `{"do": "sample"}` times them, `{"do": "overhead"}` times bodies of known
+cost, `{"do": "limits"}` measures what the machine can do at most, `{"do": "build"}` compiles kernels,
+`{"do": "device"}` and `{"do": "count_copies"}` count copies between host and device, `{"do": "host_copies"}` measures
+those on the host and `{"do": "gpu_copies"}` those to a GPU, `{"do": "probes"}` and `{"do": "probe"}` try what works on
+this TensorFlow.
+Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
+that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
+the parent; what bodies print goes to the log.
 """
 
 from __future__ import annotations
@@ -48,8 +50,9 @@ from pyopbench.core.variant import Variant
 from pyopbench.prepare.prepare import prepare_all
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
-from pyopbench.worker.measure import Emit, OutOfMemory, measure, overhead
+from pyopbench.worker.measure import Emit, WarmGroups, overhead
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
+from pyopbench.worker.prepared_group import OutOfMemory
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -149,11 +152,14 @@ def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"reason": describe_error(error)}
 
 
+WARM_GROUPS = WarmGroups()
+
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
     "verify": verify,
     "build": build,
-    "measure": measure,
+    "prepare": WARM_GROUPS.prepare,
+    "sample": WARM_GROUPS.sample,
     "overhead": overhead,
     "limits": measure_limits,
     "host_copies": host_copies.measure,

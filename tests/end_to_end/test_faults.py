@@ -29,7 +29,14 @@ def case(variant: str) -> str:
 def request(*variants: str) -> dict[str, Any]:
     keys = [case(variant) for variant in ("native", *variants)]
     settings = {"seed": 0, "rounds": 2, "block_seconds": 1e-6, "group_seconds": 1.0, "finite_differences": False}
-    return {"do": "measure", "cases": keys, "launch": 1, **settings}
+    return {"cases": keys, "launch": 1, "first_round": 0, "pass": 0, **settings}
+
+
+def measure(worker: Worker, *variants: str) -> dict[str, Any]:
+    """Return what a worker answers to the requests to prepare and to sample, together."""
+    prepared = worker.ask({"do": "prepare", **request(*variants)})
+    sampled = worker.ask({"do": "sample", **request(*variants)})
+    return {**prepared, **sampled, "failures": prepared["failures"] + sampled["failures"]}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +58,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Wo
 
 @pytest.mark.parametrize("fault", ["printing_in_c", "flooding"])
 def test_what_a_body_prints_is_nothing_that_the_parent_reads(worker: Callable[[], Worker], fault: str) -> None:
-    answer = worker().ask(request(fault))
+    answer = measure(worker(), fault)
     assert set(answer["samples"]) == {case("native"), case(fault)}
     assert answer["failures"] == []
 
@@ -60,21 +67,21 @@ def test_what_a_body_prints_is_nothing_that_the_parent_reads(worker: Callable[[]
 def test_a_process_that_a_body_forks_neither_answers_nor_takes_requests(
     worker: Callable[[], Worker], fault: str
 ) -> None:
-    answer = worker().ask(request(fault))
+    answer = measure(worker(), fault)
     assert set(answer["samples"]) == {case("native"), case(fault)}
-    again = worker().ask(request("py_function_numpy"))
+    again = measure(worker(), "py_function_numpy")
     assert set(again["samples"]) == {case("native"), case("py_function_numpy")}
 
 
 def test_threads_that_a_body_leaves_are_told_with_what_they_take(worker: Callable[[], Worker]) -> None:
-    left = worker().ask(request("spinning"))["left_behind"]
+    left = measure(worker(), "spinning")["left_behind"]
     assert left["threads"] == 2
     assert left["cores"] > 0
 
 
 def test_a_body_that_wants_all_memory_is_refused_it_and_named(worker: Callable[[], Worker]) -> None:
     with pytest.raises(CaseLost, match="MemoryError") as caught:
-        worker().ask(request("eating"))
+        measure(worker(), "eating")
     assert (caught.value.case, caught.value.status) == (case("eating"), "raised")
     worker().close()  # its memory is full of what the body keeps
 

@@ -7,14 +7,16 @@
     killed  is ended from outside     noisy  answers what is no answer
     lasting  takes a while, as real cases do, and then as `well`
     leaving, waiting  leave a thread that works, or waits
+    eating  wants too much memory, but where no other group is prepared
+    late_NAME  is prepared as `well`, and is as NAME when it is sampled
     forking  leaves a process that holds the pipe, then ends as `exiting`
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
 
-Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set. The answer to a request for a
-plan stands in the file that `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for
-the machine's limits it answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked
-for a device it has it, or else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes
-`PROBES`, and every one works.
+Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
+answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
+`FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for the machine's limits it
+answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or else
+crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, and every one works.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ FAILURES = {
 EXIT_CODE = 7
 PROBES = ("savedmodel", "xla", "second_order", "server_other_process", "tflite")
 LASTING_SECONDS = 0.01
+LATE = "late_"
 
 
 def emit(event: Mapping[str, Any]) -> None:
@@ -98,6 +101,9 @@ def behave(case: str, variant: str) -> None:
         sys.stderr.write("I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n\n")
         sys.stderr.flush()
         os._exit(EXIT_CODE)
+    if variant == "eating" and PREPARED:
+        emit({"event": "full", "case": case, "reason": "MemoryError"})
+        hang()
     if variant == "lasting":
         time.sleep(LASTING_SECONDS)
     if variant == "talking":
@@ -124,11 +130,13 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "probe":
         behave(f"{request['probe']}/{request['variant']}", request["variant"])
         return {"status": "works", "told": "", "words": "", "figures": {}, "seconds": SECONDS}
-    measured = answer_measure(request)
-    if request["do"] == "measure":
-        return measured
-    if measured["failures"]:
-        return {"failure": measured["failures"][0]}
+    if request["do"] == "prepare":
+        return answer_prepare(request)
+    if request["do"] == "sample":
+        return answer_sample(request)
+    failures, _ = tried([request["case"]], None)
+    if failures:
+        return {"failure": failures[0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
 
 
@@ -184,19 +192,40 @@ def count_copies(case: str) -> dict[str, Any]:
     return {"rows": [{"inputs": inputs, "result": result, **told} for inputs, result in routes], "arrays": arrays}
 
 
-def answer_measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    cases = request["cases"] if "cases" in request else [request["case"]]
-    failures, samples = [], {}
-    for place, case in enumerate(cases):
+def tried(cases: Sequence[str], launch: int | None, *, late: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
+    """Have cases behave; return the failures, and the cases that are well."""
+    failures, well = [], []
+    for case in cases:
         variant = case.split("/")[1]
+        if late or variant.startswith(LATE):
+            variant = variant.removeprefix(LATE) if late and variant.startswith(LATE) else "well"
         behave(case, variant)
         if variant in FAILURES:
             status, reason = FAILURES[variant]
-            failures.append({"case": case, "status": status, "reason": reason, "launch": request.get("launch")})
+            failures.append({"case": case, "status": status, "reason": reason, "launch": launch})
         else:
-            samples[case] = [[index, place, 1, SECONDS] for index in range(request.get("rounds", 1))]
+            well.append(case)
+    return failures, well
+
+
+PREPARED: set[str] = set()
+"""What this process has prepared."""
+
+
+def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
+    failures, well = tried(request["cases"], request["launch"])
+    checked = {"checked": {case: {"values": 0.0} for case in well}} if request["finite_differences"] else {}
+    PREPARED.update(well)
+    return {"failures": failures, **checked, **left_by(request["cases"])}
+
+
+def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what is prepared a sample for each round, of about a second."""
+    failures, well = tried([case for case in request["cases"] if case in PREPARED], request["launch"], late=True)
+    first, rounds = request["first_round"], request["rounds"]
+    samples = {case: [[first + one, place, 1, SECONDS] for one in range(rounds)] for place, case in enumerate(well)}
     timer = {"timer_seconds": 0.0, "timer_error_seconds": 0.0}
-    return {"samples": samples, "failures": failures, **timer, "noise": NOISE, **left_by(cases)}
+    return {"samples": samples, "failures": failures, **timer, "noise": NOISE}
 
 
 def left_by(cases: Sequence[str]) -> dict[str, Any]:
@@ -213,7 +242,12 @@ def main() -> None:
         if "FAKE_WORKER_LOG" in os.environ:
             with Path(os.environ["FAKE_WORKER_LOG"]).open("a", encoding="utf-8") as log:
                 log.write(line)
-        emit({"event": "done", **answer(json.loads(line))})
+        began, request = time.monotonic(), json.loads(line)
+        answered = answer(request)
+        if "FAKE_WORKER_TIMES" in os.environ:
+            with Path(os.environ["FAKE_WORKER_TIMES"]).open("a", encoding="utf-8") as log:
+                log.write(json.dumps([os.getpid(), request["do"], began, time.monotonic()]) + "\n")
+        emit({"event": "done", **answered})
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def write_run(
 ) -> Path:
     """Write a run whose cases take 1 ms times their factor and whose launches differ by 0.2%; return its folder."""
     rng = np.random.default_rng(seed)
-    settings = {**stored.SETTINGS, "baseline": VARIANTS[0], "first_look": launches, "launches": launches}
+    settings = {**stored.SETTINGS, "baseline": VARIANTS[0], "launches": launches}
     lines = []
     for launch in range(launches):
         lines.append(stored.launch_line(launch))

@@ -15,9 +15,10 @@ from pyopbench.results import store
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
-    "first_look": 2,
     "launches": 2,
+    "first_rounds": 2,
     "rounds": 2,
+    "evenly": True,
     "block_seconds": 0.01,
     "group_seconds": 0.5,
     "budget_seconds": None,

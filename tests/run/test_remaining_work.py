@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import stored
 from pyopbench.results import store
-from pyopbench.run.budget import Position
 from pyopbench.run.remaining_work import RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
 
@@ -26,7 +23,8 @@ def work_of(folder: Path, *lines: dict[str, Any]) -> RemainingWork:
 def test_of_a_new_run_everything_is_left_by_groups(tmp_path: Path) -> None:
     work = work_of(tmp_path / "run")
     assert work.groups == {stored.group(): [FIRST, OTHER], stored.group(size=10): [SECOND]}
-    assert work.finished == set()
+    assert work.sampled == {stored.group(): set(), stored.group(size=10): set()}
+    assert (work.launches, work.next_launch, work.most_needed) == (0, 0, 2)
     assert work.unfailed() == [FIRST, OTHER, SECOND]
 
 
@@ -34,10 +32,11 @@ def test_what_is_stored_is_not_left(tmp_path: Path) -> None:
     failed = {"kind": "lost", "launch": 1, "group": stored.group(size=10), "failures": [stored.failure(SECOND)]}
     lines = [stored.launch_line(0), stored.limits_line(0, "no"), stored.group_line(0, [FIRST, OTHER]), failed]
     work = work_of(tmp_path / "run", *lines)
-    assert work.finished == {(0, stored.group())}
+    assert work.sampled[stored.group()] == {0}
+    assert (work.launches, work.next_launch) == (1, 1)
     assert work.failed == {SECOND}
     assert work.unfailed() == [FIRST, OTHER]
-    assert work.count(work.groups) == 2
+    assert [work.needs(stored.group()), work.needs(stored.group(size=10))] == [1, 0], "what failed needs nothing"
     assert work.limits == {0: "no"}
 
 
@@ -46,21 +45,35 @@ def test_a_line_that_was_not_finished_is_dropped(tmp_path: Path) -> None:
     work_of(folder, stored.launch_line(0))
     whole = (folder / store.SAMPLES_FILE).read_bytes()
     (folder / store.SAMPLES_FILE).write_bytes(whole + b'{"kind": "group", "lau')
-    assert remaining_work(folder, SETTINGS, None).finished == set()
+    assert remaining_work(folder, SETTINGS, None).launches == 0
     assert (folder / store.SAMPLES_FILE).read_bytes() == whole
 
 
-def test_the_position_counts_what_is_left_of_a_launch(tmp_path: Path) -> None:
-    work = work_of(tmp_path / "run")
-    group = stored.group(size=10)
-    assert work.position(1, [group]) == Position(1, group, 1, 2, cases_left=1, cases_per_launch=3)
+def test_several_passes_are_one_launch(tmp_path: Path) -> None:
+    passes = [{**stored.group_line(3, [FIRST]), "pass": number} for number in (0, 1)]
+    work = work_of(tmp_path / "run", stored.launch_line(3), *passes)
+    assert work.sampled[stored.group()] == {3}
+    assert work.next_launch == 4
 
 
-def test_a_look_leaves_what_is_open_with_what_is_timed_in_the_same_pass_and_is_taken_once(tmp_path: Path) -> None:
-    work = work_of(tmp_path / "run")
-    work.narrow(2, lambda launches: frozenset([OTHER]))
+def test_what_was_checked_against_finite_differences_need_not_be_again(tmp_path: Path) -> None:
+    checked = {FIRST: {"values": 0.0}}
+    line = {
+        "kind": "prepared",
+        "launch": 0,
+        "group": stored.group(),
+        "failures": [],
+        "seconds": 1.0,
+        "checked": checked,
+    }
+    assert work_of(tmp_path / "run", stored.launch_line(0), line).checked == {stored.group()}
+
+
+def test_a_look_leaves_what_is_open_with_what_is_timed_in_the_same_pass_and_is_kept(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run", stored.launch_line(0), stored.group_line(0, [FIRST, OTHER]))
+    asked: list[int] = []
+    work.narrow(lambda launches: asked.append(launches) or frozenset([OTHER]))  # type: ignore[func-returns-value]
+    assert asked == [1]
     assert work.groups == {stored.group(): [OTHER]}
-    work.narrow(2, lambda launches: pytest.fail("it was taken before"))
     again = remaining_work(tmp_path / "run", SETTINGS, None)
-    again.narrow(2, lambda launches: pytest.fail("it was stored"))
-    assert again.groups == work.groups
+    assert (again.groups, again.looks) == (work.groups, 1)

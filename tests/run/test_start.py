@@ -151,11 +151,15 @@ def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
     assert start.baseline_of(folder) == "numpy_function"
 
 
-def test_a_run_from_before_there_were_looks_is_continued_without_any(tmp_path: Path) -> None:
-    settings = {**stored.SETTINGS, "launches": 6}
-    del settings["first_look"]
+@pytest.mark.parametrize("looks", [{}, {"first_look": 3}])
+def test_a_run_from_before_workers_stayed_is_continued_with_as_many_rounds_and_looks_if_it_had_any(
+    tmp_path: Path, looks: dict[str, int]
+) -> None:
+    settings = {**stored.SETTINGS, "launches": 6, "rounds": 24, **looks}
+    del settings["first_rounds"], settings["evenly"]
     folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
-    assert start.settings_of(folder).first_look == 6
+    found = start.settings_of(folder)
+    assert (found.launches, found.first_rounds, found.rounds, found.evenly) == (6, 24, 24, not looks)
 
 
 def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
@@ -219,9 +223,9 @@ def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[
 def test_quick_is_quicker_than_full() -> None:
     quick, full = start.QUICK, start.FULL
     assert isinstance(quick, Settings)
-    assert quick.launches * quick.group_seconds < full.launches * full.group_seconds
-    assert LEAST_LAUNCHES <= quick.first_look < quick.launches
-    assert quick.first_look <= full.first_look < full.launches
+    assert quick.launches * quick.rounds < full.launches * full.rounds
+    assert quick.launches >= LEAST_LAUNCHES
+    assert quick.first_rounds <= full.first_rounds < full.rounds
     assert quick.rounds < full.rounds
     assert quick.budget_seconds is not None
 

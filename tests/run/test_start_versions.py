@@ -54,7 +54,7 @@ def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], l
 def test_every_launch_measures_everything(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
     folder, _ = start_versions.begin(tmp_path / "run", REQUEST, ["2.21.0"])
     settings = start.settings_of(versions.read(folder)[0].folder)
-    assert settings == replace(start.QUICK, first_look=start.QUICK.launches)
+    assert settings == replace(start.QUICK, evenly=True)
 
 
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,8 +36,9 @@ def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
 
 
-def measure(*variants: str) -> dict[str, object]:
-    return {"do": "measure", "cases": [stored.case(variant) for variant in variants], "launch": 0, "rounds": 1}
+def prepare(*variants: str) -> dict[str, object]:
+    cases = [stored.case(variant) for variant in variants]
+    return {"do": "prepare", "cases": cases, "launch": 0, "finite_differences": True}
 
 
 def pid_of(worker: Worker) -> int:
@@ -55,7 +57,7 @@ def test_a_worker_may_have_another_python_which_finds_pyopbench(
     python.chmod(0o700)
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     with Worker(LONG, python) as worker:
-        assert worker.ask(measure("well"))["samples"]
+        assert worker.ask(prepare("well"))["checked"]
     first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
     assert second == "/elsewhere"
     assert [path.resolve() for path in Path(first).iterdir()] == [PACKAGE]
@@ -78,8 +80,8 @@ def test_a_worker_answers_one_request_after_another() -> None:
     with Worker(LONG) as worker:
         assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]
         for _ in range(2):
-            answer = worker.ask(measure("well", "raising"))
-            assert list(answer["samples"]) == [stored.case("well")]
+            answer = worker.ask(prepare("well", "raising"))
+            assert list(answer["checked"]) == [stored.case("well")]
             assert answer["failures"][0]["reason"] == "ValueError: no"
 
 
@@ -93,6 +95,43 @@ def test_an_event_without_a_case_is_a_sign_of_life() -> None:
         }
 
 
+@pytest.mark.usefixtures("_fake")
+def test_several_workers_are_at_work_at_the_same_time() -> None:
+    """Each comes up and answers when it is ready; whoever waits for both is told when there is something to hear."""
+    heard = threading.Event()
+    with Worker(LONG, heard=heard) as one, Worker(LONG, heard=heard) as other:
+        answered: dict[int, dict[str, object]] = {}
+        for request in (None, prepare("lasting", "well")):
+            if request is not None:
+                for worker in (one, other):
+                    worker.send(request)
+            answered.clear()
+            while len(answered) < 2:
+                assert heard.wait(LONG)
+                heard.clear()
+                told = {worker.process: worker.answer(0.0) for worker in (one, other) if worker.process not in answered}
+                answered.update({process: answer for process, answer in told.items() if answer is not None})
+        assert all(len(answer["checked"]) == 2 for answer in answered.values())  # type: ignore[arg-type]
+        assert one.environment["pid"] != other.environment["pid"]
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_answer_that_is_not_there_yet_is_waited_for_no_longer_than_asked() -> None:
+    with Worker(LONG) as worker:
+        worker.send(prepare("hanging"))
+        assert worker.answer(0.01) is None
+    with Worker(SHORT) as worker:
+        worker.send(prepare("hanging"))
+        with pytest.raises(CaseLost, match=f"no sign of life for {SHORT:g} s"):
+            worker.answer(LONG)
+
+
+def test_a_worker_that_is_not_waited_for_says_as_well_why_it_does_not_come_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
+    with Worker(LONG, heard=threading.Event()) as worker, pytest.raises(WorkerLost, match="did not start"):
+        worker.answer(LONG)
+
+
 def test_leaving_a_worker_ends_its_process() -> None:
     with Worker(LONG) as worker:
         pid = pid_of(worker)
@@ -103,7 +142,7 @@ def test_leaving_a_worker_ends_its_process() -> None:
 
 @pytest.mark.usefixtures("_fake")
 def test_one_request_may_have_a_worker_of_its_own() -> None:
-    assert ask_once(measure("well"))["failures"] == []
+    assert ask_once(prepare("well"))["failures"] == []
 
 
 def line_of(source: str) -> str:
@@ -131,7 +170,7 @@ def test_a_lost_worker_names_the_case_and_says_how(variant: str, status: str, re
     with Worker(SHORT if status == "timeout" else LONG) as worker:
         pid = pid_of(worker)
         with pytest.raises(CaseLost) as caught:
-            worker.ask(measure("talking", variant, "well"))
+            worker.ask(prepare("talking", variant, "well"))
     assert caught.value.case == stored.case(variant)
     assert caught.value.status == status
     assert caught.value.reason == reason
@@ -146,14 +185,14 @@ def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
     """It holds the worker's pipe open, so that the end of the pipe would never come."""
     monkeypatch.setenv("FAKE_WORKER_LEFT", str(tmp_path / "left"))
     with Worker(LONG) as worker, pytest.raises(CaseLost, match=f"exit code {EXIT_CODE}"):
-        worker.ask(measure("forking"))
+        worker.ask(prepare("forking"))
     assert has_ended(int((tmp_path / "left").read_text(encoding="utf-8")))
 
 
 @pytest.mark.usefixtures("_fake")
 def test_a_worker_lost_before_it_came_to_a_case_names_none() -> None:
     with Worker(SHORT) as worker, pytest.raises(CaseLost) as caught:
-        worker.ask(measure("silent"))
+        worker.ask(prepare("silent"))
     assert caught.value.case is None
     assert caught.value.status == "timeout"
 
@@ -163,7 +202,7 @@ def test_a_worker_that_died_between_requests_is_lost() -> None:
     with Worker(LONG) as worker:
         os.kill(pid_of(worker), signal.SIGKILL)
         with pytest.raises(CaseLost, match="ended by signal SIGKILL") as caught:
-            worker.ask(measure("well"))
+            worker.ask(prepare("well"))
     assert caught.value.case is None
 
 
@@ -180,7 +219,7 @@ def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: py
 def test_an_interrupt_while_a_worker_comes_up_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def interrupted(self: Worker, timeout_seconds: float, case: str | None) -> None:
+    def interrupted(self: Worker, until: float) -> None:
         started.append(self._process)
         raise KeyboardInterrupt
 
@@ -199,7 +238,7 @@ def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pyte
         with Worker(LONG) as worker:
             pids.append(pid_of(worker))
             monkeypatch.setattr(worker._lines, "get", interrupted)
-            worker.ask(measure("hanging"))
+            worker.ask(prepare("hanging"))
 
     pids: list[int] = []
     with pytest.raises(KeyboardInterrupt):

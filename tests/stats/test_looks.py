@@ -40,6 +40,8 @@ def test_looks_are_few_ascending_and_end_with_the_last_launch(first: int, most: 
 def test_the_number_of_looks_is_read_from_the_settings_of_a_run() -> None:
     assert Looks.of({"launches": 8, "first_look": 3}) == Looks(3)
     assert Looks.of({"launches": 3, "first_look": 3}) == ONE_LOOK
+    assert Looks.of({"launches": 8, "first_rounds": 6, "evenly": False}) == Looks(MOST_LOOKS)
+    assert Looks.of({"launches": 8, "first_rounds": 6, "evenly": True}) == ONE_LOOK
     assert Looks.of({"launches": 8}) == ONE_LOOK
 
 

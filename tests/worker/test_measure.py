@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+import tensorflow as tf
 
 from extra_cases import case, ignore
 from places import EXTRAS
@@ -19,6 +20,7 @@ from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared
 from pyopbench.results.schema import check_line
 from pyopbench.worker import measure as measuring
+from pyopbench.worker import prepared_group
 from pyopbench.worker.overhead import DURATIONS
 from pyopbench.worker.sampling import Calibration, measure_block
 
@@ -42,10 +44,14 @@ def measure(*cases: str, **changes: Any) -> dict[str, Any]:
         "block_seconds": 1e-6,
         "group_seconds": 60.0,
         "finite_differences": False,
+        "first_round": 0,
+        "pass": 0,
         **changes,
     }
     emit = request.pop("emit", ignore)
-    answer = measuring.measure(request, emit)
+    groups = measuring.WarmGroups()
+    prepared, sampled = groups.prepare(request, emit), groups.sample(request, emit)
+    answer = {**prepared, **sampled, "failures": prepared["failures"] + sampled["failures"]}
     return dict(json.loads(json.dumps(answer)))
 
 
@@ -73,8 +79,10 @@ def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
 
 
 def test_a_body_that_collects_garbage_while_it_is_timed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = measuring.measure_block
-    monkeypatch.setattr(measuring, "measure_block", lambda *args, **options: (gc.collect(), real(*args, **options))[1])
+    real = prepared_group.measure_block
+    monkeypatch.setattr(
+        prepared_group, "measure_block", lambda *args, **options: (gc.collect(), real(*args, **options))[1]
+    )
     assert measure(case("native"))["noise"]["collections"] == 4
 
 
@@ -152,20 +160,21 @@ def test_what_is_wrong_is_wrong_in_every_direction_of_its_group() -> None:
 
 def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     timed: list[str] = []
-    sample = measuring._sample
+    sample = prepared_group.PreparedGroup.sample
 
-    def spy(prepared: Mapping[str, tuple[Prepared, ...]], *others: Any) -> Any:
-        timed.extend(prepared)
-        return sample(prepared, *others)
+    def spy(group: prepared_group.PreparedGroup, wanted: Sequence[str], *others: Any) -> Any:
+        timed.extend(wanted)
+        assert list(group.runners) == timed
+        return sample(group, wanted, *others)
 
-    monkeypatch.setattr(measuring, "_sample", spy)
+    monkeypatch.setattr(prepared_group.PreparedGroup, "sample", spy)
     measure(case("native"), case("wrong_value"), case("raising"))
     assert timed == ["native/none"]
 
 
 def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [case("numpy_function"), case("twin"), case("wrong_value")]
-    prepare_all = measuring.prepare_all
+    prepare_all = prepared_group.prepare_all
 
     def prepare_flaky(one: Case, **options: Any) -> tuple[Prepared, ...]:
         (prepared,) = prepare_all(one, **options)
@@ -173,7 +182,7 @@ def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.Monke
         segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
         return (Prepared(prepared.case, segments, prepared.checked),)
 
-    monkeypatch.setattr(measuring, "prepare_all", prepare_flaky)
+    monkeypatch.setattr(prepared_group, "prepare_all", prepare_flaky)
     answer = measure(*keys)
     assert list(answer["samples"]) == keys[:1]
     assert len(answer["samples"][keys[0]]) == 4
@@ -209,8 +218,10 @@ def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> N
         stretches.append(stretch)
         return measure_block(segments, calls, clock, timer, stretch)
 
-    monkeypatch.setattr(measuring, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
-    monkeypatch.setattr(measuring, "measure_block", spy)
+    monkeypatch.setattr(
+        prepared_group, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),)
+    )
+    monkeypatch.setattr(prepared_group, "measure_block", spy)
     measure(case("native"), rounds=2)
     assert stretches == [0.05, 0.05]
 
@@ -218,7 +229,7 @@ def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> N
 def test_variants_that_take_about_as_long_are_called_as_often_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """However it was calibrated: here one call was too short by a little in one of them."""
     found = iter([Calibration(1, 0.0005), Calibration(2, 0.0009)])
-    monkeypatch.setattr(measuring, "calibrate", lambda *given: next(found))
+    monkeypatch.setattr(prepared_group, "calibrate", lambda *given: next(found))
     samples = measure(case("native"), case("twin"))["samples"]
     assert len({row[2] for rows in samples.values() for row in rows}) == 1
 
@@ -244,3 +255,34 @@ def test_bodies_of_known_cost_are_timed_as_cases_are() -> None:
     assert answer["timer_seconds"] >= 0
     named = Counter(event["case"].split("/")[0] for event in events)
     assert named == {"wait_20us": 3, "wait_200us": 3, "wait_2000us": 3}
+
+
+def test_what_is_prepared_stays_and_is_timed_again_with_as_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is prepared or calibrated again; rounds go on, in other orders; what is closed is left out."""
+    keys = [case("native"), case("numpy_function"), case("twin")]
+    request = {"launch": 1, "seed": 0, "finite_differences": False, "block_seconds": 1e-5, "group_seconds": 60.0}
+    groups = measuring.WarmGroups()
+    groups.prepare({**request, "cases": keys}, ignore)
+    first = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 0, "pass": 0}, ignore)["samples"]
+    monkeypatch.setattr(prepared_group, "prepare_all", lambda *given, **named: pytest.fail("prepared"))
+    monkeypatch.setattr(prepared_group, "calibrate", lambda *given: pytest.fail("calibrated"))
+    again = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 12, "pass": 1}, ignore)["samples"]
+    assert [row[0] for row in again[keys[0]]] == list(range(12, 24))
+    assert places({"samples": first}) != places({"samples": again})
+    for key in keys:
+        assert len({row[2] for row in (*first[key], *again[key])}) == 1
+    some = groups.sample({**request, "cases": keys[1:], "rounds": 2, "first_round": 24, "pass": 2}, ignore)
+    assert list(some["samples"]) == keys[1:]
+
+
+def test_groups_of_several_modes_stay_prepared_beside_each_other() -> None:
+    """Grappler is on for one and off for the other, whichever was prepared last."""
+    node, call = case("native", mode="node"), case("native")
+    request = {"launch": 1, "seed": 0, "finite_differences": False, "block_seconds": 1e-6, "group_seconds": 60.0}
+    groups = measuring.WarmGroups()
+    for key in (node, call):
+        groups.prepare({**request, "cases": [key]}, ignore)
+    for key, is_off in ((node, True), (call, False), (node, True)):
+        groups.sample({**request, "cases": [key], "rounds": 2, "first_round": 0, "pass": 0}, ignore)
+        options = tf.config.optimizer.get_experimental_options()
+        assert bool(options.get("disable_meta_optimizer", False)) == is_off
