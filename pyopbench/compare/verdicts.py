@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from pyopbench.judge.decision import Outcome
-from pyopbench.stats import estimate as statistics
 from pyopbench.stats import costs
+from pyopbench.stats import estimate as statistics
 from pyopbench.stats.estimate import UNIT, Estimate
 from pyopbench.stats.looks import Looks
 from pyopbench.stats.step_down import Step, step_down

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.model import Case
+from pyopbench.core.model import EMPTY, TWIN_SUFFIX, Case
 from pyopbench.results import store
 from pyopbench.run.settings import Settings
 
@@ -94,9 +94,20 @@ class RemainingWork:
 
 
 def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
+    """Return the groups in which something is open, with that, the empty graph that it is taken from, and its twin."""
     runners = set(map(_runner_of, open_cases))
-    kept = {group: [case for case in cases if _runner_of(case) in runners] for group, cases in planned.items()}
-    return {group: cases for group, cases in kept.items() if cases}
+    groups = {group for group, _, _ in runners}
+
+    def is_open(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.variant == EMPTY or _runner_of(replace(case, variant=_base(case.variant)).id) in runners
+
+    return {group: list(filter(is_open, cases)) for group, cases in planned.items() if group in groups}
+
+
+def _base(variant: str) -> str:
+    """Return the variant that a twin is, whose own it shares the fate of; any other as it is."""
+    return variant.removesuffix(TWIN_SUFFIX)
 
 
 def _runner_of(key: str) -> tuple[str, str, str]:

@@ -27,7 +27,6 @@ from pyopbench.worker.prepared_group import (
     RunnerFailed,
     prepare_runners,
     require_memory,
-    runner_of,
 )
 from pyopbench.worker.sampling import measure_timer, quiet_garbage_collector
 
@@ -53,11 +52,13 @@ class WarmGroups:
         rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
         # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
         shuffled = [cases[place] for place in rng.permutation(len(cases))]
-        runners, errors = prepare_runners(shuffled, emit, finite_differences=differences)
+        runners, errors = prepare_runners(
+            shuffled, emit, finite_differences=differences, linearity=bool(request.get("linearity"))
+        )
         self._groups[cases[0].group] = PreparedGroup(runners)
         self._is_frozen = False
-        failed = [case for case in cases if runner_of(case) in errors]
-        failures = [failure_of(case, errors[runner_of(case)], launch) for case in failed]
+        failed = [case for case in cases if case.runner in errors]
+        failures = [failure_of(case, errors[case.runner], launch) for case in failed]
         return {
             "failures": [dataclasses.asdict(failure) for failure in failures],
             **({"checked": _errors(runners.values())} if differences else {}),
@@ -77,7 +78,7 @@ class WarmGroups:
         node_graph.use_grappler(enabled=cases[0].mode != "node")  # state of the process, and other groups are others
         rng = np.random.default_rng([request["seed"], launch, request["pass"], *cases[0].group.encode()])
         timer, meter = measure_timer(time.perf_counter), Meter()
-        wanted = [runner for runner in dict.fromkeys(map(runner_of, cases)) if runner in group.runners]
+        wanted = [runner for runner in dict.fromkeys(case.runner for case in cases) if runner in group.runners]
         blocks: Blocks = {}
         failures = []
         while wanted:
@@ -90,12 +91,12 @@ class WarmGroups:
                 require_memory(group.runners[lost.runner][0].case, cause)
                 group.drop(lost.runner)
                 wanted.remove(lost.runner)
-                failures += [failure_of(case, cause, launch) for case in cases if runner_of(case) == lost.runner]
+                failures += [failure_of(case, cause, launch) for case in cases if case.runner == lost.runner]
         return {
             "samples": {
                 case.id: _samples(group, blocks, case, request["first_round"])
                 for case in cases
-                if runner_of(case) in blocks
+                if case.runner in blocks
             },
             "failures": [dataclasses.asdict(failure) for failure in failures],
             "timer_seconds": timer.seconds,
@@ -138,7 +139,7 @@ def _crossings(prepared: Iterable[Prepared]) -> dict[str, dict[str, Any]]:
 
 def _samples(group: PreparedGroup, blocks: Blocks, case: Case, first_round: int) -> list[list[float]]:
     """Return the rows of a case; how many copies a call runs is told in mode node, but not of a body alone."""
-    timed, runner = timed_segments(case), runner_of(case)
+    timed, runner = timed_segments(case), case.runner
     has_copies = case.mode == "node" and not group.is_alone(runner)
     return [
         [

@@ -13,7 +13,8 @@ from pyopbench.catalogue.load import load_variant
 from pyopbench.core.failures import describe_error
 from pyopbench.core.model import Case
 from pyopbench.core.variant import Variant
-from pyopbench.prepare.prepare import Prepared, prepare_all
+from pyopbench.prepare.group import Asked, prepare_group
+from pyopbench.prepare.prepare import Prepared
 from pyopbench.worker.sampling import (
     Block,
     Calibration,
@@ -24,6 +25,7 @@ from pyopbench.worker.sampling import (
     equal_calls,
     measure_block,
     rounds_within,
+    same_calls,
     sample_rounds,
 )
 
@@ -61,13 +63,8 @@ def require_memory(case: Case, error: BaseException) -> None:
         raise OutOfMemory(case, error) from error
 
 
-def runner_of(case: Case) -> str:
-    """Return the key of what is timed for a case: backward and forward+backward come from one and the same pass."""
-    return f"{case.variant}/{case.gradient}"
-
-
 def prepare_runners(
-    cases: Sequence[Case], emit: Emit, *, finite_differences: bool
+    cases: Sequence[Case], emit: Emit, *, finite_differences: bool, linearity: bool
 ) -> tuple[Runners, dict[str, Exception]]:
     """Prepare what is timed for some cases of one group.
 
@@ -75,6 +72,7 @@ def prepare_runners(
         cases: in the order in which they are prepared.
         emit: is told of each before that.
         finite_differences: also check gradients against them.
+        linearity: in mode node, make graphs of many numbers of copies.
 
     Returns:
         What is prepared, and the error of what is not, by runner.
@@ -82,19 +80,19 @@ def prepare_runners(
     Raises:
         OutOfMemory: a case wanted too much.
     """
-    prepared: Runners = {}
-    errors: dict[str, Exception] = {}
-    for case in cases:
-        runner = runner_of(case)
-        if runner in prepared or runner in errors:
-            continue
+    last: list[Case] = []
+
+    def at(case: Case) -> None:
+        last[:] = [case]
         emit({"event": "at", "case": case.id})
-        try:
-            prepared[runner] = prepare_all(case, finite_differences=finite_differences)
-        except Exception as error:  # noqa: BLE001 - a body may raise anything
-            require_memory(case, error)
-            errors[runner] = error
-    return prepared, errors
+
+    try:
+        made = prepare_group(cases, Asked(finite_differences=finite_differences, linearity=linearity, at=at))
+    except Exception as error:
+        require_memory((last or cases)[0], error)
+        raise
+    prepared = {runner: one for runner, one in made.items() if not isinstance(one, Exception)}
+    return prepared, {runner: one for runner, one in made.items() if isinstance(one, Exception)}
 
 
 class PreparedGroup:
@@ -174,8 +172,12 @@ class PreparedGroup:
             found: Calibration = at(name, lambda: calibrate(one.segments, block_seconds, time.perf_counter, timer))
             return found
 
-        found = equal_calls({name: calibrated(name, one) for name, (_, one) in at.flat.items()})
-        self._calibrations = _as_warm(found, {name: self._variants[runner] for name, (runner, _) in at.flat.items()})
+        found = {name: calibrated(name, one) for name, (_, one) in at.flat.items()}
+        if any(one.case.mode == "node" for _, one in at.flat.values()):
+            self._calibrations = same_calls(found)
+            return
+        variants = {name: self._variants[runner] for name, (runner, _) in at.flat.items()}
+        self._calibrations = _as_warm(equal_calls(found), variants)
 
 
 class _Announced:

@@ -183,6 +183,16 @@ def equal_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibratio
     return {name: Calibration(calls[name], calls[name] * one.call_seconds) for name, one in calibrations.items()}
 
 
+def same_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibration]:
+    """Give all cases blocks of as many calls as the one with the fewest has.
+
+    Where costs are differences of cases to one of them, the empty graph, the first call of a block must weigh as much
+    in all: it finds caches cold and threads asleep. Few calls and many rounds tell more besides (`rounds_within`).
+    """
+    fewest = min(one.calls for one in calibrations.values())
+    return {name: Calibration(fewest, fewest * one.call_seconds) for name, one in calibrations.items()}
+
+
 def rounds_within(round_seconds: float, group_seconds: float, most: int) -> int:
     """Return how many rounds to make of a group.
 
