@@ -2,6 +2,9 @@
 
     run = Bench({"py_function_numpy": lambda n: 1e-5 + 1e-9 * n, "native": lambda n: 1e-6 + 2e-9 * n}).run()
 
+In mode `node` a row is a call of a graph of `copies` beside what a call of the empty function, `floor`, took in the
+same round; a curve is then what one op costs inside the graph.
+
 A curve is a number (seconds per call at every size), a mapping `{size: seconds}`, or a function of a float array of
 sizes. Where it is nan, or a mapping has no such size, the case was planned but timed out. The keys of `curves` are
 labels: `variant`, or `variant+gradient` for a gradient that is not the usual one (left out of forward cases).
@@ -22,16 +25,15 @@ import pandas as pd
 
 from pyopbench.core.label import Label
 from pyopbench.core.model import NO_GRADIENT, Case, Failure
-from pyopbench.results.run import Costs
+from pyopbench.results.run import COLUMNS, Costs
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]
 Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 CALLBACK_GRADIENTS = ["custom_gradient", "override_map"]
+NODE = "node"
 FIELDS = ["op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
-BLOCK = ["round", "order", "calls", "seconds", "copies", "timer_seconds", "timer_error_seconds"]
-COLUMNS = ["tool", "run", "launch", "group", "case", *FIELDS, "tf", *BLOCK]
 NOISE = [
     *("wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections"),
     *("load", "mhz_low", "mhz_high"),
@@ -42,7 +44,7 @@ COST = {"forward": 1.0, "backward": 2.0, "forward_backward": 3.0}
 
 
 def _variant(kind: str, effort: int, gradients: Sequence[str], body: str = "numpy") -> dict[str, Any]:
-    modes = ["eager", "call"]
+    modes = ["eager", "call", "node"]
     return {"summary": "made up", "body": body, "kind": kind, "effort": effort, "gradients": gradients, "modes": modes}
 
 
@@ -58,7 +60,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "custom_op": _variant("port", 9, ["registered"], "kernel"),
 }
 GRADIENTS = {
-    name: {"summary": "made up", "source": "made up", "works_in": ["eager", "call"]}
+    name: {"summary": "made up", "source": "made up", "works_in": ["eager", "call", "node"]}
     for name in ("autodiff", "tape", "custom_gradient", "override_map", "registered")
 }
 ENVIRONMENT: dict[str, Any] = {
@@ -107,6 +109,8 @@ class Bench:
         between: spread of the log of one case between launches.
         drift: spread of the log of a whole round, common to all cases of a group.
         noise: shape of the noise of a block.
+        copies: of the op in the graph, in mode node.
+        floor: seconds of a call of the empty function, in mode node.
         first_launch: number of the first launch.
         run_name: name of the run.
         seed: of everything random.
@@ -124,6 +128,8 @@ class Bench:
     between: float = 0.005
     drift: float = 0.0
     noise: Noise = normal
+    copies: int = 8
+    floor: float = 2e-4
     first_launch: int = 0
     run_name: str = "made-up"
     seed: int = 0
@@ -152,10 +158,16 @@ class Bench:
         measured = [(case, seconds) for case, seconds in self.cases() if not math.isnan(seconds)]
         shape = (len(measured), self.launches, self.rounds)
         groups, group_of = np.unique([case.group for case, _ in measured], return_inverse=True)
-        logs = np.log([seconds for _, seconds in measured])[:, None, None] + self.within * self.noise(rng, shape)
-        logs = logs + self.between * rng.standard_normal((*shape[:2], 1))
-        logs = logs + (self.drift * rng.standard_normal((len(groups), *shape[1:])))[group_of]
-        return self._rows([case for case, _ in measured], np.exp(logs), rng)
+        blocks = self.within * self.noise(rng, shape)
+        launches = self.between * rng.standard_normal((*shape[:2], 1))
+        drift = self.drift * rng.standard_normal((len(groups), *shape[1:]))
+        of_op = np.array([seconds for _, seconds in measured])[:, None, None] * np.exp(launches)
+        call = self.floor + self.copies * of_op if self.mode == NODE else of_op
+        rows = self._rows([case for case, _ in measured], call * np.exp(blocks + drift[group_of]), rng)
+        if self.mode != NODE:
+            return rows
+        empty = self.floor * np.exp(self.within * self.noise(rng, drift.shape) + drift)
+        return rows.assign(copies=self.copies, floor_seconds=empty[group_of].ravel())
 
     def _rows(self, cases: Sequence[Case], seconds: Floats, rng: np.random.Generator) -> pd.DataFrame:
         index, launch, rounds = (grid.ravel() for grid in np.indices(seconds.shape))
@@ -174,10 +186,11 @@ class Bench:
             calls=calls,
             seconds=seconds.ravel() * calls,
             copies=1,
+            floor_seconds=math.nan,
             timer_seconds=4e-8,
             timer_error_seconds=1e-9,
         )
-        return rows.reset_index(drop=True)[COLUMNS]
+        return rows.reset_index(drop=True)[list(COLUMNS)]
 
     def noise_frame(self) -> pd.DataFrame:
         """Return what else went on, one row per launch, in the columns of `results.Run.noise`: hardly anything."""
@@ -208,6 +221,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         frame=pd.concat([bench.frame() for bench in benches], ignore_index=True) if benches else _no_rows(),
         warnings=(),
         costs=Costs(),
+        looks=(),
         noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
         certificate=None,
         limits=(),

@@ -1,0 +1,167 @@
+"""Differences of what labels cost: taken within rounds, by launch, with what the model says of their spread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pyopbench.judge.contrasts import Contrasts, contrasts_of
+from pyopbench.judge.mix import calls_mix, even_mix
+from pyopbench.stats.launch_model import LaunchModel
+from shares import TODAY, contrasts_by_hand
+
+PLAIN = LaunchModel(relative=0.0, rounds=0.0, run_effect=0.0)
+
+
+def measured(
+    ratios: Mapping[tuple[str, int], Sequence[float]], launch: int = 0, run: str = "first", tool: str = "pyopbench"
+) -> pd.DataFrame:
+    """Return the ratios of labels at sizes, by round, of one launch; nan is a round without the label."""
+    rows = [
+        (tool, run, launch, label, size, place, value)
+        for (label, size), values in ratios.items()
+        for place, value in enumerate(values)
+        if not math.isnan(value)
+    ]
+    return pd.DataFrame(rows, columns=["tool", "run", "launch", "label", "size", "round", "ratio"])
+
+
+def made(*launches: pd.DataFrame, ports: Sequence[str] = (), model: LaunchModel = PLAIN) -> Contrasts:
+    return contrasts_of(pd.concat(launches, ignore_index=True), TODAY, frozenset(ports), model)
+
+
+A, B = [0.1, 0.5, 0.9], [0.5, 0.1, 0.8]
+
+
+def test_a_difference_is_the_median_of_those_within_rounds() -> None:
+    """By hand: within rounds -0.4, 0.4 and 0.1; the medians of both are 0.5."""
+    found = made(measured({("a", 10): A, ("b", 10): B}))
+    assert found.labels == (TODAY, "a", "b")
+    assert found.over(even_mix((10,)), "a", "b").mean == pytest.approx(0.1)
+    assert found.over(even_mix((10,)), "b", "a").mean == pytest.approx(-0.1)
+    assert found.over(even_mix((10,)), "a", TODAY).mean == pytest.approx(0.5 - 1)
+    assert found.shares("a")[10].tolist() == found.shares("b")[10].tolist() == pytest.approx([0.5])
+
+
+def test_its_error_is_that_of_a_median_over_rounds() -> None:
+    """By hand: -0.4, 0.1, 0.4 are 0.5, 0 and 0.3 off their median; 1.4826 * 0.3 * sqrt(pi / 2) / sqrt(3)."""
+    found = made(measured({("a", 10): A, ("b", 10): B}))
+    assert found.errors[0, 0, 1, 2] == pytest.approx(1.4826 * 0.3 * math.sqrt(math.pi / 2) / math.sqrt(3))
+
+
+def test_a_round_counts_for_the_labels_that_it_has() -> None:
+    """Without the first round the differences are 0.4 and 0.1; a by itself is timed in all three."""
+    found = made(measured({("a", 10): A, ("b", 10): [math.nan, 0.1, 0.8]}))
+    assert found.medians[0, 0, 1, 2] == pytest.approx(0.25)
+    assert found.medians[0, 0, 1, 0] == pytest.approx(0.5 - 1)
+
+
+def test_a_difference_within_rounds_varies_by_less_than_that_of_medians() -> None:
+    """What slows a round down for both cancels: here noise of 20% in common, and of 2% each."""
+    rng = np.random.default_rng(1)
+    common = 0.5 * np.exp(0.2 * rng.standard_normal((400, 9)))
+    a, b = (common * np.exp(0.02 * rng.standard_normal((400, 9))) for _ in range(2))
+    launches = [measured({("a", 10): a[place], ("b", 10): b[place]}, place) for place in range(400)]
+    direct = made(*launches).medians[:, 0, 1, 2]
+    assert direct.std() < 0.5 * (np.median(a, axis=1) - np.median(b, axis=1)).std()
+
+
+def test_each_tool_run_and_launch_is_one_launch() -> None:
+    one = {("a", 10): [0.5]}
+    found = made(measured(one), measured(one, 1), measured(one, run="second"), measured(one, run="second", tool="asv"))
+    assert found.over(even_mix((10,)), "a", TODAY).n == 4
+    assert found.runs == 3
+
+
+def test_over_a_mix_the_sizes_count_by_todays_time() -> None:
+    """By hand: a quarter of the time at each end and half between; launches without a size are none."""
+    whole = measured({("a", 10): [0.2], ("a", 100): [0.4], ("a", 1000): [0.8]})
+    half = measured({("a", 10): [9.0], ("a", 100): [9.0]}, 1)
+    found = made(whole, half).over(even_mix((10, 100, 1000)), "a", TODAY)
+    assert (found.n, found.mean) == (1, pytest.approx(0.05 + 0.2 + 0.2 - 1))
+
+
+def test_between_two_sizes_shares_are_straight_over_the_log_of_the_size() -> None:
+    """By hand: 100 is half way from 10 to 1000."""
+    found = made(measured({("a", 10): [0.2], ("a", 1000): [0.6]}))
+    assert found.at(100, "a", TODAY).mean == pytest.approx(0.4 - 1)
+    assert found.at(10, "a", TODAY).mean == pytest.approx(0.2 - 1)
+    assert found.at(1000, "a", TODAY).mean == pytest.approx(0.6 - 1)
+    mix = calls_mix({100: 1.0}, {10: 1.0, 1000: 1.0}, "it")
+    assert found.over(mix, "a", TODAY).mean == pytest.approx(0.4 - 1)
+
+
+def test_between_two_sizes_a_launch_needs_both() -> None:
+    both = measured({("a", 10): [0.2], ("a", 1000): [0.6]})
+    found = made(both, measured({("a", 10): [0.3]}, 1))
+    assert (found.at(10, "a", TODAY).n, found.at(100, "a", TODAY).n) == (2, 1)
+
+
+def test_the_order_of_rows_is_no_matter() -> None:
+    rng = np.random.default_rng(4)
+    rows = pd.concat(
+        measured({(label, size): rng.random(5) for label in "ab" for size in (10, 100)}, launch) for launch in range(4)
+    )
+    first, second = made(rows), made(rows.sample(frac=1, random_state=2))
+    estimates = [one.over(even_mix((10, 100)), "a", "b") for one in (first, second)]
+    assert estimates[0] == estimates[1]
+
+
+# What the model says of the spread
+
+FOUR = {10: [0.2] * 4}
+
+
+def test_the_predicted_variance_of_a_share_grows_with_its_square() -> None:
+    model = LaunchModel(relative=0.01, rounds=0.0, run_effect=0.0)
+    found = contrasts_by_hand({"a": FOUR}, model=model)
+    assert found.over(even_mix((10,)), "a", TODAY).scale == pytest.approx(0.01 * 0.2**2)
+    assert found.over(even_mix((10,)), TODAY, "a").scale == pytest.approx(0.01 * 0.2**2)
+
+
+def test_the_predicted_variance_of_a_difference_counts_today_once() -> None:
+    """Shares a / t and b / t, where a, b and t each vary by v / 2: (a^2 + b^2 + (a - b)^2) v / 2; held by simulation."""
+    share, other, relative = 0.5, 0.2, 1e-4
+    model = LaunchModel(relative, rounds=0.0, run_effect=0.0)
+    found = contrasts_by_hand({"a": {10: [share] * 4}, "b": {10: [other] * 4}}, model=model)
+    predicted = found.over(even_mix((10,)), "a", "b").scale
+    today, of_a, of_b = np.exp(math.sqrt(relative / 2) * np.random.default_rng(5).standard_normal((3, 100_000)))
+    assert predicted == pytest.approx(np.var((share * of_a - other * of_b) / today), rel=0.02)
+
+
+def test_the_errors_of_rounds_are_predicted_to_show_between_launches() -> None:
+    """By hand: errors of 0.03 and 0.04 at two sizes of half the time each are 0.025 over both."""
+    shares = {"a": {10: [0.2] * 4, 100: [0.2] * 4}}
+    plain = contrasts_by_hand(shares)
+    errors = np.full_like(plain.medians, np.nan)
+    errors[:, 0], errors[:, 1] = 0.03, 0.04
+    model = LaunchModel(relative=0.0, rounds=2.0, run_effect=0.0)
+    found = contrasts_by_hand(shares, errors=errors, model=model)
+    assert found.over(even_mix((10, 100)), "a", TODAY).scale == pytest.approx(2 * 0.025**2)
+
+
+@pytest.mark.parametrize(
+    ("pair", "moved"),
+    [
+        (("port", TODAY), 0.2),
+        ((TODAY, "port"), 0.2),
+        (("port", "other"), 0.2 - 0.5),
+        (("port", "callback"), 0.2),
+        (("callback", TODAY), 0.0),
+    ],
+)
+def test_ports_shift_against_callbacks_from_run_to_run_and_with_one_another(
+    pair: tuple[str, str], moved: float
+) -> None:
+    model = LaunchModel(run_effect=0.04)
+    shares = {"port": FOUR, "other": {10: [0.5] * 4}, "callback": {10: [0.7] * 4}}
+    once, twice = (
+        contrasts_by_hand(shares, ["port", "other"], model=model, runs=runs).over(even_mix((10,)), *pair)
+        for runs in (1, 2)
+    )
+    assert once.shared == pytest.approx((0.04 * moved) ** 2)
+    assert twice.shared == pytest.approx(once.shared / 2)

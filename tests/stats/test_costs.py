@@ -1,0 +1,210 @@
+"""What an op costs in a round, worked out by hand: in a call, and as a copy in a graph beyond the empty function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+
+from frames import Bench
+from pyopbench.stats import costs
+
+UNIT = ["launch"]
+NAN = math.nan
+
+
+def blocks(*rows: dict[str, Any]) -> pd.DataFrame:
+    """Return blocks; where a row does not say, of a case `a` in mode node, one call of one copy in round 0, launch 0."""
+    usual = {"case": "a", "launch": 0, "round": 0, "mode": "node", "calls": 1, "copies": 1, "floor_seconds": NAN}
+    return pd.DataFrame([{**usual, **row} for row in rows])
+
+
+def cost(*rows: dict[str, Any]) -> list[float]:
+    """Return the costs of the case `a`, by launch and round."""
+    found = costs.round_costs(blocks(*rows), UNIT).sort_values(["launch", "round"])
+    assert list(found.columns) == ["case", "launch", "round", "seconds"]
+    return [float(seconds) for seconds in found[found["case"] == "a"]["seconds"]]
+
+
+def call(seconds: float, calls: int = 1, **fields: Any) -> dict[str, Any]:
+    return {"mode": "call", "seconds": seconds, "calls": calls, **fields}
+
+
+def graph(copies: int, seconds: float, floor: float = NAN, **fields: Any) -> dict[str, Any]:
+    return {"copies": copies, "seconds": seconds, "floor_seconds": floor, **fields}
+
+
+# A round
+
+
+def test_a_call_costs_what_it_takes() -> None:
+    assert cost(call(12.0, calls=4), call(10.0, calls=2, round=1)) == [3.0, 5.0]
+
+
+def test_blocks_of_one_round_become_their_median() -> None:
+    """A group that was measured again in the same rounds."""
+    assert cost(call(1.0), call(2.0), call(9.0)) == [2.0]
+
+
+def test_a_copy_costs_what_its_graph_takes_beyond_the_empty_function() -> None:
+    """By hand: two calls of eight copies in 36 s are 18 a call, 16 more than the empty function, 2 a copy."""
+    assert cost(graph(8, 36.0, floor=2.0, calls=2)) == [2.0]
+
+
+def test_a_cost_below_zero_is_a_number() -> None:
+    """An op that costs next to nothing is sometimes faster than nothing: its mean is what is asked for."""
+    assert cost(graph(4, 9.0, floor=10.0), graph(4, 11.0, floor=10.0, round=1)) == [-0.25, 0.25]
+
+
+def test_of_several_graphs_the_largest_counts() -> None:
+    """The first callback in a step costs more than each further one."""
+    assert cost(graph(1, 15.0, floor=10.0), graph(4, 30.0, floor=10.0)) == [5.0]
+
+
+def test_without_a_floor_the_smallest_graph_is_taken_off() -> None:
+    """By hand: three more copies take 9 s more."""
+    assert cost(graph(1, 15.0), graph(2, 18.0), graph(4, 24.0)) == [3.0]
+
+
+def test_without_a_floor_one_graph_alone_tells_nothing() -> None:
+    assert cost(graph(4, 24.0)) == []
+
+
+def test_a_round_that_lacks_the_largest_graph_or_what_is_taken_off_has_no_cost() -> None:
+    rows = [graph(4, 24.0), graph(1, 15.0, round=1), graph(1, 15.0, round=2), graph(4, 27.0, round=2)]
+    assert cost(*rows) == [4.0]
+
+
+def test_a_round_with_a_floor_does_not_need_one_in_the_others() -> None:
+    rows = [graph(1, 15.0, floor=10.0), graph(4, 30.0, floor=10.0), graph(1, 15.0, round=1), graph(4, 27.0, round=1)]
+    assert cost(*rows) == [5.0, 4.0]
+
+
+def test_the_largest_graph_is_that_of_a_launch() -> None:
+    """Another worker may have taken fewer copies."""
+    assert cost(graph(4, 30.0, floor=10.0), graph(2, 22.0, floor=10.0, launch=1)) == [5.0, 6.0]
+
+
+def test_a_body_alone_is_a_call_though_its_mode_is_node() -> None:
+    """Its rows have one copy, no floor and no other graph: not a cost inside a graph."""
+    assert cost(graph(1, 7.0)) == []
+
+
+def test_modes_beside_each_other_keep_their_numbers() -> None:
+    both = blocks(call(3.0), graph(8, 36.0, floor=4.0, case="b"))
+    found = costs.round_costs(both, UNIT).set_index("case")["seconds"].to_dict()
+    assert found == {"a": 3.0, "b": 4.0}
+
+
+def test_what_took_no_longer_than_the_clock_has_no_cost() -> None:
+    assert cost(call(0.0), call(2.0, round=1)) == [2.0]
+
+
+# Ratios to the current callback
+
+
+def ratios(*rows: tuple[str, int, float]) -> dict[tuple[str, int], float]:
+    """Return the ratios to `today` by case and round, of (case, round, cost)."""
+    frame = pd.DataFrame([(case, 0, place, seconds) for case, place, seconds in rows])
+    frame.columns = pd.Index(["case", "launch", "round", "seconds"])
+    found = costs.ratios(frame, {"a": "today", "b": "today"}, UNIT)
+    return {(row.case, row.round): row.ratio for row in found.itertuples()}
+
+
+def test_a_ratio_is_taken_within_a_round() -> None:
+    rows = [("today", 0, 4.0), ("a", 0, 1.0), ("b", 0, 8.0), ("today", 1, 2.0), ("a", 1, 1.0), ("b", 2, 8.0)]
+    assert ratios(*rows) == {("a", 0): 0.25, ("b", 0): 2.0, ("a", 1): 0.5}
+
+
+def test_a_ratio_below_zero_is_a_number_and_one_to_nothing_is_none() -> None:
+    assert ratios(("today", 0, 4.0), ("a", 0, -1.0), ("today", 1, 0.0), ("a", 1, 1.0)) == {("a", 0): -0.25}
+
+
+def test_launches_are_not_paired_with_each_other() -> None:
+    frame = pd.DataFrame(
+        [("today", 0, 0, 4.0), ("a", 1, 0, 1.0)], columns=["case", "launch", "round", "seconds"]
+    )
+    assert costs.ratios(frame, {"a": "today"}, UNIT).empty
+
+
+# A launch
+
+
+VALUES = [5.0, 1.0, 2.0, 4.0, 100.0]
+
+
+def test_a_launch_is_the_median_over_rounds_with_its_standard_error() -> None:
+    """The median is 4 and the absolute deviations 1, 3, 2, 0, 96; SciPy has their median as a standard deviation."""
+    frame = pd.DataFrame({"case": "a", "launch": 0, "value": VALUES})
+    (row,) = costs.launch_medians(frame, "value", UNIT).to_dict("records")
+    deviation = scipy_stats.median_abs_deviation(VALUES, scale="normal")
+    assert (row["value"], row["rounds"]) == (4.0, 5)
+    assert row["error"] == pytest.approx(deviation * math.sqrt(math.pi / 2) / math.sqrt(5), rel=1e-4)
+
+
+def test_one_round_has_no_standard_error() -> None:
+    frame = pd.DataFrame({"case": ["a", "b", "b"], "launch": 0, "value": [3.0, 1.0, 2.0]})
+    found = costs.launch_medians(frame, "value", UNIT).set_index("case")
+    assert math.isnan(found.loc["a", "error"])
+    assert found.loc["b", "error"] > 0
+    assert found["value"].tolist() == [3.0, 1.5]
+
+
+def test_the_standard_error_is_how_far_medians_scatter() -> None:
+    rng = np.random.default_rng(0)
+    medians, errors = costs.median_and_error(rng.standard_normal((41, 4000)))
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(medians.std(), rel=0.08)
+
+
+def test_an_array_of_rounds_has_the_medians_of_a_frame_and_passes_over_what_is_no_number() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((7, 3, 4))
+    values[rng.random(values.shape) < 0.4] = NAN
+    values[:, 0, 0], values[:, 0, 1] = NAN, [NAN] * 6 + [2.5]
+    medians, errors = costs.median_and_error(values)
+    for place in np.ndindex(3, 4):
+        known = values[(slice(None), *place)]
+        known = known[~np.isnan(known)]
+        frame = pd.DataFrame({"case": "a", "launch": 0, "value": known})
+        if not known.size:
+            assert math.isnan(medians[place])
+            assert math.isnan(errors[place])
+            continue
+        (row,) = costs.launch_medians(frame, "value", UNIT).to_dict("records")
+        assert medians[place] == pytest.approx(row["value"])
+        assert errors[place] == pytest.approx(row["error"], nan_ok=True)
+
+
+# The first callback of a step
+
+
+def test_the_first_callback_of_a_step_and_each_further_one() -> None:
+    """By hand: 15 - 10 for the first; (24 - 15) / 3 for the others; medians over rounds and then over launches."""
+    first = [graph(1, 15.0, floor=10.0), graph(4, 24.0, floor=10.0), graph(1, 99.0, floor=10.0, round=1)]
+    usual = [graph(1, 15.0, floor=10.0, round=2), graph(4, 24.0, floor=10.0, round=2)]
+    other = [graph(1, 17.0, floor=10.0, launch=1), graph(4, 32.0, floor=10.0, launch=1)]
+    found = costs.surcharges(blocks(*first, *usual, *other), UNIT)
+    assert found == {"a": costs.Surcharge(first=pytest.approx(6.0), further=pytest.approx(4.0))}
+
+
+def test_without_a_graph_of_one_copy_and_a_larger_one_no_first_is_known() -> None:
+    rows = [graph(4, 24.0, floor=10.0), graph(1, 15.0, floor=10.0, case="b"), graph(1, 15.0, case="c")]
+    assert costs.surcharges(blocks(*rows, graph(4, 24.0, case="c"), call(1.0, case="d")), UNIT) == {}
+
+
+# Made-up runs of known cost
+
+
+@pytest.mark.parametrize("true", [1e-4, 1e-6, 0.0])
+def test_the_cost_of_an_op_is_found_below_a_call_that_takes_far_more(true: float) -> None:
+    """The call takes 200 us and varies by 20% from round to round: what varies with it is taken off with it."""
+    bench = Bench({"native": true}, sizes=(10,), mode="node", rounds=400, launches=1, between=0.0, drift=0.2)
+    frame = bench.frame()
+    assert set(frame["copies"]) == {8}
+    (row,) = costs.launch_medians(costs.round_costs(frame, UNIT), "seconds", UNIT).to_dict("records")
+    assert abs(row["value"] - true) < 4 * row["error"]
+    assert row["error"] < 2e-6
