@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
 from pyopbench.judge.tried_ports import Attempt, attempts_of
-from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -30,9 +30,14 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
-    gain = formatting.MISSING if attempt.gain is None else formatting.gain_at_least(attempt.gain, attempt.gain_low)
     works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
-    return (attempt.op, attempt.variant, works, gain, attempt.reason or formatting.MISSING)
+    return (
+        attempt.op,
+        attempt.variant,
+        works,
+        _cells.gain(attempt.gain, attempt.gain_low),
+        attempt.reason or formatting.MISSING,
+    )
 
 
 SECTION = Section("automatic", "Ports that cost nothing", 12, build, build)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, ops_of, places_of, records, unit_of
 from pyopbench.report.wording.holes import flat_text
 from pyopbench.stats import estimate, slopes
@@ -53,12 +52,12 @@ def _row(judgement: Judgement, row: Mapping[str, Any], found: pd.DataFrame, plac
     overhead = estimate.Estimate.of(found["intercept"].dropna())
     copies = sorted({number for numbers in found["copies"] for number in numbers})
     return (
-        formatting.direction(row["direction"]),
-        *places.of(row),
-        str(row["label"]),
-        formatting.sized(row["size"], unit_of(judgement, row["op"])),
-        formatting.seconds_interval(row["seconds"], row["low"], row["high"]),
-        formatting.seconds_interval(overhead.mean, *overhead.interval()),
+        _cells.direction(row["direction"]),
+        *places.cells(row),
+        _cells.variant(row["label"]),
+        _cells.sized(row["size"], unit_of(judgement, row["op"])),
+        _cells.seconds_interval(row["seconds"], row["low"], row["high"]),
+        _cells.seconds_interval(overhead.mean, *overhead.interval()),
         ", ".join(str(number) for number in copies),
     )
 
