@@ -54,9 +54,11 @@ def certify(
         out.print_json((folder / FILE).read_text(encoding="utf-8"))
     else:
         _print(certificate, folder)
+    from pyopbench.report.wording.certificate import miss_text
+
     misses = certificate.misses()
     for miss in misses:
-        say(f"[bold red]missed:[/] {escape(miss)}", err)
+        say(f"[bold red]missed:[/] {escape(miss_text(miss))}", err)
     raise typer.Exit(EXIT_MISSED if misses else 0)
 
 

@@ -23,6 +23,7 @@ from pyopbench.cli.options import (
     read_axes,
 )
 from pyopbench.cli.output import err, out, print_failures, print_table
+from pyopbench.core import formatting
 from pyopbench.core.model import MODE_SUMMARIES, Axes
 from pyopbench.core.parse import parse_duration
 from pyopbench.run import planning
@@ -63,7 +64,7 @@ def list_(
         ("variant", "kind", "what it is"),
         [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
     )
-    print_table("Modes", ("mode", "what is timed"), MODE_SUMMARIES.items())
+    print_table("Modes", ("mode", "what is timed"), list(MODE_SUMMARIES.items()))
     title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
     print_table(title, ("cases", "why not"), _counted(plan["skips"]))
 
@@ -72,15 +73,13 @@ def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
     return {**catalogue["variants"], **catalogue.get("parts", {})}
 
 
-def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(f"{count:,}", reason) for reason, count in planning.count_reasons(skips)]
+def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [(count, reason) for reason, count in planning.count_reasons(skips)]
 
 
 def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
     sizes = op["sizes"]
-    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    unit = str(op["size_unit"])
-    return name, op["summary"], f"{span} {unit.removesuffix('s') if span == '1' else unit}"
+    return name, op["summary"], formatting.sized(sizes[0], str(op["size_unit"]), sizes[-1])
 
 
 def verify(

@@ -66,22 +66,30 @@ def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]") -> None:
 
 
 def print_table(
-    title: str, columns: tuple[str, ...], rows: Any, console: Console = out, *, folds: bool = False
+    title: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], console: Console = out, *, folds: bool = False
 ) -> None:
-    """Print a table without lines; a column of counts stands to the right. `folds` lets the first column break."""
+    """Print a table without lines; a column of integers, which are counts, stands to the right.
+
+    Args:
+        title: above it.
+        columns: the headings.
+        rows: a cell for each heading, an integer or what has a text.
+        console: where to.
+        folds: lets the first column break.
+    """
     console.print(f"[italic]{escape(title)}[/]")
-    rows = [tuple(map(str, row)) for row in rows]
+    counts = [bool(rows) and all(isinstance(row[place], int) for row in rows) for place in range(len(columns))]
+    rows = [tuple(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row) for row in rows]
     # Names in the first column stay whole, so that they can be searched for.
     whole = [(place > 0) == folds for place in range(len(columns))]
     widths = _widths(tuple(zip(columns, *rows, strict=True)), whole, console.width)
     table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        counts = bool(rows) and all(row[place].replace(",", "").isdigit() for row in rows)
         table.add_column(
             column,
             overflow="fold",
             no_wrap=whole[place],
-            justify="right" if counts else "left",
+            justify="right" if counts[place] else "left",
             width=None if widths is None else widths[place],
         )
     for row in rows:

@@ -23,6 +23,8 @@ SMALLEST_IN_UNIT = 0.01
 """A duration below this much of the unit of another is shown in its own."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
+"""What a size of an op of the package counts -> one of it."""
 SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
@@ -134,9 +136,13 @@ def size(value: float | None) -> str:
 
 
 def sized(low: float, unit: str, high: float | None = None) -> str:
-    """Format a size, or a range of them, with what it counts, a plural: `1k elements`, `1 element`, `1 to 1k rows`."""
-    shown = size(low) if high is None else size_range(low, high)
-    return f"{shown} {unit.removesuffix('s') if low == 1 and high in (None, 1) else unit}"
+    """Format a size, or a range of them, with what it counts, a plural: `1k elements`, `1 element`, `1 to 1k rows`.
+
+    Who brings an op says only how many of its things are called: one of what is not in `ONE` is `size 1 (rows)`.
+    """
+    if low == 1 and high in (None, 1):
+        return f"1 {ONE[unit]}" if unit in ONE else f"size 1 ({unit})"
+    return f"{size(low) if high is None else size_range(low, high)} {unit}"
 
 
 def about_size(value: float) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -49,6 +49,30 @@ Launch: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
+class BodyNotAlone:
+    """There is no prediction, because the body of the variant, such as `numpy`, was not measured alone."""
+
+    body: str
+    kind: Literal["body_not_alone"] = "body_not_alone"
+
+
+@dataclass(frozen=True)
+class PartMissing:
+    """There is no prediction, because no launch has a number for a part.
+
+    Attributes:
+        part: the id of a case, or an op of the floor.
+        variant: of the op of the floor; "" with a case.
+        told: what the failure of the part says; "" where there is none.
+    """
+
+    part: str
+    variant: str = ""
+    told: str = ""
+    kind: Literal["part_missing"] = "part_missing"
+
+
+@dataclass(frozen=True)
 class Split:
     """Where the time of one callback case goes, in seconds per call; medians over launches.
 
@@ -59,7 +83,7 @@ class Split:
         remainder: total less prediction; below zero where the parts alone take longer.
         predicted: sum of the parts.
         launches: how many launches have all parts.
-        reason: why there is no prediction, else empty.
+        reason: why there is no prediction; None where there is one.
     """
 
     case: str
@@ -72,7 +96,7 @@ class Split:
     remainder: float | None = None
     predicted: float | None = None
     launches: int = 0
-    reason: str = ""
+    reason: BodyNotAlone | PartMissing | None = None
 
     @property
     def parts(self) -> dict[str, float | None]:
@@ -86,7 +110,12 @@ class Split:
 
 
 class _Missing(Exception):
-    """A piece has no number; the message says which."""
+    """A part has no number: a case, or an op of the floor over the bridge of a variant."""
+
+    def __init__(self, part: str, variant: str = "") -> None:
+        super().__init__(part, variant)
+        self.part = part
+        self.variant = variant
 
 
 @dataclass(frozen=True)
@@ -116,7 +145,7 @@ class _Measured:
         known = [Case.from_id(key) for key in self.seconds if key.startswith(f"{op}/{variant}/")]
         sizes = sorted(case.size for case in known)
         if not sizes:
-            raise _Missing(f"{op} of {variant}")
+            raise _Missing(op, variant)
         bytes_of = np.array([1, *sizes], dtype=float) * np.dtype(FLOOR_DTYPE).itemsize
         costs = np.array([0.0, *(self.beyond_bridge(op, variant, size) for size in sizes)])
         if count > bytes_of[-1]:
@@ -173,7 +202,7 @@ def _split(run: Run, case: Case, launches: Iterable[_Measured]) -> Split:
     there = [launch for launch in launches if case.id in launch.seconds]
     if alone is None:
         total = median(launch.of(case) for launch in there)
-        return Split(case.id, total, reason=f"the {body} body was not measured alone")
+        return Split(case.id, total, reason=BodyNotAlone(body))
     return _of_launches(run, case, there, partial(_parts, case=case, alone=alone))
 
 
@@ -181,23 +210,24 @@ def _of_launches(
     run: Run, case: Case, there: Sequence[_Measured], parts_of: Callable[[_Measured], tuple[float, ...]]
 ) -> Split:
     """Return the medians over the launches that have every part; without such a launch, the reason."""
-    whole, missing = [], ""
+    whole: list[tuple[float, ...]] = []
+    missing: list[_Missing] = []
     for launch in there:
         try:
             whole.append((launch.of(case), *parts_of(launch)))
         except _Missing as error:  # noqa: PERF203 - a handful of launches
-            missing = missing or str(error)
+            missing.append(error)
     if not whole:
-        return Split(case.id, median(launch.of(case) for launch in there), reason=_why(run, missing))
+        return Split(case.id, median(launch.of(case) for launch in there), reason=_why(run, missing[0]))
     total, *parts = (median(column) for column in zip(*whole, strict=True))
     predicted = sum(parts)
     named = dict(zip(PARTS, parts, strict=True))
     return Split(case.id, total, **named, remainder=total - predicted, predicted=predicted, launches=len(whole))
 
 
-def _why(run: Run, missing: str) -> str:
-    told = next((failure.reason for failure in run.costs.failures if failure.case == missing), "")
-    return f"{missing} has no number" + (f": {told}" if told else "")
+def _why(run: Run, missing: _Missing) -> PartMissing:
+    told = next((failure.reason for failure in run.costs.failures if failure.case == missing.part), "")
+    return PartMissing(missing.part, missing.variant, told)
 
 
 def _parts(launch: _Measured, case: Case, alone: str) -> tuple[float, ...]:

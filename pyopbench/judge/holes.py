@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
 
 if TYPE_CHECKING:
-    from pyopbench.core.model import Failure
     from pyopbench.results.run import Run
 
 Status: TypeAlias = Literal["wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured"]
@@ -21,8 +18,6 @@ STATUSES: tuple[Status, ...] = (
     "wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured",
 )  # fmt: skip
 """From the gravest on: those of a failure, then of a planned case that no launch got to."""
-TRACE_NUMBERS = re.compile(r"(?<=[a-z]_)\d+\b")
-"""Functions that TensorFlow traces are numbered, and nothing else tells their reasons apart."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +26,11 @@ class Reason:
 
     Attributes:
         status: of the failure, or which other reason it is.
-        said: what the failure says, without the numbers of traced functions; where ops are taken together, the texts
-            around the name of the op. Nothing where there is no failure.
+        said: what the failure says; "" where there is none.
     """
 
     status: Status
-    said: tuple[str, ...] = ()
+    said: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ def cases_by_reason(run: Run, measured: set[str]) -> dict[Reason, list[str]]:
     """
     groups: dict[Reason, list[str]] = {}
     for failure in run.failures:
-        groups.setdefault(_reason_of(failure), []).append(failure.case)
+        groups.setdefault(Reason(failure.status, failure.reason), []).append(failure.case)
     told = {failure.case for failure in run.failures}
     lost = [case for case in run.cases if case not in told and case not in measured]
     if lost:
@@ -71,25 +65,8 @@ def holes_of(groups: Mapping[Reason, Sequence[str]]) -> tuple[Hole, ...]:
     Args:
         groups: as from `cases_by_reason`.
     """
-    counts: Counter[Reason] = Counter()
-    ops: dict[Reason, dict[str, None]] = {}
-    for reason, cases in groups.items():
-        for case in cases:
-            op = op_of(case)
-            shared = replace(reason, said=tuple(part for said in reason.said for part in around(op, said)))
-            counts[shared] += 1
-            ops.setdefault(shared, {})[op] = None
-    order = sorted(counts, key=lambda shared: (rank(shared.status), -counts[shared], shared.said))
-    return tuple(Hole(shared, counts[shared], tuple(ops[shared])) for shared in order)
-
-
-def around(op: str, said: str) -> tuple[str, ...]:
-    """Return the texts around the name of an op in what was said of it from outside.
-
-    Only TensorFlow, the user's code and stored runs of older versions name the op in a reason: what is said here says
-    "the op", so that nothing has to be cut out of it.
-    """
-    return tuple(re.split(rf"(?<![A-Za-z0-9_]){re.escape(op)}(?![A-Za-z0-9_])", said))
+    holes = [Hole(reason, len(cases), tuple(dict.fromkeys(map(op_of, cases)))) for reason, cases in groups.items()]
+    return tuple(sorted(holes, key=lambda hole: (rank(hole.reason.status), -hole.cases, hole.reason.said)))
 
 
 def op_of(case: str) -> str:
@@ -103,7 +80,3 @@ def op_of(case: str) -> str:
 def rank(status: Status) -> int:
     """Return the place of a status from the gravest on."""
     return STATUSES.index(status)
-
-
-def _reason_of(failure: Failure) -> Reason:
-    return Reason(failure.status, (TRACE_NUMBERS.sub("…", failure.reason),))

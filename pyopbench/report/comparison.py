@@ -78,13 +78,13 @@ def _parts(key: CaseKey) -> tuple[str, ...]:
     return (*key.parts, f"TF {values['tensorflow']}" if "tensorflow" in values else f"in {' '.join(values.values())}")
 
 
-def unmatched(found: Comparison) -> tuple[tuple[str, str, str], ...]:
-    """Return a row of side, reason and how many cases of it, with the first of them."""
+def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
+    """Return a row of how many cases, side and reason, with the first of them."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for one in found.unmatched:
         grouped.setdefault((one.side, unmatched_text(one)), []).append(str(one.key))
     return tuple(
-        (f"{len(cases):,}", side, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
+        (len(cases), side, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
         for (side, reason), cases in grouped.items()
     )
 
@@ -103,7 +103,8 @@ def markdown(found: Comparison, failed: str) -> str:
     shared = shared_parts([case.key for case in found.cases])
     lines += ["", escape(f"All are: {shared}") if shared else "", "", *_table(COLUMNS, rows(found))]
     if found.unmatched:
-        lines += ["", "Without a number on the other side:", "", *_table(("cases", "only in", "why"), unmatched(found))]
+        cells = [(f"{cases:,}", side, why) for cases, side, why in unmatched(found)]
+        lines += ["", "Without a number on the other side:", "", *_table(("cases", "only in", "why"), cells)]
     unresolved = _reasons(found)
     if unresolved:
         lines += ["", "Why cases are unresolved, the worst first:", "", *unresolved]

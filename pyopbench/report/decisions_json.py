@@ -13,7 +13,8 @@ Its keys:
                     people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
-    splits          fields of `cost_split.Split`, in seconds per call; empty if no parts were measured
+    splits          fields of `cost_split.Split`, in seconds per call; empty if no parts were measured.
+                    `reason`: why there is no prediction, a `kind` with its fields; null where there is one
     limits          fields of `roofline.Limits`: what the machine can do at most; null if that was not measured
     bounds          fields of `roofline.Bound`, in seconds per call, and `share`; empty if no limits were measured
     step            fields of `step_savings.Step`: calls and seconds of a step of the user's program; null if none given

@@ -30,7 +30,7 @@ class TerminalTable:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str | int, ...], ...]
 
 
 def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
@@ -88,7 +88,7 @@ def _table_without_number(judgement: Judgement) -> TerminalTable:
     cases: dict[str, set[str]] = {}
     for reason, found in cases_by_reason(judgement.run, measured).items():
         cases.setdefault(reason.status, set()).update(set(found) - measured)
-    rows = tuple((status, f"{len(found):,}") for status, found in sorted(cases.items()) if found)
+    rows = tuple((status, len(found)) for status, found in sorted(cases.items()) if found)
     return TerminalTable("Without a number", ("status", "cases"), rows)
 
 

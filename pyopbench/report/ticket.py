@@ -11,7 +11,7 @@ from pyopbench.report.sections import Cell, Table
 
 ANSWER = "decisions"
 TIMES = "latency"
-WHY = "why"
+"""Names of the sections that have the reasons of an op, and its table."""
 
 
 def folded(page: OpPage, whole: bool) -> Markup:  # noqa: FBT001 - a filter of a template
@@ -21,8 +21,8 @@ def folded(page: OpPage, whole: bool) -> Markup:  # noqa: FBT001 - a filter of a
         page: of the op.
         whole: False leaves the table out, where the text would be too long for a ticket.
     """
-    answers, times = (list(_tables(page, name)) for name in (ANSWER, TIMES))
-    reasons = list(_reasons(answers[0])) if answers else []
+    reasons = [reason for table in _tables(page, ANSWER) if table.says_why for reason in _reasons(table)]
+    times = list(_tables(page, TIMES))
     shown = [_table(times[0])] if times and whole else []
     note = f" · {page.note}" if page.note else ""
     head = Markup("<summary>{}</summary>").format(_line(f"{page.op}{note}"))
@@ -37,9 +37,8 @@ def _tables(page: OpPage, name: str) -> Iterator[Table]:
 
 
 def _reasons(table: Table) -> Iterator[str]:
-    place = table.columns.index(WHY)
     for row in table.rows:
-        yield f"{', '.join(str(cell) for cell in row[: table.headings])}: {row[place]}"
+        yield f"{', '.join(str(cell) for cell in row[: table.headings])}: {row[-1]}"
 
 
 def _table(table: Table) -> Markup:

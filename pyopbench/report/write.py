@@ -23,7 +23,7 @@ from pyopbench.judge.judge import judge
 from pyopbench.report import vega
 from pyopbench.report.charts.latency import DATA
 from pyopbench.report.decisions_json import decisions_json
-from pyopbench.report.html import breakable, fit, of_variant, unbroken
+from pyopbench.report.html import breakable, field_of, fit, order_of, unbroken, value_of
 from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import discover
@@ -150,7 +150,8 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(embedded=_embedded, packed=_packed, fence=fence, folded=folded, moment=formatting.moment)
-    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit, of_variant=of_variant)
+    environment.filters.update(unbroken=unbroken, breakable=breakable, fit=fit)
+    environment.filters.update(field_of=field_of, value_of=value_of, order_of=order_of)
     return environment
 
 

@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import platformdirs
 
-from pyopbench.core import formatting
 from pyopbench.results.validation import converted, corrupt, parse
 
 SCHEMA = 1
@@ -102,6 +101,47 @@ class Moved:
 
 
 @dataclass(frozen=True)
+class NoIdenticalPairs:
+    """No identical pair has a verdict."""
+
+
+@dataclass(frozen=True)
+class ToldApart:
+    """More identical pairs were told apart than the share `most`."""
+
+    pairs: Pairs
+    most: float
+
+
+@dataclass(frozen=True)
+class MayBeToldApart:
+    """The bound of the share of identical pairs that are told apart is above `most`."""
+
+    pairs: Pairs
+    most: float
+
+
+@dataclass(frozen=True)
+class SlowdownMissed:
+    """Fewer slowed pairs were found than the share `least`."""
+
+    pairs: Pairs
+    least: float
+
+
+@dataclass(frozen=True)
+class TooCostly:
+    """Timing adds more to a call than the share `most`, or takes more away."""
+
+    overhead: Overhead
+    most: float
+
+
+Miss: TypeAlias = NoIdenticalPairs | ToldApart | MayBeToldApart | SlowdownMissed | TooCostly
+"""What of a certificate is not as good as promised."""
+
+
+@dataclass(frozen=True)
 class Certificate:
     """How far the numbers of one machine can be trusted.
 
@@ -142,39 +182,26 @@ class Certificate:
     decisions: int
     moved: tuple[Moved, ...]
 
-    def misses(self) -> tuple[str, ...]:
-        """Return in words what is not as good as promised; empty if all is."""
+    def misses(self) -> tuple[Miss, ...]:
+        """Return what is not as good as promised; empty if all is."""
         return (*self._false_verdicts(), *self._missed_slowdowns(), *self._too_costly())
 
-    def _false_verdicts(self) -> list[str]:
+    def _false_verdicts(self) -> list[Miss]:
         found = self.identical
-        told = f"{found.hits} of {formatting.count(found.pairs, 'identical pair')} were told apart"
         if not found.pairs:
-            return ["no identical pair has a verdict"]
+            return [NoIdenticalPairs()]
         if found.share > MOST_FALSE:
-            return [f"{told}, {formatting.percent(found.share)}; promised are at most {formatting.percent(MOST_FALSE)}"]
+            return [ToldApart(found, MOST_FALSE)]
         if not self.quick and found.bound > MOST_FALSE_BOUND:
-            bound, most = formatting.percent(found.bound), formatting.percent(MOST_FALSE_BOUND)
-            return [f"{told}: up to {bound}; promised are at most {most}"]
+            return [MayBeToldApart(found, MOST_FALSE_BOUND)]
         return []
 
-    def _missed_slowdowns(self) -> list[str]:
+    def _missed_slowdowns(self) -> list[Miss]:
         promised = [(pairs, LEAST_FOUND[pairs.percent]) for pairs in self.injected if pairs.percent in LEAST_FOUND]
-        return [
-            f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found, "
-            f"{formatting.percent(pairs.share)}; "
-            f"promised are at least {formatting.percent(least)}"
-            for pairs, least in promised
-            if pairs.share < least
-        ]
+        return [SlowdownMissed(pairs, least) for pairs, least in promised if pairs.share < least]
 
-    def _too_costly(self) -> list[str]:
-        return [
-            f"timing adds {formatting.percent(one.share)} to a call of {formatting.seconds(one.known_seconds)}; "
-            f"promised are at most {formatting.percent(MOST_OVERHEAD)}"
-            for one in self.overheads
-            if abs(one.share) > MOST_OVERHEAD
-        ]
+    def _too_costly(self) -> list[Miss]:
+        return [TooCostly(one, MOST_OVERHEAD) for one in self.overheads if abs(one.share) > MOST_OVERHEAD]
 
     def as_json(self) -> str:
         """Return it as it is stored; results/README.md has the meaning of every key."""

@@ -234,17 +234,20 @@ def _run(work: _Work, name: str, request: start.Request) -> Judgement:
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
     """Return the controls that are slowed down by some percents (0 for twins), each with what it is made from."""
-    return {f"{base}_{f'slowed_{percent}' if percent else 'twin'}": base for base in BASES for percent in percents}
+    return {control_of(base, percent): base for base in BASES for percent in percents}
 
 
-def injected_in(verdict: Verdict) -> int:
-    """Return by how many percent the case of a verdict on controls has been slowed down."""
-    variant = Case.from_id(verdict.case).variant
-    return 0 if variant.endswith("_twin") else int(variant.rpartition("_")[2])
+def control_of(base: str, percent: int) -> str:
+    """Return the name of the control that is `base`, slowed down by `percent`; 0 for its twin."""
+    return f"{base}_slowed_{percent}" if percent else f"{base}_twin"
 
 
 def _verdicts(judged: list[Judgement], percent: int) -> Iterator[Verdict]:
-    return (one for judgement in judged for one in judgement.verdicts if injected_in(one) == percent)
+    """Return the verdicts on the controls that are slowed down by `percent`."""
+    names = controls((percent,))
+    return (
+        verdict for judgement in judged for verdict in judgement.verdicts if Case.from_id(verdict.case).variant in names
+    )
 
 
 @contextmanager

@@ -161,11 +161,18 @@ def test_a_size_is_exact(n):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "shown"),
-    [(1, None, "1 element"), (1, 1, "1 element"), (1, 1_000, "1 to 1k elements"), (1_000, None, "1k elements")],
+    ("low", "unit", "high", "shown"),
+    [
+        (1, "elements", None, "1 element"),
+        (1, "elements", 1, "1 element"),
+        (1, "matrices", None, "1 matrix"),
+        (1, "boxes", None, "size 1 (boxes)"),
+        (1, "elements", 1_000, "1 to 1k elements"),
+        (1_000, "boxes", None, "1k boxes"),
+    ],
 )
-def test_one_of_a_kind_is_no_plural(low, high, shown):
-    assert formatting.sized(low, "elements", high) == shown
+def test_one_of_a_kind_is_no_plural(low, unit, high, shown):
+    assert formatting.sized(low, unit, high) == shown
 
 
 def test_figures_that_mean_nothing_are_capped():

@@ -24,7 +24,7 @@ def test_the_terminal_says_where_and_why():
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
     assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes
     # One case crashed in a launch and has its number from the others: it is no hole.
-    assert dict(holes.rows) == {"not measured": "1", "timeout": "6", "unsupported": "40", "wrong": "1"}
+    assert dict(holes.rows) == {"not measured": 1, "timeout": 6, "unsupported": 40, "wrong": 1}
 
 
 def test_the_terminal_table_names_sizes_without_an_answer():

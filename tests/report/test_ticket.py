@@ -9,10 +9,11 @@ from pyopbench.report.ticket import folded
 
 
 def page(name: str) -> OpPage:
-    answers = Table(("use", "answer", "why"), (("inference", "keep", name),), "evidence")
+    answers = Table(("use", "answer", "why"), (("inference", "keep", name),), "evidence", says_why=True)
+    others = Table(("use", "what would change it"), (("inference", "more launches"),), "flips")
     times = Table(("variant", "1k"), ((name, "1.00 µs"),), "times")
     sections = [Section(key, key, 10, lambda judgement: ()) for key in ("decisions", "latency")]
-    return OpPage(name, "op-x", "keep", ((sections[0], (answers,)), (sections[1], (times, times))))
+    return OpPage(name, "op-x", "keep", ((sections[0], (others, answers)), (sections[1], (times, times))))
 
 
 def test_an_op_has_its_answer_its_reasons_and_one_table():

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from copied_files import GPU, document, gpu_document, row
 from pyopbench.core import formatting
+from pyopbench.report.sections import Cell
 from pyopbench.report.wording import copy_costs
+
+
+def texts(row: Sequence[Cell | str]) -> tuple[str, ...]:
+    return tuple(map(str, row))
 
 
 def test_times_and_rates_stand_by_bytes_in_a_row_for_each_way() -> None:
     """4,194,304 bytes in 1 ms are 4.19 GB/s, and 4 bytes in 10 us are 0.4 MB/s."""
     (_, columns, times), (_, _, rates) = copy_costs.gpu_tables(gpu_document(GPU))
     assert columns == ("direction", "way", "host memory", "4 B", "4.00 MiB")
-    assert times[0] == ("to the device", "w", "pageable, pinned", formatting.seconds(1e-5), formatting.seconds(1e-3))
-    assert rates[0] == ("to the device", "w", "pageable, pinned", "0.0004", "4.19")
-    assert times[1][2:] == ("not told", formatting.seconds(2e-5), formatting.MISSING)
+    way = ("to the device", "w", "pageable, pinned")
+    assert texts(times[0]) == (*way, formatting.seconds(1e-5), formatting.seconds(1e-3))
+    assert texts(rates[0]) == (*way, "0.0004", "4.19")
+    assert texts(times[1][2:]) == ("not told", formatting.seconds(2e-5), formatting.MISSING)
 
 
 def test_a_file_without_a_gpu_has_no_tables() -> None:
@@ -35,6 +43,6 @@ def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read()
 def test_the_hazard_is_told_in_words() -> None:
     told = copy_costs.hazards(document(row(1, 1.0)))
     assert told == (
-        "A body that writes to its input changes the caller's tensor in a graph by b. "
-        "It does not in a graph by c with .numpy() and eagerly by b and c with .numpy()."
+        'A body that writes to its input changes the caller\'s tensor in a graph by "b". '
+        'It does not in a graph by "c, .numpy()" and eagerly by "b" and "c, .numpy()".'
     )

@@ -12,12 +12,12 @@ from pyopbench.report.wording.holes import hole_text, reason_text
     ("hole", "said"),
     [
         (
-            Hole(Reason("unsupported", ("", " has no python body")), 2, ("sinh", "log")),
-            "2 cases unsupported, of sinh and log: … has no python body",
+            Hole(Reason("unsupported", "the op has no python body"), 2, ("sinh", "log")),
+            "2 cases unsupported, of sinh and log: the op has no python body",
         ),
         (
-            Hole(Reason("unsupported", ("", " has no python body")), 1, ("sinh",)),
-            "1 case unsupported, of sinh: sinh has no python body",
+            Hole(Reason("unsupported", "the op has no python body"), 1, ("sinh",)),
+            "1 case unsupported, of sinh: the op has no python body",
         ),
         (
             Hole(Reason("no slope", flat=2, launches=3), 1, ("sinh",)),

@@ -116,7 +116,7 @@ def test_verdicts_and_decisions_are_made_of_slopes_and_the_report_tells_both_par
     assert [(one.mode, one.answer) for one in judgement.decisions] == [("node", Answer("port", "native"))]
     *_, table = nodes.build(judgement)
     assert isinstance(table, Table)
-    native = next(row for row in table.rows if "native" in row)
+    native = next(row for row in table.rows if "native" in map(str, row))
     cells = dict(zip(table.columns, map(str, native), strict=True))
     assert cells["copies"] == "1, 2, 4, 8, 16, 32"
     assert cells["per copy"].startswith(("1.0", "9"))

@@ -23,19 +23,25 @@ Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that stands out.
+    """A cell of a table that stands out, or that a page does something with.
 
     Attributes:
         text: what it says.
         tone: told by colour in HTML and never by colour alone.
         note: the small print of `text`.
         op: an op whose page the cell leads to; "" for none.
+        number: what a page sorts by; None where it is the text.
+        field, value: what a page filters the row by, such as `variant` and the name of one as the filter shows it; ""
+            for nothing.
     """
 
     text: str
     tone: Tone = ""
     note: str = ""
     op: str = ""
+    number: float | None = None
+    field: str = ""
+    value: str = ""
 
     def __str__(self) -> str:
         return f"{self.text}: {self.note}" if self.note else self.text
@@ -92,6 +98,7 @@ class Table:
         caption: one line that says what the table holds.
         folded: True for long tables behind a chart.
         headings: how many of the first columns name the row.
+        says_why: True if the last column says why, which a ticket has as text.
     """
 
     columns: tuple[str, ...]
@@ -99,6 +106,7 @@ class Table:
     caption: str
     folded: bool = False
     headings: int = 1
+    says_why: bool = False
     kind: str = "table"
 
 

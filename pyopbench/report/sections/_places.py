@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DIRECTIONS, Case
-from pyopbench.report.sections import Cell, Table
+from pyopbench.report.sections import Cell, Table, _cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,10 @@ class Places:
     def of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the values of the varying fields."""
         return tuple(str(row[field]) for field in self.varying)
+
+    def cells(self, row: Mapping[str, Any]) -> tuple[Cell, ...]:
+        """Return the cells of the varying fields."""
+        return tuple(_cells.place(field, str(row[field])) for field in self.varying)
 
     def panel(self, row: Mapping[str, Any]) -> str:
         """Return the title of the panel: the direction, and where it holds."""
@@ -97,9 +101,9 @@ def by_size(
     """Return a folded table with a row per direction, place and label, and a column per size."""
     rows = sorted(rows, key=lambda row: (_rank(row["direction"]), places.of(row), row["label"], row["size"]))
     sizes = sorted({row["size"] for row in rows})
-    lines: dict[tuple[str, ...], dict[int, Cell | str]] = {}
+    lines: dict[tuple[Cell, ...], dict[int, Cell | str]] = {}
     for row in rows:
-        head = (formatting.direction(row["direction"]), *places.of(row), str(row["label"]))
+        head = (_cells.direction(row["direction"]), *places.cells(row), _cells.variant(row["label"]))
         lines.setdefault(head, {})[row["size"]] = show(row)
     columns = ("direction", *places.varying, "variant", *(formatting.size(size) for size in sizes))
     cells = tuple((*head, *_filled(line, sizes)) for head, line in lines.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
 from pyopbench.judge.tried_ports import Attempt, attempts_of
-from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -30,8 +30,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
-    saved = formatting.saved_at_least(attempt.saved, attempt.saved_low)
     works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
+    saved = _cells.saved(attempt.saved, attempt.saved_low)
     return (attempt.op, attempt.variant, works, saved, attempt.reason or formatting.MISSING)
 
 

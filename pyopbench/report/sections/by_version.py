@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.core import formatting
 from pyopbench.report.charts.latency import Scene, version_chart
 from pyopbench.report.charts.style import styles
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection, _cells
 from pyopbench.report.sections._places import FIELDS, Places, panels_of, records_in, unit_of
 from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
 
@@ -89,7 +89,8 @@ def _table(across: VersionComparison, op: str, rows: Sequence[Mapping[str, Any]]
     lines = []
     for case, found in cases.items():
         row = next(iter(found.values()))
-        head = (formatting.direction(row["direction"]), *places.of(row), row["label"], formatting.size(row["size"]))
+        where = (_cells.direction(row["direction"]), *places.cells(row), _cells.variant(row["label"]))
+        head = (*where, _cells.size(row["size"]))
         lines.append((*head, *(_cell(found.get(label), verdicts.get((label, case))) for label in across.labels)))
     columns = ("direction", *places.varying, "variant", unit, *across.labels)
     caption = f"{op}: time per call by version of TensorFlow, and its ratio to {across.labels[0]}"
@@ -100,9 +101,10 @@ def _cell(row: Mapping[str, Any] | None, verdict: CaseVerdict | None) -> Cell:
     if row is None:
         return Cell(formatting.MISSING, "muted")
     if verdict is None:
-        return Cell(formatting.seconds_interval(row["seconds"], row["low"], row["high"]))
+        return _cells.seconds_interval(row["seconds"], row["low"], row["high"])
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    return Cell(formatting.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], f"{ratio} {verdict.outcome}")
+    note = f"{ratio} {verdict.outcome}"
+    return Cell(formatting.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], note, number=verdict.ratio)
 
 
 SECTION = VersionsSection("by_version", "Time per call by version of TensorFlow", 22, build)

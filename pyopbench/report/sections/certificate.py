@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
+from pyopbench.report.wording.certificate import miss_text
 from pyopbench.results.certificate import (
     LEAST_FOUND,
     MOST_FALSE,
@@ -161,7 +162,7 @@ def _fact(value: object) -> str:
 
 def _misses(certificate: Certificate) -> Sequence[Block]:
     moved = tuple(f"{one.op}, {one.use}: {formatting.listing(one.answers, 'then')}" for one in certificate.moved)
-    misses = certificate.misses()
+    misses = tuple(map(miss_text, certificate.misses()))
     return (
         *((Paragraph("Not as good as promised:", "bad"), Bullets(misses)) if misses else ()),
         *((Paragraph("Decisions that did not come out alike:"), Bullets(moved)) if moved else ()),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, ops_of, places_of, records
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
-    largest: dict[tuple[str, ...], dict[str, float]] = {}
+    largest: dict[tuple[Cell, ...], dict[str, float]] = {}
     for row in records(judgement, op):
         errors = judgement.run.checked.get(str(row["case"]))
         if errors is not None:
@@ -48,12 +48,12 @@ def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     )
 
 
-def _head(row: Mapping[str, Any], places: Places) -> tuple[str, ...]:
-    return (formatting.direction(row["direction"]), *places.of(row), str(row["label"]))
+def _head(row: Mapping[str, Any], places: Places) -> tuple[Cell, ...]:
+    return (_cells.direction(row["direction"]), *places.cells(row), _cells.variant(row["label"]))
 
 
-def _shown(error: float | None) -> str:
-    return formatting.MISSING if error is None else "equal" if error == 0 else f"{error:.1e}"
+def _shown(error: float | None) -> Cell:
+    return Cell(formatting.MISSING if error is None else "equal" if error == 0 else f"{error:.1e}", number=error)
 
 
 SECTION = Section("checks", "By how much values and gradients are off", 32, build)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import places_of, unit_of
-from pyopbench.report.sections.decisions import place_of
+from pyopbench.report.sections.decisions import cells_of
 from pyopbench.report.wording.crossovers import change_text, is_closed, size_trend_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _op(judgement: Judgement, op: str) -> Sequence[Block]:
     places = places_of(judgement)
     rows = tuple(
-        (decision.use, *place_of(decision, places), *row)
+        (decision.use, *cells_of(decision, places), *row)
         for decision in judgement.decisions
         if decision.op == op
         for trend in decision.size_trends
@@ -48,20 +48,22 @@ def _op(judgement: Judgement, op: str) -> Sequence[Block]:
 
 
 def _rows(trend: SizeTrend, unit: str) -> list[tuple[Cell | str, ...]]:
+    label = _cells.variant(trend.label)
     if not trend.crossovers:
         none = Cell("none in range", "muted")
-        return [
-            (trend.label, Cell(size_trend_text(trend), TONES[trend.answer]), none, Cell(formatting.MISSING, "muted"))
-        ]
-    return [(trend.label, _change(trend, one), *_sizes(one, unit)) for one in trend.crossovers]
+        return [(label, Cell(size_trend_text(trend), TONES[trend.answer]), none, Cell(formatting.MISSING, "muted"))]
+    return [(label, _change(trend, one), *_sizes(one, unit)) for one in trend.crossovers]
 
 
 def _change(trend: SizeTrend, crossover: Crossover) -> Cell:
     return Cell(change_text(trend.label, crossover), "" if is_closed(crossover) else "warn")
 
 
-def _sizes(crossover: Crossover, unit: str) -> tuple[str, str]:
-    return f"{formatting.about_size(crossover.size)} {unit}", formatting.about_sizes(crossover.low, crossover.high)
+def _sizes(crossover: Crossover, unit: str) -> tuple[Cell, Cell]:
+    return (
+        Cell(f"{formatting.about_size(crossover.size)} {unit}", number=crossover.size),
+        Cell(formatting.about_sizes(crossover.low, crossover.high), number=crossover.low),
+    )
 
 
 SECTION = Section("crossovers", "Where variants change places", 35, build)

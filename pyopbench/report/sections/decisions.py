@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyopbench.core import formatting
 from pyopbench.judge.findings import Settling, StillOpen
 from pyopbench.report.charts.gains import gain_chart
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
 from pyopbench.report.sections._required import blocked, blocked_by
 from pyopbench.report.wording.crossovers import fastest_text
@@ -53,6 +53,11 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
     """Return where a decision holds, as far as that varies."""
     return places.of({field: getattr(decision, field) for field in FIELDS})
+
+
+def cells_of(decision: Decision, places: Places) -> tuple[Cell, ...]:
+    """Return the cells that say where a decision holds, as far as that varies."""
+    return places.cells({field: getattr(decision, field) for field in FIELDS})
 
 
 def _head(judgement: Judgement) -> tuple[Block, ...]:
@@ -117,7 +122,7 @@ def _over_places(decisions: Sequence[Decision]) -> Cell:
     by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
     saved = f"saves {formatting.saved_at_least(least.saved, least.saved_low)}{settings}{by_size}"
     provisional = ", provisional" if any(one.is_provisional for one in decisions) else ""
-    return Cell(answer_text(least.answer), TONES[least.action], f"{saved}{provisional}")
+    return Cell(answer_text(least.answer), TONES[least.action], f"{saved}{provisional}", number=least.saved)
 
 
 def _confidence(decisions: Sequence[Decision]) -> Cell:
@@ -177,14 +182,16 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
 
 def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
     found = [(one, crossover) for one in decisions for crossover in one.crossovers]
-    rows = tuple((one.use, *place_of(one, places), fastest_text(crossover, unit)) for one, crossover in found)
+    rows: Rows = tuple((one.use, *cells_of(one, places), fastest_text(crossover, unit)) for one, crossover in found)
     return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
 
 
 def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what would change each answer; what would settle an undecided one is part of its reason."""
     found = [(one, flip) for one in decisions for flip in one.would_change if flip != _settled_by(one)]
-    rows = tuple((one.use, *place_of(one, places), answer_text(one.answer), change_text(flip)) for one, flip in found)
+    rows: Rows = tuple(
+        (one.use, *cells_of(one, places), answer_text(one.answer), change_text(flip)) for one, flip in found
+    )
     return _details(
         ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
     )
@@ -196,8 +203,8 @@ def _settled_by(decision: Decision) -> Settling | None:
 
 def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what each answer means where data live on a device, where copies were counted."""
-    rows = tuple(
-        (one.use, *place_of(one, places), answer_text(one.answer), " ".join(map(advice_text, one.copies)))
+    rows: Rows = tuple(
+        (one.use, *cells_of(one, places), answer_text(one.answer), " ".join(map(advice_text, one.copies)))
         for one in decisions
         if one.copies
     )
@@ -218,16 +225,16 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
     rows: Rows = tuple(
         (
             decision.use,
-            *place_of(decision, places),
+            *cells_of(decision, places),
             Cell(answer_text(decision.answer), TONES[decision.action]),
-            formatting.saved_at_least(decision.saved, decision.saved_low),
+            _cells.saved(decision.saved, decision.saved_low),
             _one_op(decision),
             why(decision),
         )
         for decision in decisions
     )
     columns = ("use", *places.varying, "answer", "saves (at least)", "one op", "why")
-    return Table(columns, rows, f"{op}: the evidence", headings=1 + len(places.varying))
+    return Table(columns, rows, f"{op}: the evidence", headings=1 + len(places.varying), says_why=True)
 
 
 def _one_op(decision: Decision) -> str:
@@ -244,10 +251,10 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
     rows: Rows = tuple(
         (
             decision.use,
-            *place_of(decision, places),
-            formatting.sized(part.low, unit, part.high),
+            *cells_of(decision, places),
+            Cell(formatting.sized(part.low, unit, part.high), number=part.low),
             answer_text(part.answer),
-            formatting.saved_at_least(part.saved, part.saved_low),
+            _cells.saved(part.saved, part.saved_low),
         )
         for decision in decisions
         if len(decision.ranges) > 1

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Code, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -51,8 +51,13 @@ def flat(facts: Mapping[str, Any], prefix: str = "") -> Facts:
 
 
 def _facts(title: str, facts: Mapping[str, Any]) -> Table:
-    rows = tuple((key, _shown(key, value)) for key, value in sorted(flat(facts).items()))
+    rows = tuple((key, _cell(key, value)) for key, value in sorted(flat(facts).items()))
     return Table(("name", "value"), rows, title)
+
+
+def _cell(key: str, value: Any) -> Cell:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return Cell(_shown(key, value), number=value if is_number else None)
 
 
 def _shown(key: str, value: Any) -> str:
@@ -75,7 +80,7 @@ def _launches(launches: Sequence[Mapping[str, Any]]) -> Sequence[Block]:
     keys = sorted({key for fact in facts for key in fact})
     varying = [key for key in keys if len({json.dumps(fact.get(key), sort_keys=True) for fact in facts}) > 1]
     rows = tuple(
-        (str(launch.get("launch")), *(_shown(key, fact.get(key)) for key in varying))
+        (_cell("launch", launch.get("launch")), *(_cell(key, fact.get(key)) for key in varying))
         for launch, fact in zip(launches, facts, strict=True)
     )
     versions = sorted({str(fact["tensorflow"]) for fact in facts if "tensorflow" in fact})

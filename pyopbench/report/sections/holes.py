@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.core import formatting
 from pyopbench.judge.holes import Reason, Status, cases_by_reason, holes_of, rank
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import parsed
 from pyopbench.report.wording.holes import hole_text, reason_text
 
@@ -93,7 +93,7 @@ def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell
     note = f" ({kept:,} of these measured in other launches)" if kept else ""
     return (
         Cell(reason.status, TONES.get(reason.status, "warn")),
-        f"{len(cases):,}",
+        _cells.count(len(cases)),
         formatting.shorten(reason_text(reason), LONGEST_REASON) + note,
         "; ".join(compact(cases)),
     )

@@ -9,7 +9,7 @@ from pyopbench.core import formatting
 from pyopbench.judge.candidates import USES
 from pyopbench.report.charts.latency import Scene, latency_chart
 from pyopbench.report.charts.style import styles
-from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, _cells
 from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
 from pyopbench.report.wording.crossovers import fastest_text
 from pyopbench.stats import costs
@@ -79,8 +79,8 @@ def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in ("panel", "label", "size", "seconds", "low", "high")}
 
 
-def _cell(row: Mapping[str, Any]) -> str:
-    return formatting.seconds_interval(row["seconds"], row["low"], row["high"])
+def _cell(row: Mapping[str, Any]) -> Cell:
+    return _cells.seconds_interval(row["seconds"], row["low"], row["high"])
 
 
 def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:

@@ -11,7 +11,7 @@ from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
 from pyopbench.report.charts.latency import Scene
 from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
 from pyopbench.report.charts.style import styles
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import Places, by_size, panels_of, places_of, unit_of
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def _failed(judgement: Judgement) -> Sequence[Block]:
 def _bandwidths(limits: Limits) -> Table:
     rows = tuple(
         (
-            formatting.byte_count(one.working_set_bytes),
-            *(f"{formatting.byte_count(speed)}/s" for speed in (one.copy, one.triad)),
+            _cells.byte_count(one.working_set_bytes),
+            *(_cells.byte_count(speed, "/s") for speed in (one.copy, one.triad)),
         )
         for one in limits.bandwidths
     )
@@ -97,7 +97,9 @@ def _bandwidths(limits: Limits) -> Table:
 
 
 def _peaks(limits: Limits) -> Table:
-    rows = tuple((dtype, f"{formatting.number(peak / GIGA)} Gflop/s") for dtype, peak in limits.peaks.items())
+    rows = tuple(
+        (dtype, Cell(f"{formatting.number(peak / GIGA)} Gflop/s", number=peak)) for dtype, peak in limits.peaks.items()
+    )
     return Table(("dtype", "matrix product"), rows, "Peak of arithmetic")
 
 
@@ -118,7 +120,7 @@ def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places:
             there = [bound for bound in bounds if Case.from_id(bound.case).dtype == dtype]
             largest = max(Case.from_id(bound.case).size for bound in there)
             best = nearest([bound for bound in there if Case.from_id(bound.case).size == largest])
-            rows.append((op, *places.of(vars(Case.from_id(best.case))), *_told(judgement, best)))
+            rows.append((op, *places.cells(vars(Case.from_id(best.case))), *_told(judgement, best)))
     columns = ("op", *places.varying, "size", "variant", "measured", "bound", "by", "share", "what that means")
     caption = "What comes nearest its bound, at the largest size measured"
     return Table(columns, tuple(rows), caption, headings=2 + len(places.varying))
@@ -127,12 +129,12 @@ def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places:
 def _told(judgement: Judgement, bound: Bound) -> tuple[Cell | str, ...]:
     case = Case.from_id(bound.case)
     return (
-        formatting.sized(case.size, unit_of(judgement, case.op)),
-        case.variant,
-        formatting.seconds(bound.latency),
-        formatting.seconds(bound.seconds),
+        _cells.sized(case.size, unit_of(judgement, case.op)),
+        _cells.variant(case.variant),
+        _cells.seconds(bound.latency),
+        _cells.seconds(bound.seconds),
         bound.limit,
-        percent(bound.share),
+        Cell(percent(bound.share), number=bound.share),
         Cell(*meaning_of(bound)),
     )
 
@@ -197,7 +199,8 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
 
 def _share(row: Mapping[str, Any]) -> Cell:
     bound: Bound = row["bound"]
-    return Cell(f"{percent(bound.share)} {bound.limit}", "muted" if bound.seconds < OVERHEAD_SECONDS else "")
+    tone: Tone = "muted" if bound.seconds < OVERHEAD_SECONDS else ""
+    return Cell(f"{percent(bound.share)} {bound.limit}", tone, number=bound.share)
 
 
 def _fields(bound: Bound, labels: Mapping[str, str]) -> dict[str, Any]:

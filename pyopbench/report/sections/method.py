@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import places_of, records
 from pyopbench.stats import costs
 from pyopbench.stats.looks import Looks
@@ -137,7 +137,11 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
     smallest = min(row["size"] for row in rows)
     places = places_of(judgement)
     lines = tuple(
-        (row["label"], *places.of(row), formatting.seconds_interval(row["seconds"], row["low"], row["high"]))
+        (
+            _cells.variant(row["label"]),
+            *places.cells(row),
+            _cells.seconds_interval(row["seconds"], row["low"], row["high"]),
+        )
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest
     )

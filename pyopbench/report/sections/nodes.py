@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, ops_of, places_of, records, unit_of
 from pyopbench.stats import costs, estimate, slopes
 from pyopbench.stats.costs import Surcharge
@@ -48,20 +48,20 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def _row(
     judgement: Judgement, row: Mapping[str, Any], surcharge: Surcharge | None, lines: pd.DataFrame, places: Places
-) -> tuple[str, ...]:
+) -> tuple[Cell | str, ...]:
     copies = sorted({int(number) for numbers in lines["copies"] for number in numbers})
     is_line = len(copies) >= slopes.LEAST_POINTS
     slope = estimate.Estimate.of(lines["slope"].dropna()) if is_line else None
     return (
-        formatting.direction(row["direction"]),
-        *places.of(row),
-        str(row["label"]),
-        formatting.sized(row["size"], unit_of(judgement, row["op"])),
-        formatting.seconds_interval(row["seconds"], row["low"], row["high"]),
-        formatting.MISSING if surcharge is None else formatting.seconds(surcharge.first),
-        formatting.MISSING if surcharge is None else formatting.seconds(surcharge.further),
+        _cells.direction(row["direction"]),
+        *places.cells(row),
+        _cells.variant(row["label"]),
+        _cells.sized(row["size"], unit_of(judgement, row["op"])),
+        _cells.seconds_interval(row["seconds"], row["low"], row["high"]),
+        formatting.MISSING if surcharge is None else _cells.seconds(surcharge.first),
+        formatting.MISSING if surcharge is None else _cells.seconds(surcharge.further),
         ", ".join(str(number) for number in copies),
-        formatting.MISSING if slope is None else formatting.seconds_interval(slope.mean, *slope.interval()),
+        formatting.MISSING if slope is None else _cells.seconds_interval(slope.mean, *slope.interval()),
     )
 
 

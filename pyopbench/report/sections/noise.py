@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
 from pyopbench.judge.noise import FAR_DEVIATIONS
-from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.wording.noise import noise_warning, reach_text
 from pyopbench.report.wording.twins import twins_text
 
@@ -86,19 +86,19 @@ def _table(launches: Sequence[LaunchNoise], cores: int) -> Table:
 
 def _row(launch: LaunchNoise, cores: int) -> tuple[Cell | str, ...]:
     return (
-        str(launch.launch),
+        _cells.count(launch.launch),
         _share(launch.steal_share, LARGE_STEAL),
-        Cell(formatting.number(launch.load), "warn" if (launch.load or 0.0) > cores else ""),
-        _span(launch.mhz_low, launch.mhz_high),
-        formatting.number(launch.switches_per_second),
-        formatting.MISSING if launch.collections is None else f"{launch.collections:,}",
-        f"{launch.blocks:,}",
+        _cells.number(launch.load, "warn" if (launch.load or 0.0) > cores else ""),
+        Cell(_span(launch.mhz_low, launch.mhz_high), number=launch.mhz_low),
+        _cells.number(launch.switches_per_second),
+        formatting.MISSING if launch.collections is None else _cells.count(launch.collections),
+        _cells.count(launch.blocks),
         _share(launch.far_share, LARGE_FAR),
     )
 
 
 def _share(share: float | None, large: float) -> Cell:
-    return Cell(formatting.percent(share), "warn" if share is not None and share > large else "")
+    return _cells.percent(share, "warn" if share is not None and share > large else "")
 
 
 def _span(low: float | None, high: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
 from pyopbench.core.places import ROUTES
-from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.wording import counted_copies as wording
 from pyopbench.results import counted_copies
 from pyopbench.results.counted_copies import Note, Row
@@ -96,9 +96,12 @@ def _table_rows(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
     lines: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     for row in rows:
         tone = "warn" if counted_copies.excess(row) != "none" else "muted" if row.refused else ""
-        cell = Cell(wording.count_text(row), tone)  # type: ignore[arg-type]
+        cell = Cell(wording.count_text(row), tone, number=None if row.refused else row.copies)  # type: ignore[arg-type]
         lines.setdefault((row.case.variant, row.pinned), {})[row.route] = cell
-    return tuple((*names, *(cells[route] for route in ROUTES)) for names, cells in lines.items())
+    return tuple(
+        (_cells.variant(variant), pinned, *(cells[route] for route in ROUTES))
+        for (variant, pinned), cells in lines.items()
+    )
 
 
 def _notes(rows: Sequence[Row]) -> Sequence[Block]:

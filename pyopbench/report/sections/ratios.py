@@ -76,9 +76,8 @@ def _row(verdict: Verdict, labels: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
-    return Cell(
-        f"{formatting.ratio_interval(row['ratio'], row['low'], row['high'])} {row['outcome']}", TONES[row["outcome"]]
-    )
+    shown = f"{formatting.ratio_interval(row['ratio'], row['low'], row['high'])} {row['outcome']}"
+    return Cell(shown, TONES[row["outcome"]], number=row["ratio"])
 
 
 def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
@@ -93,10 +92,10 @@ def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequ
     return (by_size(left, places, _settling, f"{op}: launches that would settle what is unresolved"),) if left else ()
 
 
-def _settling(row: Mapping[str, Any]) -> str:
+def _settling(row: Mapping[str, Any]) -> Cell:
     if row["needed"] is None:
-        return unresolved_text(row["reason"])
-    return f"about {row['needed']:,}, not {row['launches']:,}"
+        return Cell(unresolved_text(row["reason"]))
+    return Cell(f"about {row['needed']:,}, not {row['launches']:,}", number=row["needed"])
 
 
 SECTION = Section("ratios", "Ratio to the callback of today", 30, build)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
 from pyopbench.core.model import Case
 from pyopbench.judge.cost_split import CLOSE, PARTS, Split
 from pyopbench.report.charts.cost_split import stack_chart
-from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, places_of, unit_of
+from pyopbench.report.wording.cost_split import unpredicted_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
+Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 TITLES = tuple(part.replace("_", " ") for part in PARTS)
 COLUMNS = ("measured", *TITLES, "predicted", "remainder")
 
@@ -60,18 +62,20 @@ def _unexplained(places: Places, found: Sequence[Split]) -> Sequence[Block]:
     head = ("op", *_head_columns(places))
     blocks: list[Block] = []
     if off:
-        rows = tuple((Case.from_id(split.case).op, *_head(places, split), *_off_by(split)) for split in off)
+        rows: Rows = tuple((Case.from_id(split.case).op, *_head(places, split), *_off_by(split)) for split in off)
         columns = (*head, "measured", "predicted", "remainder", "share of measured")
         blocks.append(Table(columns, rows, "Cases that the parts do not predict", folded=True, headings=len(head)))
-    if dark := [split for split in found if split.predicted is None]:
-        lines = tuple((Case.from_id(one.case).op, *_head(places, one), one.reason) for one in dark)
+    if dark := [(split, split.reason) for split in found if split.reason is not None]:
+        lines: Rows = tuple(
+            (Case.from_id(one.case).op, *_head(places, one), unpredicted_text(reason)) for one, reason in dark
+        )
         blocks.append(Table((*head, "why"), lines, "Cases without a prediction", folded=True, headings=len(head)))
     return blocks
 
 
-def _off_by(split: Split) -> tuple[str, ...]:
+def _off_by(split: Split) -> tuple[Cell, ...]:
     amounts = (split.total, split.predicted, split.remainder)
-    return (*map(formatting.seconds, amounts), formatting.percent(_share(split)))
+    return (*map(_cells.seconds, amounts), _cells.percent(_share(split)))
 
 
 def _share(split: Split) -> float:
@@ -91,9 +95,9 @@ def _op(places: Places, op: str, splits: Sequence[Split], unit: str) -> Sequence
     )
 
 
-def _amounts(split: Split) -> tuple[str, ...]:
+def _amounts(split: Split) -> tuple[Cell, ...]:
     seconds = (split.total, *split.parts.values(), split.predicted, split.remainder)
-    return tuple(map(formatting.seconds, seconds))
+    return tuple(map(_cells.seconds, seconds))
 
 
 def _bars(places: Places, split: Split) -> list[dict[str, Any]]:
@@ -118,9 +122,9 @@ def _head_columns(places: Places) -> tuple[str, ...]:
     return ("variant", *places.varying, "size")
 
 
-def _head(places: Places, split: Split) -> tuple[str, ...]:
+def _head(places: Places, split: Split) -> tuple[Cell, ...]:
     case = Case.from_id(split.case)
-    return (case.variant, *places.of(_fields(case)), formatting.size(case.size))
+    return (_cells.variant(case.variant), *places.cells(_fields(case)), _cells.size(case.size))
 
 
 def _fields(case: Case) -> Mapping[str, str]:

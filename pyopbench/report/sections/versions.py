@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyopbench.compare.diff import ComparedCase, Comparison
 from pyopbench.core import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection, _cells
 from pyopbench.report.sections._places import FIELDS, Places, parsed, varying_in
-from pyopbench.report.sections.decisions import TONES, place_of
+from pyopbench.report.sections.decisions import TONES, cells_of
 from pyopbench.report.wording.comparison import reach, summary
 from pyopbench.report.wording.decisions import answer_text
 
@@ -65,7 +65,7 @@ def _answers(across: VersionComparison) -> Table:
     for setting in settings:
         found = [decisions.get(setting) for decisions in made]
         one = next(decision for decision in found if decision is not None)
-        rows.append((Cell(one.op, op=one.op), one.use, *place_of(one, places), *map(_answer, found)))
+        rows.append((Cell(one.op, op=one.op), one.use, *cells_of(one, places), *map(_answer, found)))
     columns = ("op", "use", *places.varying, *across.labels)
     return Table(columns, tuple(rows), "What to do, by version of TensorFlow", headings=2 + len(places.varying))
 
@@ -83,7 +83,7 @@ def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
     saved = "" if decision.choice is None else f"saves {formatting.saved_at_least(decision.saved, decision.saved_low)}"
-    return Cell(answer_text(decision.answer), TONES[decision.action], saved)
+    return Cell(answer_text(decision.answer), TONES[decision.action], saved, number=decision.saved)
 
 
 def _told(comparison: Comparison) -> str:
@@ -115,12 +115,18 @@ def _change(compared: ComparedCase, labels: Mapping[str, str]) -> tuple[Cell | s
     where: tuple[Cell | str, ...] = (name, *[""] * 6)
     if case is not None:
         where = (
-            Cell(case.op, op=case.op), formatting.direction(case.direction), case.mode, case.dtype,
-            formatting.size(case.size), case.placement, labels.get(name, case.variant),
-        )  # fmt: skip
+            Cell(case.op, op=case.op),
+            _cells.direction(case.direction),
+            _cells.place("mode", case.mode),
+            _cells.place("dtype", case.dtype),
+            _cells.size(case.size),
+            _cells.place("placement", case.placement),
+            _cells.variant(labels.get(name, case.variant)),
+        )
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    seconds = (formatting.seconds(compared.first_seconds), formatting.seconds(compared.second_seconds))
-    return (*where, *seconds, Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome]))
+    seconds = (_cells.seconds(compared.first_seconds), _cells.seconds(compared.second_seconds))
+    judged = Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome], number=verdict.ratio)
+    return (*where, *seconds, judged)
 
 
 SECTION = VersionsSection("versions", "Versions of TensorFlow", 13, build, brief)

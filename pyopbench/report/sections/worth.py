@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
 from pyopbench.judge.step_savings import Port, Worth
-from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 from pyopbench.report.wording.step_savings import step_text, worth_text
 
@@ -39,22 +39,27 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def table(judgement: Judgement, places: Places) -> Table:
     """Return a row for every candidate of every op."""
-    rows = tuple(
-        (*_head(worth, places), port.label, *_cells(port)) for worth in judgement.worths for port in worth.ports
+    rows: tuple[tuple[Cell | str, ...], ...] = tuple(
+        (worth.op, worth.use, *places.cells(_fields(worth)), _cells.variant(port.label), *_left(port))
+        for worth in judgement.worths
+        for port in worth.ports
     )
     return Table(("op", "use", *places.varying, "port", *COLUMNS), rows, "What each port leaves", headings=2)
 
 
 def _head(worth: Worth, places: Places) -> tuple[str, ...]:
-    return (worth.op, worth.use, *places.of({field: getattr(worth, field) for field in FIELDS}))
+    return (worth.op, worth.use, *places.of(_fields(worth)))
 
 
-def _cells(port: Port) -> tuple[str, ...]:
-    return (
-        f"{formatting.percent(port.share)} ({formatting.percent(_low(port, port.share_low))})",
-        f"{formatting.ratio(_finite(port.speed_up))} ({formatting.ratio(_low(port, port.speed_up_low))})",
-        f"{formatting.number(port.hours)} ({formatting.number(_low(port, port.hours_low))})",
-    )
+def _fields(worth: Worth) -> dict[str, str]:
+    return {field: getattr(worth, field) for field in FIELDS}
+
+
+def _left(port: Port) -> tuple[Cell, ...]:
+    share = f"{formatting.percent(port.share)} ({formatting.percent(_low(port, port.share_low))})"
+    speed_up = f"{formatting.ratio(_finite(port.speed_up))} ({formatting.ratio(_low(port, port.speed_up_low))})"
+    hours = f"{formatting.number(port.hours)} ({formatting.number(_low(port, port.hours_low))})"
+    return (Cell(share, number=port.share), Cell(speed_up, number=port.speed_up), Cell(hours, number=port.hours))
 
 
 def _low(port: Port, value: float) -> float | None:

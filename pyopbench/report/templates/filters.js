@@ -1,4 +1,4 @@
-  // Filters: what is unchecked is hidden in every table that names it in a column, and left out of every chart.
+  // Filters: what is unchecked is hidden in every table that has it in a column, and left out of every chart.
   const form = document.getElementById("tools");
   const boxes = form ? [...form.querySelectorAll("input[type=checkbox]")] : [];
 
@@ -10,15 +10,12 @@
   }
 
   function filterTable(table) {
-    const fields = [...table.tHead.rows[0].cells].map((cell) => cell.dataset.name ?? cell.textContent);
-    const places = fields.map((field, place) => [field, place]).filter(([field]) => boxes.some((box) => box.name === field));
-    if (!places.length) return;
+    const places = [...table.tHead.rows[0].cells].map((cell) => cell.dataset.field);
+    const off = unchecked();
+    const hides = (field, shown) => off.some((box) => box.name === field && box.dataset.shown === shown);
     let hidden = 0;
     for (const row of table.tBodies[0].rows) {
-      row.hidden = !places.every(([field, place]) => {
-        const said = row.cells[place].textContent;
-        return allows(field, field === "variant" ? row.dataset.variant ?? said : said.replaceAll(" + ", "_"));
-      });
+      row.hidden = [...row.cells].some((cell, place) => hides(places[place], cell.dataset.value ?? cell.textContent));
       hidden += row.hidden;
     }
     for (const told of [table.caption, table.closest("details.fold")?.querySelector("summary")]) {

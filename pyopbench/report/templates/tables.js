@@ -1,19 +1,21 @@
   // Tables: columns that sort, and for each row a link to it and a copy of it as Markdown. A table gets them when it
   // comes near the window, because the pages of all ops together have thousands of rows.
-  const UNITS = { ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1, k: 1e3, M: 1e6, G: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
-  const NUMBER = /^[<>≥~]?\s*([−-]?[\d,]*\.?\d+(?:e[+-]?\d+)?)\s*(ns|µs|ms|s|k|M|G|KiB|MiB|GiB)?(?![a-z])/;
-
   const slug = (words) => words.toLowerCase().replace(/[^a-z0-9_]+/g, "-").replace(/^-|-$/g, "");
   const cellsOf = (row) => [...row.cells].filter((cell) => !cell.classList.contains("tools"));
   const heads = (row) => cellsOf(row).filter((cell) => cell.tagName === "TH").map((cell) => cell.textContent);
   const columnsOf = (table) => cellsOf(table.tHead.rows[0]).map((cell) => cell.dataset.name ?? cell.textContent);
   const addressOf = (row) => `row=${slug(row.closest("table").caption.textContent)}--${slug(heads(row).join(" "))}`;
 
-  // A note is the small print of a cell: it has the number that a reader sorts by.
-  function keyOf(cell) {
-    const words = (cell.querySelector("small") ?? cell).textContent.trim();
-    const found = words.match(NUMBER);
-    return found ? Number(found[1].replaceAll(",", "").replace("−", "-")) * (UNITS[found[2]] ?? 1) : words;
+  // What a cell shows is formatted for people; the table has the place of its number in the order of its column.
+  const orders = new Map();
+  function readOrder(body) {
+    const told = (body.dataset.order ?? "").split(" ");
+    [...body.rows].forEach((row, place) => orders.set(row, (told[place] ?? "").split(",")));
+  }
+
+  function keyOf(row, place) {
+    const order = orders.get(row)[place];
+    return order ? Number(order) : row.cells[place].textContent.trim();
   }
 
   function compare(one, other) {
@@ -28,7 +30,7 @@
     const sign = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
     for (const cell of table.tHead.rows[0].cells) cell.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-    const rows = [...table.tBodies[0].rows].map((row) => [keyOf(row.cells[place]), row]);
+    const rows = [...table.tBodies[0].rows].map((row) => [keyOf(row, place), row]);
     rows.sort((one, other) => sign * compare(one[0], other[0]));
     table.tBodies[0].append(...rows.map(([, row]) => row));
   }
@@ -72,6 +74,7 @@
   function equip(table) {
     if (table.dataset.equipped) return;
     table.dataset.equipped = "yes";
+    readOrder(table.tBodies[0]);
     for (const heading of table.tHead.rows[0].cells) {
       const button = Object.assign(document.createElement("button"), { type: "button", title: "Sort by this column" });
       heading.dataset.name = heading.textContent;

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyopbench.core import formatting
+from pyopbench.report.sections import Cell, _cells
 from pyopbench.results.copy_costs import CopyCost, GpuCopyCost, costs, gpu_costs, overwriting
 
 COLUMNS = ("bridge", "mode", "array", "memory", "one element", "MB/s")
@@ -14,19 +15,19 @@ LATENCIES = "time of a copy between host and GPU"
 RATES = "bytes per second of a copy between host and GPU, in GB/s"
 
 
-def table(document: Mapping[str, Any], direction: str) -> list[tuple[str, ...]]:
+def table(document: Mapping[str, Any], direction: str) -> list[tuple[Cell | str, ...]]:
     """Return the cells of `COLUMNS` for each way over a bridge in a direction."""
-    return [_cells(cost) for cost in costs(document) if cost.direction == direction]
+    return [_row(cost) for cost in costs(document) if cost.direction == direction]
 
 
-def _cells(cost: CopyCost) -> tuple[str, ...]:
+def _row(cost: CopyCost) -> tuple[Cell | str, ...]:
     return (
         cost.bridge,
         {"call": "graph"}.get(cost.mode, cost.mode),
         cost.layout,
         "shared" if cost.shared else "copied",
-        formatting.seconds(cost.bridge_seconds),
-        formatting.MISSING if cost.rate is None else f"{cost.rate / 1e6:,.0f}",
+        _cells.seconds(cost.bridge_seconds),
+        Cell(formatting.MISSING if cost.rate is None else f"{cost.rate / 1e6:,.0f}", number=cost.rate),
     )
 
 
@@ -51,16 +52,12 @@ def hazards(document: Mapping[str, Any]) -> str:
 
 def _by_mode(modes: Mapping[str, list[str]]) -> str:
     words = {"call": "in a graph", "eager": "eagerly"}
-    bridges = {mode: formatting.listing([_bridge(name) for name in names]) for mode, names in modes.items()}
+    # In quotation marks, because the name of a bridge may have a comma.
+    bridges = {mode: formatting.listing([f'"{name}"' for name in names]) for mode, names in modes.items()}
     return formatting.listing([f"{words[mode]} by {listed}" for mode, listed in bridges.items()])
 
 
-def _bridge(name: str) -> str:
-    """Return the name of a bridge as part of a list, where a comma would separate two bridges."""
-    return name.replace(", ", " with ")
-
-
-def gpu_tables(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+def gpu_tables(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[Cell | str, ...]]]]:
     """Return title, columns and rows of what copies took and at which rate, by bytes; nothing without a GPU."""
     found = gpu_costs(document)
     if not found:
@@ -68,21 +65,21 @@ def gpu_tables(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
     sizes = sorted({size for cost in found for size in cost.seconds})
     columns = (*GPU_COLUMNS, *map(formatting.byte_count, sizes))
     tables = ((LATENCIES, _seconds), (RATES, _rate))
-    return [(title, columns, [_gpu_cells(cost, sizes, show) for cost in found]) for title, show in tables]
+    return [(title, columns, [_gpu_row(cost, sizes, show) for cost in found]) for title, show in tables]
 
 
-def _gpu_cells(cost: GpuCopyCost, sizes: list[int], show: Callable[[int, float], str]) -> tuple[str, ...]:
+def _gpu_row(cost: GpuCopyCost, sizes: list[int], show: Callable[[int, float], Cell]) -> tuple[Cell | str, ...]:
     memory = ", ".join(cost.memory) or "not told"
     shown = (show(size, cost.seconds[size]) if size in cost.seconds else formatting.MISSING for size in sizes)
     return (cost.direction, cost.way, memory, *shown)
 
 
-def _seconds(size: int, seconds: float) -> str:
-    return formatting.seconds(seconds)
+def _seconds(size: int, seconds: float) -> Cell:
+    return _cells.seconds(seconds)
 
 
-def _rate(size: int, seconds: float) -> str:
-    return f"{size / seconds / 1e9:.3g}"
+def _rate(size: int, seconds: float) -> Cell:
+    return Cell(f"{size / seconds / 1e9:.3g}", number=size / seconds)
 
 
 def gpu_devices(document: Mapping[str, Any]) -> str:
