@@ -65,21 +65,11 @@ def ratio(value: float | None) -> str:
     return MISSING if value is None or math.isnan(value) else f"{_capped(value, LARGEST_RATIO)}×"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Format the interval of a ratio or a gain: `2.10–2.90×`."""
-    return MISSING if _missing(low) and _missing(high) else f"{_ratios(low, high)}×"
-
-
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
     """Format a ratio and its interval: `0.352× (0.340–0.365)`."""
     if _missing(value) or _missing(low) or _missing(high):
         return ratio(value)
     return f"{ratio(value)} ({_ratios(low, high)})"
-
-
-def gain_at_least(gain: float | None, low: float | None) -> str:
-    """Format a gain with its lower bound, which no line break parts: `3.24× (≥ 3.01×)`."""
-    return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)}\u00a0(≥\u00a0{ratio(low)})"
 
 
 def saved_at_least(saved: float | None, low: float | None) -> str:
