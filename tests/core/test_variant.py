@@ -25,6 +25,7 @@ QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "r
         ("control", {"is_callback", "has_parts", "runs_python"}),
         ("body_alone", {"is_part"}),
         ("floor", {"is_part"}),
+        ("empty", {"is_part"}),
     ],
 )
 def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[str]) -> None:
@@ -37,7 +38,7 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
 
 
 def test_there_is_a_role_for_each_line_above() -> None:
-    roles = {"candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor"}
+    roles = {"candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty"}
     assert set(ROLES) == roles == set(get_args(Role))
 
 
@@ -52,6 +53,7 @@ def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_al
         "control": [False, False],
         "body_alone": [False, False],
         "floor": [False, False],
+        "empty": [False, False],
     }
 
 
