@@ -17,6 +17,10 @@ SMALLEST_FIXED_EXPONENT = -6  # below 1e-6 a number without exponent is a row of
 LARGEST_RATIO = 10_000.0
 LARGEST_SHARE = 10.0
 """Beyond these a figure is not of an op but of an interval from two launches, and its digits mean nothing."""
+TOO_NOISY = "too noisy to tell"
+TOLD_WITHIN = 2.0
+"""An interval that reaches to more than so many times the estimate, and past today's time, tells nothing to act on: not
+even whether something takes twice as long."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
@@ -61,7 +65,10 @@ def ratio(value: float | None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """Format the interval of a ratio or a gain: `2.10–2.90×`."""
-    return MISSING if _missing(low) and _missing(high) else f"{_ratios(low, high)}×"
+    if _missing(low) and _missing(high):
+        return MISSING
+    told = _ratios(low, high)
+    return told if told == TOO_NOISY else f"{told}×"
 
 
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
@@ -71,9 +78,27 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
     return f"{ratio(value)} ({_ratios(low, high)})"
 
 
+def is_too_noisy(time: float, high: float) -> bool:
+    """Is an estimate too noisy to be told?
+
+    Args:
+        time: the estimate, a share of today's time; 1 for what is as fast as today.
+        high: the upper end of its interval.
+    """
+    return high > max(TOLD_WITHIN * time, 1.0)
+
+
 def gain_at_least(gain: float | None, low: float | None) -> str:
-    """Format a gain with its lower bound, which no line break parts: `3.24× (≥ 3.01×)`."""
-    return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)}\u00a0(≥\u00a0{ratio(low)})"
+    """Format a gain with its lower bound, which no line break parts: `3.24× (≥ 3.01×)`; or that it is too noisy."""
+    if _missing(low) or _missing(gain):
+        return ratio(gain)
+    told = f"{ratio(gain)}\u00a0(≥\u00a0{ratio(low)})"
+    return TOO_NOISY if is_too_noisy(_inverse(gain), _inverse(low)) else told
+
+
+def smallest_difference(share: float | None) -> str:
+    """Format the smallest difference from today's time that could be told, a share: `3.2%`; or that it is too noisy."""
+    return TOO_NOISY if share is not None and is_too_noisy(1.0, 1.0 + share) else percent(share)
 
 
 def percent(share: float | None) -> str:
@@ -163,7 +188,13 @@ def _capped(value: float, largest: float) -> str:
     return f"< {1 / largest:.15g}" if 0 < value < 1 / largest else number(value)
 
 
+def _inverse(value: float | None) -> float:
+    return 1 / value if value else math.inf
+
+
 def _ratios(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None and low * LARGEST_RATIO < min(high, 1.0):
+        return TOO_NOISY
     return "–".join(MISSING if end is None else _capped(end, LARGEST_RATIO) for end in (low, high))
 
 

@@ -146,12 +146,18 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
         }
         for one in known
     ]
-    best = max(known, key=lambda one: one.gain_low or 0.0)
-    alt = (
-        f"Gain of each op with its 95% interval; right of 1 is faster than today. {best.op} for {best.use} gains most "
-        f"for certain: {formatting.gain_at_least(best.gain, best.gain_low)} by {answer_text(best.answer)}."
-    )
+    alt = f"Gain of each op with its 95% interval; right of 1 is faster than today. {_surest(known)}"
     return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
+
+
+def _surest(decisions: Sequence[Decision]) -> str:
+    """Say which answer gains most for certain; what changes nothing, or may be slower, gains nothing for certain."""
+    sure = [one for one in decisions if one.choice is not None and (one.gain_low or 0.0) > 1]
+    if not sure:
+        return "None gains anything for certain."
+    best = max(sure, key=lambda one: one.gain_low or 0.0)
+    gain = formatting.gain_at_least(best.gain, best.gain_low)
+    return f"{best.op} for {best.use} gains most for certain: {gain} by {answer_text(best.answer)}."
 
 
 def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
