@@ -21,6 +21,10 @@ LEAST_WHOLE_SHARE = 0.1
 """A share below this is shown with one digit after the point."""
 SMALLEST_IN_UNIT = 0.01
 """A duration below this much of the unit of another is shown in its own."""
+TOO_NOISY = "too noisy to tell"
+TOLD_WITHIN = 2.0
+"""An interval that reaches to more than so many times the estimate, and past today's time, tells nothing to act on: not
+even whether something takes twice as long."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
@@ -73,8 +77,13 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
 
 
 def saved_at_least(saved: float | None, low: float | None) -> str:
-    """Format a share of today's time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`."""
-    return points(saved) if _missing(low) or _missing(saved) else f"{points(saved)}\u00a0(≥\u00a0{points(low)})"
+    """Format a share of today's time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`.
+
+    What is too noisy to be told is that instead.
+    """
+    if saved is None or low is None or _missing(saved) or _missing(low):
+        return points(saved)
+    return TOO_NOISY if is_too_noisy(1 - saved, 1 - low) else f"{points(saved)}\u00a0(≥\u00a0{points(low)})"
 
 
 def saved_interval(low: float | None, high: float | None) -> str:
@@ -103,6 +112,21 @@ def change_of_seconds(before: float, after: float | None) -> str:
     if after <= 0 or shown >= SMALLEST_IN_UNIT:
         return f"{number(before / scale)} → {number(max(after, 0.0) / scale)} {unit}"
     return f"{seconds(before)} → {seconds(after)}"
+
+
+def is_too_noisy(time: float, high: float) -> bool:
+    """Is an estimate too noisy to be told?
+
+    Args:
+        time: the estimate, a share of today's time; 1 for what is as fast as today.
+        high: the upper end of its interval.
+    """
+    return high > max(TOLD_WITHIN * time, 1.0)
+
+
+def smallest_difference(share: float | None) -> str:
+    """Format the smallest difference from today's time that could be told, a share: `3.2%`; or that it is too noisy."""
+    return TOO_NOISY if share is not None and is_too_noisy(1.0, 1.0 + share) else percent(share)
 
 
 def percent(share: float | None) -> str:
@@ -197,6 +221,8 @@ def _capped(value: float, largest: float) -> str:
 
 
 def _ratios(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None and low * LARGEST_RATIO < min(high, 1.0):
+        return TOO_NOISY
     return "–".join(MISSING if end is None else _capped(end, LARGEST_RATIO) for end in (low, high))
 
 

@@ -11,7 +11,7 @@ from frames import Bench
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.step_savings import Step
 from pyopbench.report import terminal, write
-from pyopbench.report.sections import Bullets
+from pyopbench.report.sections import Bullets, Table
 from pyopbench.report.sections import worth as section
 from pyopbench.report.wording.step_savings import worth_text
 
@@ -65,12 +65,37 @@ def test_seconds_of_a_call_are_the_mean_over_the_calls_of_the_mix() -> None:
     assert worth.call_seconds == pytest.approx(3e-3)
 
 
-def test_more_than_the_whole_step_is_said_and_not_hidden() -> None:
+def test_a_share_above_1_is_said_and_nothing_is_computed_with_it() -> None:
+    """30 calls of 2 ms in a step of 40 ms overlap; the step would gain 1 / (1 - 1.5 * 0.75) < 0 from native."""
     judgement = judged(Step(calls=30, seconds=0.04))
-    assert judgement.worths[0].share == pytest.approx(1.5)
-    assert judgement.worths[0].ceiling == math.inf
-    (bullets,) = (block for block in section.build(judgement) if isinstance(block, Bullets))
-    assert bullets.items == (worth_text(judgement.worths[0], "mine, inference"),)
+    (worth,) = judgement.worths
+    assert worth.share == pytest.approx(1.5)
+    assert (worth.overlaps, worth.at_once, worth.ceiling) == (True, 2, math.inf)
+    for port in worth.ports:
+        step = (port.share, port.share_low, port.hours, port.hours_low, port.speed_up, port.speed_up_low)
+        assert all(map(math.isnan, step))
+    assert [port.label for port in worth.ports] == ["native", "numpy_function"]
+    assert worth.ports[0].saved == pytest.approx(0.75)
+    blocks = section.build(judgement)
+    assert [block.items for block in blocks if isinstance(block, Bullets)] == [(worth_text(worth, "mine, inference"),)]
+    assert not any(isinstance(block, Table) for block in blocks)
+    assert "What a port is worth (lower end)" not in [table.title for table in terminal.tables(judgement)]
+
+
+def test_a_step_gains_no_more_than_the_op() -> None:
+    """Up to the whole step: with a share of 1 the step gains what the op does."""
+    for calls in (1, 5, 19.99, 20):
+        (worth,) = judged(Step(calls=calls, seconds=0.04)).worths
+        for port in worth.ports:
+            gain = 1 / (1 - port.saved)
+            assert min(gain, 1) - 1e-9 <= port.speed_up <= max(gain, 1) + 1e-9
+
+
+def test_a_lower_end_that_tells_nothing_says_so() -> None:
+    noisy = Bench({**CURVES}, op="mine", within=0.0, between=2.0, launches=2)
+    judgement = judge(noisy.run(), step=STEP)
+    (table,) = (block for block in section.build(judgement) if isinstance(block, Table))
+    assert all(row[-3:] == ("too noisy to tell",) * 3 for row in table.rows)
 
 
 def test_without_a_step_nothing_is_said() -> None:
