@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -208,9 +209,10 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
     settings = store.read_run(tmp_path / "run")["settings"]
     assert settings == {
         "seed": 7,
-        "first_look": 3,
         "launches": 3,
+        "first_rounds": 1,
         "rounds": 1,
+        "evenly": False,
         "block_seconds": start.QUICK.block_seconds,
         "group_seconds": start.QUICK.group_seconds,
         "budget_seconds": 120.0,
@@ -232,8 +234,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert ended.code == 0, ended.err
     progress = ended.err.splitlines()
     assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
-    first, second = (f"launch {number} of at most 2, 1 of 1 groups" for number in (1, 2))
-    assert progress[1:] == [first, f"{second}, at most no time left"], "known once a launch is over"
+    assert progress[1] == "sweep 1 of 2 workers, 1 of 1 groups"
     assert ended.out.startswith("What to do")
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
     files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
@@ -305,7 +306,7 @@ def test_a_spent_budget_is_told(
 
     monkeypatch.setattr(run, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
-    assert "the budget of 3 s was spent after 2 of at most 5 launches" in ended.err
+    assert "the budget of 3 s was spent, by 2 of at most 5 launches" in ended.err
 
 
 def test_a_run_ends_when_nothing_is_left_to_resolve(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -315,7 +316,8 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(call: Call, planned: Callabl
     ended = call("run", "double", "--quick", "--out", folder)
     assert ended.code == 0, ended.err
     assert "after 3 launches every verdict is resolved (2); nothing is measured on" in ended.err
-    assert "after 3 launches every verdict is resolved (2)\nreport: " in ended.out
+    assert "after 3 launches every verdict is resolved (2)\n" in ended.out
+    assert re.search(r"\n[0-9.]+% of .* of measuring was sampling\nreport: ", ended.out)
     lines, _ = store.read_lines(folder)
     assert [line for line in lines if line["kind"] == "look"] == [{"kind": "look", "launch": 3, "open": []}]
     assert {line["launch"] for line in lines if line["kind"] == "group"} == {0, 1, 2}
