@@ -200,7 +200,6 @@ class TestThroughAsv:
         assert all(names == ["op", "variant", "size"] for _, _, names, _ in found.values())
         assert found["latency.ForwardLatency.time_call"][3][0] == ["'relu'", "'sinh'"]
 
-    @pytest.mark.measures
     def test_one_case_runs_and_one_that_cannot_be_is_skipped(self, tmp_path: Path) -> None:
         pytest.importorskip("asv")
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
