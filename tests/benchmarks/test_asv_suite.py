@@ -219,7 +219,7 @@ class TestThroughAsv:
         (tmp_path / "asv.conf.json").write_text(json.dumps(configuration), encoding="utf-8")
         variables = environment(HOME=str(tmp_path), ASV_PYTHONPATH=str(ROOT), **{selection.VARIABLE: selection.ALL})
         asv(tmp_path, variables, "machine", "--yes", "--machine", "here")
-        chosen = r"\.(ForwardLatency|CopiesPerCall).*\('relu', '(native|autograph)', 1\)"
+        chosen = r"(ForwardLatency.*'relu', '(native|autograph)'|CopiesPerCall.*'relu', 'native'), 1\)"
         commit = head.stdout.strip()
         options = ["--python=same", "--quick", "--machine", "here", "--set-commit-hash", commit, "--bench", chosen]
         asv(tmp_path, variables, "run", *options)
