@@ -47,7 +47,7 @@ MEASURING := .venv/measuring
 
 test: .venv/.dev
 	@rm -f $(MEASURING); status=0; chosen=no; \
-	run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest --measuring-files $(MEASURING) "$$@" $(ARGS); \
+	run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest --measuring-files=$(MEASURING) "$$@" $(ARGS); \
 	case $$? in 0) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
 	run "that measure nothing, in several processes" -m "not measures" $(TEST_PROCESSES); \
 	run "that measure, one after another" -m measures; \
