@@ -13,7 +13,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -403,7 +404,14 @@ def test_the_version_is_printed(call: Call) -> None:
 
 # Real runs, in processes of their own.
 
-PROGRAM = (sys.executable, "-c", "from pyopbench.cli.app import main; main()")
+# A shell lets what it starts in the background ignore SIGINT, and these tests with it.
+CODE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from pyopbench.cli.app import main
+main()
+"""
+PROGRAM = (sys.executable, "-c", CODE)
 TIMEOUT_SECONDS = 10
 MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
 BEHAVING = ("numpy_function", "twin", "printing")
@@ -447,10 +455,23 @@ class Finished:
         return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
 
 
-@pytest.fixture(scope="module")
-def misbehaved(tmp_path_factory: pytest.TempPathFactory, alone: None) -> Finished:
-    """A run whose variants misbehave in every way, next to some that do not."""
-    folder = tmp_path_factory.mktemp("misbehaved") / "run"
+@pytest.fixture(scope="module", autouse=True)
+def misbehaving(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Future[Finished] | None]:
+    """The run below, if a test asks for it: begun with the first test, because most of the time it waits."""
+    with ThreadPoolExecutor(1) as pool:
+        wanted = any("misbehaved" in getattr(item, "fixturenames", ()) for item in request.session.items)
+        yield pool.submit(misbehave, tmp_path_factory.mktemp("misbehaved") / "run") if wanted else None
+
+
+@pytest.fixture
+def misbehaved(misbehaving: Future[Finished]) -> Finished:
+    return misbehaving.result()
+
+
+def misbehave(folder: Path) -> Finished:
+    """Run variants that misbehave in every way, next to some that do not."""
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     axes = "--axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
     options = f"{axes} --launches 2 --rounds 200"  # long enough to be interrupted

@@ -25,10 +25,7 @@ from places import HELPERS
 from processes import has_ended
 from pyopbench.results import store
 
-pytestmark = [
-    pytest.mark.measures,
-    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
 
 KILLS = 50
 LAUNCHES = 200
