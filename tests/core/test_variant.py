@@ -71,16 +71,17 @@ def test_a_body_that_numba_compiled_runs_without_the_interpreter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "what", "legal"),
+    ("fields", "received"),
     [
-        ({"role": "by-name"}, "role", "by_name"),
-        ({"kind": "part"}, "kind", "callback or port"),
-        ({"role": "candidate", "stretch": 0.1}, "stretch", "control"),
-        ({"role": "floor", "op": None}, "op", "floor"),
-        ({"role": "control", "op": "made"}, "op", "None"),
+        ({"role": "by-name"}, "role='by-name', role='by-name'"),
+        ({"kind": "part"}, "kind='part', role='candidate'"),
+        ({"role": "candidate", "stretch": 0.1}, "stretch=0.1, role='candidate'"),
+        ({"role": "floor", "op": None}, "op=None, role='floor'"),
+        ({"role": "control", "op": "made"}, "op='made', role='control'"),
     ],
 )
-def test_a_variant_that_no_question_fits_is_refused(fields: dict[str, Any], what: str, legal: str) -> None:
-    with pytest.raises(BadInput, match=f"the variant made has a {what} that it cannot have") as error:
+def test_a_variant_that_no_question_fits_is_refused(fields: dict[str, Any], received: str) -> None:
+    with pytest.raises(BadInput) as refused:
         made_variant(**fields)
-    assert legal in str(error.value.legal)
+    assert refused.value.received == received
+    assert refused.value.legal

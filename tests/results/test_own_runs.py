@@ -107,8 +107,12 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
     folder = make(tmp_path)
     content = (folder / store.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
     (folder / store.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
-    with pytest.raises(BadInput, match=r"samples\.jsonl:2: "):
+    with pytest.raises(BadInput) as refused:
         read_runs([folder])
+    assert (
+        refused.value.received
+        == f"{folder}/samples.jsonl:2: kind is None, not one of launch, group, lost, look, limits"
+    )
 
 
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
@@ -179,9 +183,9 @@ def test_the_same_folder_twice_is_one_run(tmp_path: Path) -> None:
 def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, key: str) -> None:
     changed = {**stored.ENVIRONMENT, key: {"cores": 64, "dirty": True}.get(key, "another")}
     first, second = make(tmp_path, "first"), make(tmp_path, "second", environment=changed)
-    with pytest.raises(BadInput, match=f"{key} differs") as caught:
+    with pytest.raises(BadInput) as caught:
         read_runs([first, second])
-    assert f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}" in str(caught.value.received)
+    assert caught.value.received == f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}"
 
 
 RUN = {"schema": store.SCHEMA, **stored.run([WELL, SLOW, FAILED], skips=[SKIP])}

@@ -406,7 +406,7 @@ def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pyte
 def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
     monkeypatch.setenv("FAKE_WORKER_VERSIONS", json.dumps({key: "another"}))
-    with pytest.raises(BadInput, match=f"another {key}") as caught:
+    with pytest.raises(BadInput) as caught:
         schedule.measure(folder, settings(), ignore, never)
     assert caught.value.received == f"another now, {stored.ENVIRONMENT[key]} in run.json"
     assert store.read_lines(folder) == ([], [])
