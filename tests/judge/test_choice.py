@@ -261,6 +261,13 @@ def test_keep_may_not_cost_more_than_is_provisional() -> None:
     assert (much.action, much.loss, much.is_provisional) == ("undecided", None, False)
 
 
+def test_keep_may_cost_what_is_not_worth_acting_on() -> None:
+    """Who asks for 30% has an answer where 17% may be saved at the most, and not a question."""
+    choice = chosen({"native": spread(0.85, 0.01)}, rules=Rules(0.3))
+    assert choice.loss == pytest.approx(0.15 + T_3 * 0.01)
+    assert (choice.action, choice.is_provisional) == ("keep", False)
+
+
 def test_the_loss_of_an_answer_is_the_most_that_it_may_cost_against_any_other() -> None:
     """By hand: the chosen one lags 1 point behind one, and is 20 points ahead of one that is hardly known."""
     shares = {"best": exactly(0.10), "easy": exactly(0.11), "wild": spread(0.31, 0.2)}
