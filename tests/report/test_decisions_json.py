@@ -15,10 +15,10 @@ from finding_examples import example
 from judgements import decision, hostile, plain
 from places import ROOT
 from pyopbench.judge.copies_advice import CopiesAdvice
-from pyopbench.judge.findings import Caveat, Flip, Reason
+from pyopbench.judge.findings import Caveat, WouldChange, Reason
 from pyopbench.report import decisions_json as module
 from pyopbench.report.decisions_json import decisions_json
-from pyopbench.report.wording.decisions import answer_text, flip_text, why
+from pyopbench.report.wording.decisions import answer_text, change_text, why
 
 FILE = ROOT / "docs" / "decisions.schema.json"
 
@@ -110,7 +110,7 @@ def test_what_a_decision_says_is_there_as_kinds_with_numbers_and_in_words():
         assert [flip["kind"] for flip in found["flips"]] == [flip.kind for flip in made.flips]
         assert found["text"]["answer"] == answer_text(made.answer)
         assert found["text"]["reason"] == why(made)
-        assert found["text"]["flips"] == [flip_text(flip) for flip in made.flips]
+        assert found["text"]["flips"] == [change_text(flip) for flip in made.flips]
 
 
 def test_numbers_of_a_finding_are_those_of_the_judgement():
@@ -128,7 +128,7 @@ def test_numbers_of_a_finding_are_those_of_the_judgement():
 
 def test_every_kind_of_finding_fits_the_schema(validator):
     judged = plain()
-    groups = {"caveats": Caveat, "flips": Flip, "copies": CopiesAdvice}
+    groups = {"caveats": Caveat, "flips": WouldChange, "copies": CopiesAdvice}
     several = {key: tuple(example(kind) for kind in get_args(group)) for key, group in groups.items()}
     reasons = [example(kind) for kind in get_args(Reason)]
     decisions = tuple(decision("native", reason=reason, **several) for reason in reasons)

@@ -38,7 +38,7 @@ from pyopbench.report.sections import latency as latency_section
 from pyopbench.report.sections import limits as limits_section
 from pyopbench.report.sections import noise as noise_section
 from pyopbench.report.sections import ratios as ratios_section
-from pyopbench.report.wording.decisions import answer_text, flip_text, summary_text, why
+from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
 from pyopbench.report.wording.noise import noise_warning
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.report.wording.warnings import warning_text
@@ -136,7 +136,7 @@ def test_sizes_crossovers_and_flips_are_told_where_there_are_any(judged):
         ["1k to 10k elements", "port to native", "2.00×\u00a0(≥\u00a01.50×)"],
         ["100k elements", "keep", "0.500×\u00a0(≥\u00a00.400×)"],
     ]
-    assert [row[-1] for row in flips.rows] == [flip_text(flip) for flip in found]
+    assert [row[-1] for row in flips.rows] == [change_text(flip) for flip in found]
     assert [row[-1] for row in crossovers.rows] == ["native is fastest up to about 35k elements, native beyond"]
 
 

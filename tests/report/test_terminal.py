@@ -9,7 +9,7 @@ from judgements import decision, plain
 from pyopbench.judge import decide
 from pyopbench.judge.findings import DiffersBySize, MoreLaunches, NoAnswerAt
 from pyopbench.report import terminal
-from pyopbench.report.wording.decisions import flip_text, note_text
+from pyopbench.report.wording.decisions import change_text, note_text
 
 
 def test_the_terminal_says_where_and_why():
@@ -19,7 +19,7 @@ def test_the_terminal_says_where_and_why():
     decisions, holes = terminal.tables(changed)
     assert decisions.rows[0] == ("sinh", "inference", "float64", "undecided", "–")
     notes = terminal.notes(changed)
-    assert f"{flip_text(MoreLaunches('native', 4, 9))}: sinh inference float64" in notes
+    assert f"{change_text(MoreLaunches('native', 4, 9))}: sinh inference float64" in notes
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
     assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes

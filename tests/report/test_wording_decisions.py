@@ -20,7 +20,7 @@ from pyopbench.judge.findings import (
     DtypeNotCalled,
     FasterBaseline,
     FasterVariant,
-    Flip,
+    WouldChange,
     MeasuredGain,
     MoreLaunches,
     MoreTimeAtSizes,
@@ -38,7 +38,7 @@ from pyopbench.judge.findings import (
 from pyopbench.report.wording.decisions import (
     answer_text,
     caveat_text,
-    flip_text,
+    change_text,
     gain_text,
     note_text,
     reason_text,
@@ -173,8 +173,8 @@ def test_a_caveat(caveat: Caveat, words: str) -> None:
         ),
     ],
 )
-def test_a_flip(flip: Flip, words: str) -> None:
-    assert flip_text(flip) == words
+def test_a_flip(flip: WouldChange, words: str) -> None:
+    assert change_text(flip) == words
 
 
 @pytest.mark.parametrize(
