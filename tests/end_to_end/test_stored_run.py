@@ -61,7 +61,7 @@ def ratios(samples: dict[str, dict[int, dict[int, float]]], verdict: Verdict) ->
 def test_every_verdict_is_on_the_ratio_that_it_was_on(
     judgement: Judgement, samples: dict[str, dict[int, dict[int, float]]]
 ) -> None:
-    """Then e to the mean of medians of logs, now the mean of medians: the means of two launches differ by 4% at most."""
+    """Then e to the mean of medians of logs, now the mean of medians: means of two launches differ by 4% at most."""
     assert [one.case for one in judgement.verdicts] == [one["case"] for one in EXPECTED["verdicts"]]
     for old, new in zip(EXPECTED["verdicts"], judgement.verdicts, strict=True):
         by_launch = ratios(samples, new)

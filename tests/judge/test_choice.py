@@ -29,8 +29,8 @@ from pyopbench.judge.findings import Answer
 from pyopbench.judge.mix import Calls, even_mix
 from pyopbench.stats import dunnett
 from pyopbench.stats.looks import Looks
-from shares import candidate, contrasts_by_hand, spread
 from shares import TODAY as NOW
+from shares import candidate, contrasts_by_hand, spread
 
 ONE_SIZE = even_mix((10,))
 TODAY = "py_function_numpy"

@@ -50,9 +50,11 @@ Labelled: TypeAlias = tuple[str, BySize, float]
 
 def shares_of(label: str, *shares: float, noise: float = 1.0) -> Labelled:
     """A candidate with one share per size, over three launches."""
-    return label, {
-        size: [share + noise * step for step in STEPS] for size, share in zip(SIZES, shares, strict=True)
-    }, 1.0
+    return (
+        label,
+        {size: [share + noise * step for step in STEPS] for size, share in zip(SIZES, shares, strict=True)},
+        1.0,
+    )
 
 
 def mix_with(shares: list[float]) -> Mix:

@@ -125,9 +125,7 @@ def test_a_ratio_below_zero_is_a_number_and_one_to_nothing_is_none() -> None:
 
 
 def test_launches_are_not_paired_with_each_other() -> None:
-    frame = pd.DataFrame(
-        [("today", 0, 0, 4.0), ("a", 1, 0, 1.0)], columns=["case", "launch", "round", "seconds"]
-    )
+    frame = pd.DataFrame([("today", 0, 0, 4.0), ("a", 1, 0, 1.0)], columns=["case", "launch", "round", "seconds"])
     assert costs.ratios(frame, {"a": "today"}, UNIT).empty
 
 
