@@ -18,7 +18,7 @@ NAN = math.nan
 
 
 def blocks(*rows: dict[str, Any]) -> pd.DataFrame:
-    """Return blocks; where a row does not say, of a case `a` in mode node, one call of one copy in round 0, launch 0."""
+    """Return blocks; where a row does not say, a call of one copy of the case `a` in mode node, round 0, launch 0."""
     usual = {"case": "a", "launch": 0, "round": 0, "mode": "node", "calls": 1, "copies": 1, "floor_seconds": NAN}
     return pd.DataFrame([{**usual, **row} for row in rows])
 

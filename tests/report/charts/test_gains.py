@@ -11,8 +11,8 @@ from pyopbench.report.charts.gains import ACTIONS, LEAST_SHOWN, gain_chart
 
 
 def row(op: str, use: str = "inference", action: str = "port", **fields):
-    return {"panel": "", "op": op, "use": use, "action": action, "answer": action, "saved": 0.5, "low": 0.4, "high": 0.6,
-            **fields}  # fmt: skip
+    numbers = {"saved": 0.5, "low": 0.4, "high": 0.6}
+    return {"panel": "", "op": op, "use": use, "action": action, "answer": action, **numbers, **fields}
 
 
 def test_every_gain_is_a_point_with_its_interval():
