@@ -195,7 +195,7 @@ def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Co
     """
     rows = rows_of(measured.latencies, setting)
     order = usual_gradients(run.catalogue, baseline)
-    today = rows[rows["variant"] == baseline]
+    today = rows[(rows["variant"] == baseline) & (rows["seconds"] > 0)]  # of nothing there are no shares
     usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
     today = today[today["gradient"].isin(usual)]
     others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]

@@ -7,7 +7,7 @@ Assoc. 50 (1955) 1096-1121.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ MANY_DEGREES = 200.0
 """From so many degrees of freedom on the spread counts as known."""
 LARGEST = 1e4
 """Where the search for a quantile ends: a fraction of a degree of freedom has no useful one."""
+ROOT_TOLERANCE = 1e-9
+DIGITS = 6
+"""Significant digits of a quantile, more than the quadrature has: so that none hangs on how the root is found."""
 
 
 def one_sided(many: int, degrees: float, level: float) -> float:
@@ -40,17 +43,30 @@ def one_sided(many: int, degrees: float, level: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _quantile(many: int, degrees: float, level: float) -> float:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(POINTS)
-    common, chance = nodes[None, :], weights[None, :] / math.sqrt(2 * math.pi)
+    common, weights = _quadrature()
     spreads = _spreads(max(degrees, 0.1))[:, None]
 
     def excess(d: float) -> float:
         inside = special.ndtr(math.sqrt(2) * d * spreads + common) ** many
-        return float((inside * chance).sum(axis=1).mean()) - level
+        return float(np.add.reduce(inside @ weights) / spreads.size) - level
 
-    return float(optimize.brentq(excess, 0.0, LARGEST)) if excess(LARGEST) > 0 else LARGEST
+    low, high = 0.0, LARGEST
+    # All differences at once need more than one of them, and no more than as many that have nothing in common.
+    guesses = np.minimum(special.stdtrit(degrees, [level, level ** (1 / many)]) * (0.99, 1.01), LARGEST)
+    for guess in guesses.tolist():
+        low, high = (max(low, guess), high) if excess(guess) < 0 else (low, min(high, guess))
+    if excess(high) <= 0:
+        return LARGEST
+    return float(f"{optimize.brentq(excess, low, high, rtol=ROOT_TOLERANCE):.{DIGITS}g}")
 
 
+@cache
+def _quadrature() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+    return nodes[None, :], weights / math.sqrt(2 * math.pi)
+
+
+@lru_cache(maxsize=256)
 def _spreads(degrees: float) -> npt.NDArray[np.float64]:
     """Return equally likely values of a standard deviation over the true one."""
     if degrees >= MANY_DEGREES:

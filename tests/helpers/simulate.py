@@ -16,11 +16,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.verdicts import verdicts_from, verdicts_of
-from pyopbench.stats.estimate import Estimate
+from pyopbench.judge.verdicts import verdicts_from
+from pyopbench.stats.estimate import Estimate, moderated
 from pyopbench.stats.looks import Looks, look_schedule
 from pyopbench.stats.unpaired import unpaired
 
@@ -112,9 +111,9 @@ def looked_at(logs: Floats, setting: Setting) -> tuple[Verdict, ...]:
 
 
 def judged(names: Sequence[str], logs: Sequence[Floats], setting: Setting) -> tuple[Verdict, ...]:
-    lengths = [len(row) for row in logs]
-    frame = pd.DataFrame({"case": np.repeat(names, lengths), "value": np.concatenate(logs)})
-    return verdicts_of(frame, dict.fromkeys(names, "baseline"), setting.minimum_effect, Looks(len(setting.looks)))
+    estimates = moderated([Estimate.of(row) for row in logs])
+    looks = Looks(len(setting.looks))
+    return verdicts_from(estimates, dict.fromkeys(names, "baseline"), setting.minimum_effect, looks)
 
 
 def false_ones(verdicts: Sequence[Verdict], truth: float | Floats, minimum_effect: float) -> int:

@@ -29,8 +29,8 @@ from pyopbench.judge.findings import Answer
 from pyopbench.judge.mix import Calls, even_mix
 from pyopbench.stats import dunnett
 from pyopbench.stats.looks import Looks
-from shares import candidate, contrasts_by_hand, spread
 from shares import TODAY as NOW
+from shares import candidate, contrasts_by_hand, spread
 
 ONE_SIZE = even_mix((10,))
 TODAY = "py_function_numpy"
@@ -259,6 +259,13 @@ def test_keep_may_not_cost_more_than_is_provisional() -> None:
     assert (little.action, little.is_provisional) == ("keep", False)
     assert 0.05 + T_3 * 0.03 > PROVISIONAL
     assert (much.action, much.loss, much.is_provisional) == ("undecided", None, False)
+
+
+def test_keep_may_cost_what_is_not_worth_acting_on() -> None:
+    """Who asks for 30% has an answer where 17% may be saved at the most, and not a question."""
+    choice = chosen({"native": spread(0.85, 0.01)}, rules=Rules(0.3))
+    assert choice.loss == pytest.approx(0.15 + T_3 * 0.01)
+    assert (choice.action, choice.is_provisional) == ("keep", False)
 
 
 def test_the_loss_of_an_answer_is_the_most_that_it_may_cost_against_any_other() -> None:

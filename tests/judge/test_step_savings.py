@@ -34,13 +34,16 @@ def test_the_share_is_the_calls_of_a_step_over_the_step() -> None:
 
 
 def test_a_port_leaves_its_share_and_saves_the_rest() -> None:
-    """At 4 times the speed 2.5 of 10 ms are left: 7.5 ms of a step, 7,500 s of a million, 2.0833 hours."""
+    """At 4 times the speed 2.5 of 10 ms are left: 7.5 ms of a step, 7,500 s of a million, 2.0833 hours.
+
+    Another run may find 4% more or less of the 2.5: with two candidates, 2.2414 standard errors of 0.1 ms.
+    """
     (worth,) = judged().worths
     native = worth.ports[0]
     assert native.label == "native"
     assert native.share == pytest.approx(0.0625)
     assert native.hours == pytest.approx(7500 / 3600)
-    assert native.hours_low == pytest.approx(7500 / 3600, rel=1e-3)
+    assert native.hours_low == pytest.approx((7500 - 2.2414 * 100) / 3600, rel=1e-4)
     assert native.speed_up == pytest.approx(40 / 32.5)
 
 

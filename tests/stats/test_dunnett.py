@@ -54,5 +54,6 @@ def test_more_differences_and_fewer_degrees_ask_for_more() -> None:
     assert by_degrees == sorted(by_degrees)
 
 
-def test_a_fraction_of_a_degree_of_freedom_has_no_useful_quantile_and_still_a_number() -> None:
-    assert math.isfinite(dunnett.one_sided(9, 1e-6, 0.999999))
+@pytest.mark.parametrize("degrees", [0.4, 0.3, 0.2, 0.1, 1e-6])
+def test_a_fraction_of_a_degree_of_freedom_has_no_useful_quantile_and_still_a_number(degrees: float) -> None:
+    assert dunnett.one_sided(2, 1.0, 0.999) <= dunnett.one_sided(9, degrees, 0.999) <= dunnett.LARGEST
