@@ -18,7 +18,7 @@ from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.findings import Action, Answer
 from pyopbench.judge.mix import Mix, calls_in, calls_mix, even_mix
 from pyopbench.results.mix_file import Calls
-from pyopbench.stats import dunnett, estimate
+from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
 
@@ -89,7 +89,8 @@ class Standing:
         effort: rank of the work to get there; below all others for the current callback.
         share: what it leaves of today's time.
         lag: how much that is above the smallest; 0 for the best.
-        reach: how far `lag` can be off, for all labels together at 95%; nan for one launch.
+        error: the standard error of `lag`; infinite where one launch shows none.
+        reach: how far `lag` can be off, for all labels together at 95%, likewise.
         loss: how much it may cost at the most against the best, likewise.
     """
 
@@ -97,6 +98,7 @@ class Standing:
     effort: float
     share: float
     lag: float
+    error: float
     reach: float
     loss: float
 
@@ -106,8 +108,13 @@ class Standing:
         return not self.lag > self.reach
 
     def is_as_good(self, minimum_effect: float) -> bool:
-        """Is it as good as the best, as far as that is worth acting on?"""
-        return self.lag <= minimum_effect + min(self.reach, minimum_effect)
+        """Is it as good as the best, as far as that is worth acting on, and can be told?
+
+        A standard error, and not all of `reach`, is granted beside the minimum effect: it makes a choice as repeatable
+        and costs less. (The simplest within one standard error of the best: L. Breiman et al., "Classification and
+        Regression Trees", 1984, section 3.4.3.)
+        """
+        return self.lag <= minimum_effect + min(self.error, minimum_effect)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +207,10 @@ def bearable(minimum_effect: float) -> float:
 def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rules: Rules) -> Choice:
     """Choose among the candidates that some launch measured at every size the mix draws on, and the current callback.
 
-    Chosen is the least effort among all that cost at most the minimum effect more than the best, or at most twice that
-    where the data cannot tell; the smaller share of two that take the same effort. A change is proposed only where it
-    clearly saves more than the minimum effect: the lower bounds hold for all candidates and looks at once (Bonferroni).
+    Chosen is the least effort among all that cost at most the minimum effect more than the best, and a standard error
+    of that, but never more than twice the minimum effect; the smaller share of two that take the same effort. A change
+    is proposed only where it clearly saves more than the minimum effect: the lower bounds hold for all candidates and
+    looks at once (Bonferroni).
     Whatever is chosen comes with a bound on what it may cost against the best (`standings_of`).
 
     Args:
@@ -224,10 +232,10 @@ def standings_of(
 ) -> tuple[Standing, ...]:
     """Return how candidates stand to the best of them, and the current callback too if it can be kept.
 
-    `reach` is d standard errors of the difference to the best, d the one-sided 95% quantile for as many differences
-    (`dunnett`): what lies within it may be the best (S. S. Gupta, Technometrics 7 (1965) 225-245). `loss` is the upper
-    bound, at the same level, of what a label costs more than the best of the others (J. C. Hsu, Ann. Stat. 9 (1981)
-    1026-1034).
+    `reach` is as many standard errors of the difference to the best as all differences stay within together at 95%
+    (`Estimate.upper_reach`): what lies within it may be the best (S. S. Gupta, Technometrics 7 (1965) 225-245). `loss`
+    is the upper bound, at the same level, of what a label costs more than the best of the others (J. C. Hsu, Ann. Stat.
+    9 (1981) 1026-1034).
 
     Returns:
         The smallest share first.
@@ -241,18 +249,16 @@ def standings_of(
     differences = half | {(other, label): replace(one, mean=-one.mean) for (label, other), one in half.items()}
     for label in labels:
         over = {other: differences[label, other] for other in labels if other != label}
-        bounds = [one.mean + _reach(one, len(labels) - 1) for one in over.values()]
-        lag = max(over[best].mean, 0.0) if label != best else 0.0
-        reach = _reach(over[best], len(labels) - 1) if label != best else 0.0
-        found.append(Standing(label, effort[label], share[label], lag, reach, max([0.0, *bounds])))
+        bounds = [one.mean + one.upper_reach(len(labels) - 1) for one in over.values()]
+        lag, error, reach = (0.0, 0.0, 0.0) if label == best else _behind(over[best], len(labels) - 1)
+        found.append(Standing(label, effort[label], share[label], lag, error, reach, max([0.0, *bounds])))
     return tuple(sorted(found, key=lambda one: (one.share, one.label)))
 
 
-def _reach(difference: Estimate, many: int) -> float:
-    """Return how far a difference can be off, as one of many; without a spread to judge by it is without limit."""
-    if not difference.known:
-        return math.inf
-    return dunnett.one_sided(many, difference.degrees, estimate.LEVEL) * difference.standard_error
+def _behind(difference: Estimate, many: int) -> tuple[float, float, float]:
+    """Return lag, error and reach of what stands so to the best, as one of many differences."""
+    error = difference.standard_error if difference.known else math.inf
+    return max(difference.mean, 0.0), error, difference.upper_reach(many)
 
 
 def _pick(gains: Sequence[Gain], standings: Sequence[Standing], rules: Rules) -> tuple[Action, Gain | None]:

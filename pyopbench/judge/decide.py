@@ -122,6 +122,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     mix: Calls | None = None,
     step: Step | None = None,
     requires: Sequence[str] = (),
+    looks: Looks | None = None,
 ) -> Judgement:
     """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
 
@@ -133,6 +134,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
             of the size.
         step: of the user's program, for what a port is worth there.
         requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
+        looks: at the data that are charged; None for those that the run held.
 
     Raises:
         BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
@@ -144,7 +146,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     pairs = run.settings.get("pairs")
     baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline), pairs)
     ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), baselines, estimate.UNIT)
-    looks = Looks.of(run.settings, len(run.looks))
+    looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
     model = launch_model.fit(list(shares.values()), _run_effect(run))

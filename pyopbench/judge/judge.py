@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyopbench.stats.looks import ALL_LOOKS
+
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.step_savings import Step
@@ -26,10 +28,15 @@ class Judging:
 
 
 def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
-    """Judge what a run has measured in so many launches, of at most so many, to see what is left open."""
-    from pyopbench.judge import stopping
+    """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
-    return stopping.look(judge([folder], judging), launches, most)
+    What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
+    """
+    from pyopbench.judge import decide, stopping
+    from pyopbench.results.read import read_one
+
+    judgement = decide.judge(read_one([folder]), **vars(judging), looks=ALL_LOOKS)
+    return stopping.look(judgement, launches, most)
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:

@@ -155,6 +155,21 @@ class Estimate:
         half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
         return self.mean - half, self.mean + half
 
+    def upper_reach(self, many: int, level: float = LEVEL) -> float:
+        """Return how far above `mean` the true one can lie, so that all of `many` estimates stay below together.
+
+        Each gets the level's root of order `many`, which is exact for estimates that are independent; those that have
+        something in common stay below together more often. Sources: Z. Sidak, "Rectangular confidence regions for the
+        means of multivariate normal distributions", J. Am. Stat. Assoc. 62 (1967) 626-633; D. Slepian, Bell Syst. Tech.
+        J. 41 (1962) 463-501. docs/statistics.md says why it is not the quantile of Dunnett (1955).
+
+        Returns:
+            At least 0 for levels of 1/2 or more; infinite if there is no spread to judge by.
+        """
+        if not self.known:
+            return math.inf
+        return float(special.stdtrit(self.degrees, level ** (1 / many))) * self.standard_error
+
     def effect_p(self, delta: float) -> float:
         """Return the smallest a at which the interval of level 1 - a excludes [-delta, delta] or lies inside it.
 

@@ -50,7 +50,8 @@ class Looks:
     def of(cls, settings: Mapping[str, Any], held: int) -> Looks:
         """Return the looks that a run is charged for: those that were held, and the one at what is there now.
 
-        A look that was planned and not held has cost nothing: time ended the run, and not the data.
+        A look that was planned and not held has cost nothing: time ended the run, and not the data. What was closed at
+        a look was closed with `ALL_LOOKS` charged, so that no number of further ones opens it again.
 
         Args:
             settings: of the run; one without `first_rounds`, or `first_look` before workers stayed, was looked at once.
@@ -70,3 +71,4 @@ class Looks:
 
 
 ONE_LOOK = Looks()
+ALL_LOOKS = Looks(MOST_LOOKS)

@@ -1,15 +1,12 @@
 """Made-up launches of many comparisons, judged by the code that judges runs.
 
-    python -m tests.simulate    # writes the tables of docs/statistics.md
-
-A family is the comparisons of one report: log ratios, one per launch, around their true values. Launches are added from
-look to look, only to comparisons that are unresolved, as a run does; what is resolved stops.
+A family is the comparisons of one report: a share of the baseline's time per launch, around the true one. Launches are
+added from look to look, only to comparisons that are unresolved, as a run does; what is resolved stops.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -18,16 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.verdicts import verdicts_from
-from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.looks import Looks, look_schedule
+from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
+from pyopbench.stats import launch_model
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import Shares
+from pyopbench.stats.looks import ALL_LOOKS, Looks, look_schedule
 from pyopbench.stats.unpaired import unpaired
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 COMPARISONS = 200
-LAUNCHES = np.arange(1000)
+LOOKED_AT = {"first_look": 3}
+"""Settings of a run that looks at its data."""
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -58,8 +58,8 @@ class Setting:
     """What a family is like.
 
     Attributes:
-        truth: true ratios, one for each comparison, or one for all.
-        spread: standard deviation of a launch's log ratio.
+        truth: true shares, one for each comparison, or one for all.
+        spread: standard deviation of the log of a launch's share.
         factors: the spread of each comparison over `spread`, drawn for each family.
         noise: the shape of the noise.
         looks: launches at each look.
@@ -94,36 +94,45 @@ def families(setting: Setting, count: int, seed: int) -> Iterator[tuple[Verdict,
 
 
 def looked_at(logs: Floats, setting: Setting) -> tuple[Verdict, ...]:
-    """Return the verdicts after the last look; a comparison gets launches for as long as it is unresolved.
+    """Return the verdicts of the report; a comparison gets launches for as long as it is unresolved at a look.
+
+    What is judged after the last launches is the report itself.
 
     Args:
-        logs: `(comparisons, launches)` float64, all launches that there could be.
+        logs: `(comparisons, launches)` float64, logs of the shares of all launches that there could be.
         setting: what the family is like.
     """
-    names = [f"case{index:03}" for index in range(len(logs))]
     have = np.full(len(logs), setting.looks[0])
-    verdicts: tuple[Verdict, ...] = ()
-    for look in setting.looks:
-        going_on = [not verdicts or verdict.outcome == "unresolved" for verdict in verdicts or names]
+    held = 0
+    for look in setting.looks[1:]:
+        held += 1
+        verdicts = judged(logs, have, setting, ALL_LOOKS)
+        going_on = [verdict.outcome == "unresolved" for verdict in verdicts]
+        if not any(going_on):
+            break
         have = np.where(going_on, look, have)
-        verdicts = judged(names, [row[:n] for row, n in zip(logs, have, strict=True)], setting)
-    return verdicts
+    return judged(logs, have, setting, Looks.of(LOOKED_AT, held))
 
 
-def judged(names: Sequence[str], logs: Sequence[Floats], setting: Setting) -> tuple[Verdict, ...]:
-    estimates = moderated([Estimate.of(row) for row in logs])
-    looks = Looks(len(setting.looks))
-    return verdicts_from(estimates, dict.fromkeys(names, "baseline"), setting.minimum_effect, looks)
+def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: Looks) -> tuple[Verdict, ...]:
+    """Return the verdicts on so many launches of each comparison, with so many looks charged."""
+    rows = [np.exp(row[:n]) for row, n in zip(logs, have, strict=True)]
+    shares = {
+        f"case{place:03}": Shares(row - 1, np.full(len(row), np.nan), float(row.mean()) ** 2)
+        for place, row in enumerate(rows)
+    }
+    baselines = dict.fromkeys(shares, "baseline")
+    estimates = estimates_of(shares, baselines, (), launch_model.fit(list(shares.values())), 1)
+    return verdicts_from(estimates, baselines, setting.minimum_effect, looks, SHARES)
 
 
 def false_ones(verdicts: Sequence[Verdict], truth: float | Floats, minimum_effect: float) -> int:
-    """Count verdicts that say something untrue of the ratio."""
-    delta = math.log1p(minimum_effect)
-    centres = np.broadcast_to(np.log(truth), len(verdicts))
+    """Count verdicts that say something untrue of the share."""
+    off = np.broadcast_to(truth, len(verdicts)) - 1
     true = {
-        "slower": centres > delta + 1e-12,
-        "faster": centres < -delta - 1e-12,
-        "equivalent": np.abs(centres) < delta - 1e-12,
+        "slower": off > minimum_effect + 1e-12,
+        "faster": off < -minimum_effect - 1e-12,
+        "equivalent": np.abs(off) < minimum_effect - 1e-12,
         "unresolved": np.ones(len(verdicts), dtype=bool),
     }
     return sum(not true[verdict.outcome][index] for index, verdict in enumerate(verdicts))
@@ -174,6 +183,15 @@ KINDS: dict[str, Setting] = {
 }
 
 
+CHANGES: tuple[dict[str, float], ...] = ({}, {"truth": 1.03}, {"minimum_effect": 0.0})
+"""What is true and what counts, in the columns of the table of docs/statistics.md."""
+
+
+def changed(setting: Setting, **fields: float) -> Setting:
+    """Return the setting with some fields changed."""
+    return Setting(**{**vars(setting), **fields})
+
+
 def unpaired_pairs(
     noise: Noise, shape: tuple[int, int], between: tuple[float, float], count: int, seed: int
 ) -> Iterator[tuple[list[Estimate], list[Estimate]]]:
@@ -196,32 +214,6 @@ def unpaired_pairs(
         yield first, second
 
 
-def main(count: int = 100) -> None:
-    """Write the tables of docs/statistics.md, as Markdown."""
-    write = sys.stdout.write
-    write(
-        "| families of 200 | false, minimum effect 3% | at the border of 3% | no minimum effect |\n|---|---|---|---|\n"
-    )
-    for name, setting in KINDS.items():
-        shares = [alarms(changed(setting, **change), count, 1).families for change in CHANGES]
-        write(f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} |\n")
-    write("\n| slowdown | spread of a launch | looks after | found | launches taken |\n|---|---|---|---|---|\n")
-    for looks in (look_schedule(3, 8), look_schedule(4, 24)):
-        for spread in (0.01, 0.02):
-            for noise in (normal, spoilt):
-                for ratio in (1.05, 1.10):
-                    found = power(Setting(ratio, spread, noise=noise, looks=looks), count // 25, 2)
-                    kind = "" if noise is normal else ", one launch in 20 spoilt"
-                    write(
-                        f"| {ratio - 1:.0%} | {spread:.0%}{kind} | {', '.join(map(str, looks))} "
-                        f"| {found.found:.0%} | {found.launches:.1f} |\n"
-                    )
-    write("\n| cases | runs differ by | how | pairs with a false verdict | slowdown by 15% found | by 30% |\n")
-    write("|---|---|---|---|---|---|\n")
-    for row in unpaired_table(count):
-        write(row)
-
-
 NOISY: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, many: rng.standard_normal(many),
     "t(3)": lambda rng, many: heavy(rng, (many,)),
@@ -229,19 +221,6 @@ NOISY: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "half of it common to all cases": lambda rng, many: (rng.standard_normal(1) + rng.standard_normal(many)) / 2**0.5,
 }
 """What two runs of equal code differ by, with variance 1."""
-
-
-def unpaired_table(count: int = 100) -> Iterator[str]:
-    """Yield rows of docs/statistics.md on runs that were not interleaved: 4 launches each, which differ by 1%."""
-    for cases in (10, 30, 100):
-        for spread in (0.01, 0.03, 0.06):
-            for name, moves in NOISY.items():
-                false = [unpaired_outcomes(cases, spread, moves, seed, 1.0) for seed in range(count)]
-                cells = [f"{np.mean(['slower' in one or 'faster' in one for one in false]):.0%}"]
-                for ratio in (1.15, 1.3):
-                    found = [unpaired_outcomes(cases, spread, moves, seed, ratio)[0] for seed in range(count // 2)]
-                    cells.append(f"{np.mean([one == 'slower' for one in found]):.0%}")
-                yield f"| {cases} | {spread:.0%} | {name} | {' | '.join(cells)} |\n"
 
 
 def unpaired_outcomes(
@@ -255,15 +234,3 @@ def unpaired_outcomes(
     pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
     names = {f"case{place:03}": "before" for place in range(cases)}
     return [verdict.outcome for verdict in verdicts_from(pair, names, 0.03)]
-
-
-CHANGES: tuple[dict[str, float], ...] = ({}, {"truth": 1.03}, {"minimum_effect": 0.0})
-
-
-def changed(setting: Setting, **fields: float) -> Setting:
-    """Return the setting with some fields changed."""
-    return Setting(**{**vars(setting), **fields})
-
-
-if __name__ == "__main__":
-    main()
