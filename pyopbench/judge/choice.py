@@ -236,15 +236,16 @@ def standings_of(
     labels = list(effort)
     share = {one: 1 + contrasts.over(mix, one, contrasts.baseline).mean if effort[one] >= 0 else 1.0 for one in labels}
     best = min(labels, key=lambda one: (share[one], one))
+    mean, reach = {(best, best): 0.0}, {(best, best): 0.0}
+    for label, other in combinations(labels, 2):
+        difference = contrasts.over(mix, label, other)
+        mean[label, other], mean[other, label] = difference.mean, -difference.mean
+        reach[label, other] = reach[other, label] = _reach(difference, len(labels) - 1)
     found = []
-    half = {pair: contrasts.over(mix, *pair) for pair in combinations(labels, 2)}
-    differences = half | {(other, label): replace(one, mean=-one.mean) for (label, other), one in half.items()}
     for label in labels:
-        over = {other: differences[label, other] for other in labels if other != label}
-        bounds = [one.mean + _reach(one, len(labels) - 1) for one in over.values()]
-        lag = max(over[best].mean, 0.0) if label != best else 0.0
-        reach = _reach(over[best], len(labels) - 1) if label != best else 0.0
-        found.append(Standing(label, effort[label], share[label], lag, reach, max([0.0, *bounds])))
+        bounds = (mean[label, other] + reach[label, other] for other in labels if other != label)
+        lag, loss = max(mean[label, best], 0.0), max([0.0, *bounds])
+        found.append(Standing(label, effort[label], share[label], lag, reach[label, best], loss))
     return tuple(sorted(found, key=lambda one: (one.share, one.label)))
 
 
