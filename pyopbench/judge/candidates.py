@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -78,13 +79,17 @@ class Candidate:
 
     def over(self, mix: Mix) -> Floats:
         """Return the shares that the mix draws on, `(launches, needed)`, of the launches that have all of them."""
-        shares = self.shares.reindex(columns=list(mix.needed)).to_numpy(dtype="float64")
+        missing = np.full(len(self.shares), np.nan)
+        shares = np.stack([self._by_size.get(size, missing) for size in mix.needed], axis=1)
         return np.asarray(shares[~np.isnan(shares).any(axis=1)])
 
     def lacks(self, mix: Mix) -> tuple[int, ...]:
         """Return the sizes that the mix draws on and no launch has."""
-        launches = self.shares.reindex(columns=list(mix.needed)).notna().any()
-        return tuple(size for size, measured in zip(mix.needed, launches, strict=True) if not measured)
+        return tuple(size for size in mix.needed if np.isnan(self._by_size.get(size, np.nan)).all())
+
+    @cached_property
+    def _by_size(self) -> dict[int, Floats]:
+        return {int(size): self.shares[size].to_numpy(dtype="float64") for size in self.shares}
 
 
 @dataclass(frozen=True, eq=False)

@@ -244,21 +244,20 @@ def standings_of(
     labels = list(effort)
     share = {one: 1 + contrasts.over(mix, one, contrasts.baseline).mean if effort[one] >= 0 else 1.0 for one in labels}
     best = min(labels, key=lambda one: (share[one], one))
-    found = []
-    half = {pair: contrasts.over(mix, *pair) for pair in combinations(labels, 2)}
-    differences = half | {(other, label): replace(one, mean=-one.mean) for (label, other), one in half.items()}
+    nothing = (0.0, 0.0, 0.0)
+    found = {(best, best): nothing}
+    for label, other in combinations(labels, 2):
+        difference = contrasts.over(mix, label, other)
+        error = difference.standard_error if difference.known else math.inf
+        told = (error, difference.upper_reach(len(labels) - 1))
+        found[label, other], found[other, label] = (difference.mean, *told), (-difference.mean, *told)
+    standings = []
     for label in labels:
-        over = {other: differences[label, other] for other in labels if other != label}
-        bounds = [one.mean + one.upper_reach(len(labels) - 1) for one in over.values()]
-        lag, error, reach = (0.0, 0.0, 0.0) if label == best else _behind(over[best], len(labels) - 1)
-        found.append(Standing(label, effort[label], share[label], lag, error, reach, max([0.0, *bounds])))
-    return tuple(sorted(found, key=lambda one: (one.share, one.label)))
-
-
-def _behind(difference: Estimate, many: int) -> tuple[float, float, float]:
-    """Return lag, error and reach of what stands so to the best, as one of many differences."""
-    error = difference.standard_error if difference.known else math.inf
-    return max(difference.mean, 0.0), error, difference.upper_reach(many)
+        lag, error, reach = found[label, best]
+        bounds = (found[label, other][0] + found[label, other][2] for other in labels if other != label)
+        loss = max([0.0, *bounds])
+        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, loss))
+    return tuple(sorted(standings, key=lambda one: (one.share, one.label)))
 
 
 def _pick(gains: Sequence[Gain], standings: Sequence[Standing], rules: Rules) -> tuple[Action, Gain | None]:

@@ -8,8 +8,9 @@ difference of two medians, each of its own against the current callback (docs/st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,8 @@ class Contrasts:
     errors: Floats
     runs: int
     model: LaunchModel
+    _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False)
+    """What was estimated before: choices, trends and crossovers ask for the same differences again and again."""
 
     def shares(self, label: str) -> pd.DataFrame:
         """Return the share of a label, one row per launch and one column per size; nan is no number."""
@@ -64,6 +67,13 @@ class Contrasts:
         return self._estimate(label, other, [left, right], np.array([1 - part, part]))
 
     def _estimate(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
+        key = (label, other, tuple(columns), pull.tobytes())
+        if key not in self._known:
+            self._known[key] = self._estimated(label, other, columns, pull)
+        found: Estimate = self._known[key]
+        return found
+
+    def _estimated(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
         row, column = self._place(label), self._place(other)
         values = self.medians[:, columns, row, column] @ pull
         there = ~np.isnan(values)
@@ -83,9 +93,12 @@ class Contrasts:
         return (share**2 + other**2 + (share - other) ** 2) / 2
 
     def _mean_share(self, place: int, columns: Sequence[int], pull: Floats) -> float:
-        values = 1 + self.medians[:, columns, place, 0] @ pull
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if known.size else 0.0
+        key = (place, tuple(columns), pull.tobytes())
+        if key not in self._known:
+            values = 1 + self.medians[:, columns, place, 0] @ pull
+            known = values[~np.isnan(values)]
+            self._known[key] = float(known.mean()) if known.size else 0.0
+        return float(self._known[key])
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -105,7 +118,7 @@ def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], mod
         ports: labels of the ports.
         model: what launches differ by.
     """
-    wide = ratios.pivot_table(index=[*UNIT, "size", "round"], columns="label", values="ratio", observed=True)
+    wide = ratios.pivot(index=[*UNIT, "size", "round"], columns="label", values="ratio")
     labels = (baseline, *map(str, wide.columns))
     wide.insert(0, baseline, 1.0)
     sizes = tuple(sorted(int(size) for size in ratios["size"].unique()))

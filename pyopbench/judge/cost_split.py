@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -44,6 +44,9 @@ PARTS = ("dispatch", "bridge", "bytes_in", "bytes_out", "body")
 
 CLOSE = 0.15
 """A prediction this near to the total, as a share of it, explains the case."""
+
+FLOOR_OPS = tuple(f"{op}/" for op in (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED))
+"""How the ids of cases that measure bytes begin."""
 
 Launch: TypeAlias = tuple[Any, ...]
 
@@ -140,10 +143,19 @@ class _Measured:
         case = _floor_case(op, variant, size)
         return self.of(case) - self.of(replace(case, variant=variant + FLOOR_SUFFIX))
 
+    @cached_property
+    def _floor_sizes(self) -> Mapping[tuple[str, str], list[int]]:
+        """The sizes at which bytes were measured, ascending, by op of the floor and variant."""
+        known: dict[tuple[str, str], list[int]] = {}
+        for key in self.seconds:
+            if key.startswith(FLOOR_OPS):
+                case = Case.from_id(key)
+                known.setdefault((case.op, case.variant), []).append(case.size)
+        return {key: sorted(sizes) for key, sizes in known.items()}
+
     def of_bytes(self, op: str, variant: str, count: int) -> float:
         """Return what `count` bytes cost beyond one element: linear between measured sizes, and beyond the largest."""
-        known = [Case.from_id(key) for key in self.seconds if key.startswith(f"{op}/{variant}/")]
-        sizes = sorted(case.size for case in known)
+        sizes = self._floor_sizes.get((op, variant))
         if not sizes:
             raise _Missing(op, variant)
         bytes_of = np.array([1, *sizes], dtype=float) * np.dtype(FLOOR_DTYPE).itemsize

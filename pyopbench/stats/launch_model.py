@@ -93,7 +93,7 @@ class LaunchModel:
         """
         found = Estimate.of(shares.values)
         shared = (self.run_effect * port_share) ** 2 / runs
-        return replace(found, usual=self.usual, scale=self.predicted(shares), shared=shared)
+        return Estimate(found.mean, found.deviation, found.n, self.usual, self.predicted(shares), shared)
 
 
 def fit(shares: Sequence[Shares], run_effect: float = RUN_EFFECT) -> LaunchModel:
