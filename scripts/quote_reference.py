@@ -32,7 +32,7 @@ def quoted(reference: Path = REFERENCE) -> str:
     )
     ops = dict.fromkeys(decision["op"] for decision in decisions)
     found = {(decision["op"], decision["use"]): decision for decision in decisions}
-    columns = ("op", *(f"{use}: {what}" for use in USES for what in ("what to do", "gain")))
+    columns = ("op", *(f"{use}: {what}" for use in USES for what in ("what to do", "saves")))
     rows = [(f"`{op}`", *(cell for use in USES for cell in _cells(found.get((op, use))))) for op in ops]
     lines = [columns, ("---",) * len(columns), *rows]
     return f"{head}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
@@ -41,11 +41,11 @@ def quoted(reference: Path = REFERENCE) -> str:
 def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     if decision is None:
         return formatting.MISSING, formatting.MISSING
-    gain = formatting.MISSING
+    saved = formatting.MISSING
     if decision["choice"] is not None:
-        gain = formatting.gain_at_least(decision["gain"], decision["gain_low"])
+        saved = formatting.saved_at_least(decision["saved"], decision["saved_low"])
     answer = answer_text(Answer(decision["action"], decision["choice"]))
-    return escape(answer), escape(gain)
+    return escape(answer), escape(saved)
 
 
 def written(readme: str, block: str) -> str:
