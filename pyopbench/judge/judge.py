@@ -27,9 +27,11 @@ class Judging:
 
 def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open."""
-    from pyopbench.judge import stopping
+    from pyopbench.judge import compared, stopping
+    from pyopbench.results.read import read_one
 
-    return stopping.look(judge([folder], judging), launches, most)
+    how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
+    return stopping.look(compared.compared(read_one([folder]), *how), launches, most)
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
