@@ -3,68 +3,54 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Case
+from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge import requirements
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
-from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import (
     Choice,
     Rulebook,
     Rules,
     choose,
-    choose_over_mix,
     is_called,
-    rulebook_of,
     sizes_beyond,
 )
+from pyopbench.judge.compared import Compared, compared
 from pyopbench.judge.cost_split import Split, splits_of
 from pyopbench.judge.crossovers import crossovers, size_trend_of
-from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds, Verdict
+from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
 from pyopbench.judge.findings import Answer, BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
 from pyopbench.judge.gpu_advice import advice_on_copies
-from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
+from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.step_savings import Step, Worth, worth_of
 from pyopbench.judge.twins import NO_TWINS, Twins, twins_of
-from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
 from pyopbench.results import counted_copies
 from pyopbench.results.mix_file import Calls
-from pyopbench.stats import costs, estimate, launch_model
-from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
-from pyopbench.stats.looks import Looks
+from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
-    """All that a report is made of.
+class Judgement(Compared):
+    """All that a report is made of: what was compared, and what follows.
 
     Attributes:
-        run: what was judged.
-        baseline: the current callback, a variant.
-        minimum_effect: a share of the baseline's time that is worth acting on.
-        mix: size -> how often it is called; None for shares that are even over the log of the size.
-        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
-        verdicts: in the order of `latencies`.
-        decisions: ops in the order of the catalogue, inference before training.
-        comparisons: what each decision was made from, in the same order.
-        rulebook: what all decisions have in common.
+        decisions: ops in the order of the catalogue, inference before training; one for each comparison.
         disturbance: how quiet the machine was.
-        model: what launches were seen to differ by.
         twins: what became of callbacks that were measured twice.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
         limits: what the machine can do at most; None if it was not measured.
@@ -73,28 +59,14 @@ class Judgement:
         requires: what a port has to be able to do.
     """
 
-    run: Run
-    baseline: str
-    minimum_effect: float
-    mix: Calls | None
-    latencies: pd.DataFrame
-    verdicts: tuple[Verdict, ...]
     decisions: tuple[Decision, ...]
-    comparisons: tuple[Comparison, ...]
-    rulebook: Rulebook
     disturbance: Disturbance
-    model: LaunchModel
     twins: Twins = NO_TWINS
     splits: tuple[Split, ...] = ()
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
     step: Step | None = None
     requires: tuple[str, ...] = ()
-
-    @cached_property
-    def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
-        """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
-        return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
 
     @cached_property
     def body_shares(self) -> tuple[BodyShare, ...]:
@@ -122,7 +94,6 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     mix: Calls | None = None,
     step: Step | None = None,
     requires: Sequence[str] = (),
-    looks: Looks | None = None,
 ) -> Judgement:
     """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
 
@@ -134,67 +105,25 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
             of the size.
         step: of the user's program, for what a port is worth there.
         requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
-        looks: at the data that are charged; None for those that the run held.
 
     Raises:
-        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
-            op that was measured.
+        BadInput: as `compared`.
     """
-    _check(run, baseline, minimum_effect)
-    frame = checked_frame(run)
-    latencies = latency_table(frame, run.catalogue)
-    pairs = run.settings.get("pairs")
-    baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline), pairs)
-    ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), baselines, estimate.UNIT)
-    looks = looks or Looks.of(run.settings, len(run.looks))
-    ports = () if pairs else _ports(run, baselines)
-    shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
-    model = launch_model.fit(list(shares.values()), _run_effect(run))
-    estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
-    verdicts = verdicts_from(estimates, baselines, minimum_effect, looks, SHARES)
-    # Where variants are compared in pairs of their own, there is no current callback to decide about.
-    settings = () if pairs else settings_of(run)
-    measured = Measured(latencies, ratios, model, costs.surcharges(frame, estimate.UNIT))
-    compared = (compare(run, setting, measured, baseline) for setting in settings)
-    comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
-    rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)
-    level = 1 - looks.share(estimate.FAMILY_ERROR, max(len(verdicts), 1))
+    found = compared(run, baseline, minimum_effect, mix, requires)
+    decisions = (decide(comparison, found.rulebook, made) for comparison, made in found.choices)
+    seen = zip(decisions, found.comparisons, strict=True)
     limits = limits_of(run)
     return Judgement(
-        run=run,
-        baseline=baseline,
-        minimum_effect=minimum_effect,
-        mix=mix,
-        latencies=latencies,
-        verdicts=verdicts,
-        decisions=tuple(_with_sightings(decide(comparison, rulebook), run, comparison) for comparison in comparisons),
-        comparisons=comparisons,
-        rulebook=rulebook,
-        disturbance=disturbance_of(run, verdicts, estimates, minimum_effect, level),
-        model=model,
-        twins=twins_of(run, model, minimum_effect),
+        **{field.name: getattr(found, field.name) for field in fields(found)},
+        decisions=tuple(_with_sightings(decision, run, comparison) for decision, comparison in seen),
+        disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
+        twins=twins_of(run, found.model, minimum_effect),
         splits=splits_of(run),
         limits=limits,
-        bounds=bounds_of(latencies, run.catalogue["ops"], limits),
+        bounds=bounds_of(found.latencies, run.catalogue["ops"], limits),
         step=step,
         requires=tuple(requires),
     )
-
-
-def _run_effect(run: Run) -> float:
-    """Return what ports shift by from run to run, as the certificate of the machine says; else as is usual."""
-    told = (run.certificate or {}).get("run_effect")
-    return RUN_EFFECT if told is None else float(told["deviation"])
-
-
-def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
-    """Return the ids of the cases that are ports and compared with a callback: these shift from run to run."""
-    kinds = {name: variant.get("kind") for name, variant in run.catalogue["variants"].items()}
-    pairs = (
-        (case, kinds.get(Case.from_id(case).variant), kinds.get(Case.from_id(other).variant))
-        for case, other in baselines.items()
-    )
-    return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
 
 
 def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
@@ -207,31 +136,18 @@ def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Dec
     return replace(decision, copies=copies, blocks=requirements.blocked(run, comparison.baseline))
 
 
-def _check(run: Run, baseline: str, minimum_effect: float) -> None:
-    known = sorted({*run.catalogue["variants"], run.settings.get("baseline", BASELINE)})
-    if baseline not in known:
-        raise BadInput(
-            "the baseline is not a variant of this run",
-            received=baseline,
-            legal=", ".join(known),
-            next_step="name the variant that stands for the callback of today",
-        )
-    if not 0 <= minimum_effect < 1:
-        raise BadInput(
-            "the minimum effect is out of range",
-            received=minimum_effect,
-            legal="0 to below 1; 0.03 is 3%",
-            next_step="for example --min-effect 0.03",
-        )
+def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
+    """Decide in one setting, over the mix and at every measured size.
 
-
-def decide(comparison: Comparison, rulebook: Rulebook) -> Decision:
-    """Decide in one setting, over the mix and at every measured size."""
+    Args:
+        comparison: of the setting.
+        rulebook: what all decisions have in common.
+        made: what `choose_over_mix` made of them.
+    """
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
     if not is_called(comparison, rulebook.calls):
         return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
-    made = choose_over_mix(comparison, rulebook)
     if made is None:
         beyond, baseline = tuple(sizes_beyond(comparison, rulebook.calls)), comparison.baseline
         reason = BeyondMeasured(baseline, beyond, comparison.statuses(baseline, beyond))

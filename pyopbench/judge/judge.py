@@ -32,11 +32,11 @@ def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
-    from pyopbench.judge import decide, stopping
+    from pyopbench.judge import compared, stopping
     from pyopbench.results.read import read_one
 
-    judgement = decide.judge(read_one([folder]), **vars(judging), looks=ALL_LOOKS)
-    return stopping.look(judgement, launches, most)
+    how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
+    return stopping.look(compared.compared(read_one([folder]), *how, looks=ALL_LOOKS), launches, most)
 
 
 def judge(folders: Sequence[Path], judging: Judging) -> Judgement:

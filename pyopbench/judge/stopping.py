@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyopbench.judge.candidates import rows_of
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.decide import Judgement
+from pyopbench.judge.compared import Compared
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of today's time
@@ -35,29 +35,29 @@ class Look:
     most: int
 
 
-def look(judgement: Judgement, launches: int, most: int) -> Look:
+def look(compared: Compared, launches: int, most: int) -> Look:
     """Look at what is judged after so many launches.
 
     Args:
-        judgement: of the run so far.
+        compared: of the run so far.
         launches: launches that were made.
         most: launches at the most, at least `launches`.
     """
     more = most - launches
-    failed = {failure.case for failure in judgement.run.failures}
-    unresolved = [verdict for verdict in judgement.verdicts if verdict.outcome == "unresolved"]
+    failed = {failure.case for failure in compared.run.failures}
+    unresolved = [verdict for verdict in compared.verdicts if verdict.outcome == "unresolved"]
     reachable = [
         verdict
         for verdict in unresolved
         if _is_reachable(verdict.fewest, verdict.launches, more) and not failed & {verdict.case, verdict.baseline}
     ]
     # Answers come first: only when no decision hangs on it is time spent on what is merely unresolved.
-    compared = {case for verdict in reachable for case in (verdict.case, verdict.baseline)}
+    with_baselines = {case for verdict in reachable for case in (verdict.case, verdict.baseline)}
     return Look(
-        open=frozenset(_open_candidates(judgement, failed)) or frozenset(compared),
+        open=frozenset(_open_candidates(compared, failed)) or frozenset(with_baselines),
         launches=launches,
-        verdicts=len(judgement.verdicts),
-        resolved=len(judgement.verdicts) - len(unresolved),
+        verdicts=len(compared.verdicts),
+        resolved=len(compared.verdicts) - len(unresolved),
         reachable=len(reachable),
         most=most,
     )
@@ -68,17 +68,17 @@ def _is_reachable(fewest: int | None, made: int, more: int) -> bool:
     return fewest is not None and max(fewest - made, 1) <= more
 
 
-def _open_candidates(judgement: Judgement, failed: Collection[str]) -> Iterator[str]:
+def _open_candidates(compared: Compared, failed: Collection[str]) -> Iterator[str]:
     """Yield the cases of the candidates that could still be the answer where one is open, and those of the baseline.
 
     A decision takes only launches that have every size of its mix, so all of these are measured on together. What has
     failed is not measured again, at whatever size it was.
     """
-    for comparison, made in judgement.choices:
+    for comparison, made in compared.choices:
         if made is None:
             continue
         choice, mix = made
-        rows = rows_of(judgement.latencies, comparison.setting)
+        rows = rows_of(compared.latencies, comparison.setting)
         rows = rows[rows["size"].isin(mix.needed)]
         gone = set(rows["label"][rows["case"].isin(list(failed))])
         labels = open_labels(choice) - gone

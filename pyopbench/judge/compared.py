@@ -1,0 +1,150 @@
+"""What a run has measured, compared: latencies, verdicts, and the choice in each setting.
+
+That is all that says what is worth measuring on (`stopping`), and the start of a judgement (`decide`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE, Case
+from pyopbench.judge import requirements
+from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.choice import Choice, Rulebook, Rules, choose_over_mix, rulebook_of
+from pyopbench.judge.decision import Verdict
+from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
+from pyopbench.judge.mix import Mix
+from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
+from pyopbench.results.mix_file import Calls
+from pyopbench.stats import costs, estimate, launch_model
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
+from pyopbench.stats.looks import Looks
+
+if TYPE_CHECKING:
+    from pyopbench.results.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What was compared in a run.
+
+    Attributes:
+        run: what was judged.
+        baseline: the current callback, a variant.
+        minimum_effect: a share of the baseline's time that is worth acting on.
+        mix: size -> how often it is called; None for shares that are even over the log of the size.
+        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
+        verdicts: in the order of `latencies`.
+        estimates: what each verdict was made from.
+        comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
+        rulebook: what all decisions have in common.
+        model: what launches were seen to differ by.
+    """
+
+    run: Run
+    baseline: str
+    minimum_effect: float
+    mix: Calls | None
+    latencies: pd.DataFrame
+    verdicts: tuple[Verdict, ...]
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...]
+    rulebook: Rulebook
+    model: LaunchModel
+
+    @cached_property
+    def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
+        """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
+        return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
+
+    @property
+    def level(self) -> float:
+        """The level of an interval that is corrected for all verdicts and looks in a single step."""
+        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.verdicts), 1))
+
+
+def compared(  # noqa: PLR0913 - as `decide.judge`
+    run: Run,
+    baseline: str,
+    minimum_effect: float,
+    mix: Calls | None = None,
+    requires: Sequence[str] = (),
+    looks: Looks | None = None,
+) -> Compared:
+    """Return what was compared in a run; the arguments are those of `decide.judge`.
+
+    Only `looks` is another: the looks at the data that are charged; None for those that the run held.
+
+    Raises:
+        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
+            op that was measured.
+    """
+    _check(run, baseline, minimum_effect)
+    frame = checked_frame(run)
+    latencies = latency_table(frame, run.catalogue)
+    pairs = run.settings.get("pairs")
+    baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline), pairs)
+    ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), baselines, estimate.UNIT)
+    looks = looks or Looks.of(run.settings, len(run.looks))
+    ports = () if pairs else _ports(run, baselines)
+    shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
+    model = launch_model.fit(list(shares.values()), _run_effect(run))
+    estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
+    # Where variants are compared in pairs of their own, there is no current callback to decide about.
+    settings = () if pairs else settings_of(run)
+    measured = Measured(latencies, ratios, model, costs.surcharges(frame, estimate.UNIT))
+    wide = (compare(run, setting, measured, baseline) for setting in settings)
+    comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
+    return Compared(
+        run=run,
+        baseline=baseline,
+        minimum_effect=minimum_effect,
+        mix=mix,
+        latencies=latencies,
+        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks, SHARES),
+        estimates=tuple(estimates),
+        comparisons=comparisons,
+        rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
+        model=model,
+    )
+
+
+def _run_effect(run: Run) -> float:
+    """Return what ports shift by from run to run, as the certificate of the machine says; else as is usual."""
+    told = (run.certificate or {}).get("run_effect")
+    return RUN_EFFECT if told is None else float(told["deviation"])
+
+
+def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
+    """Return the ids of the cases that are ports and compared with a callback: these shift from run to run."""
+    kinds = {name: variant.get("kind") for name, variant in run.catalogue["variants"].items()}
+    pairs = (
+        (case, kinds.get(Case.from_id(case).variant), kinds.get(Case.from_id(other).variant))
+        for case, other in baselines.items()
+    )
+    return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
+
+
+def _check(run: Run, baseline: str, minimum_effect: float) -> None:
+    known = sorted({*run.catalogue["variants"], run.settings.get("baseline", BASELINE)})
+    if baseline not in known:
+        raise BadInput(
+            "the baseline is not a variant of this run",
+            received=baseline,
+            legal=", ".join(known),
+            next_step="name the variant that stands for the current callback",
+        )
+    if not 0 <= minimum_effect < 1:
+        raise BadInput(
+            "the minimum effect is out of range",
+            received=minimum_effect,
+            legal="0 to below 1; 0.03 is 3%",
+            next_step="for example --min-effect 0.03",
+        )
