@@ -41,7 +41,7 @@ FLOOR_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
 TWIN_SUFFIX = "_twin"
 """`numpy_function_twin` is numpy_function a second time: whatever is measured between the two is noise."""
 
-EMPTY = "empty"
+EMPTY = "empty_graph"
 """The part that a cost inside a graph is taken from: a graph with the arguments of the others that does nothing."""
 
 NATIVE = "native"
