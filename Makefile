@@ -41,9 +41,13 @@ help:
 decide: .venv/.run
 	@.venv/bin/pyopbench run --quick
 
-# What measures runs alone, afterwards. Exit code 5 of pytest is that ARGS has chosen nothing of one of the two.
+# What measures runs alone, afterwards, collected from the files that the first part has found to have any. Exit code 5
+# of pytest is that ARGS has chosen nothing of one of the two.
+MEASURING := .venv/measuring
+
 test: .venv/.dev
-	@status=0; chosen=no; run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest "$$@" $(ARGS); \
+	@rm -f $(MEASURING); status=0; chosen=no; \
+	run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest --measuring-files=$(MEASURING) "$$@" $(ARGS); \
 	case $$? in 0) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
 	run "that measure nothing, in several processes" -m "not measures" $(TEST_PROCESSES); \
 	run "that measure, one after another" -m measures; \

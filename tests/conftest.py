@@ -1,4 +1,4 @@
-"""How the suite runs: what its processes share, which tests begin first, and which run alone.
+"""How the suite runs: what its processes share, which tests begin first, and where those are that run alone.
 
 `make test` runs what is not marked `measures` in several processes, each module in one of them, because its tests share
 fixtures; and then what is marked, in one.
@@ -7,6 +7,7 @@ fixtures; and then what is marked, in one.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -39,12 +40,49 @@ keep_bytecode()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--measuring-files",
+        metavar="FILE",
+        help="written with -m 'not measures', read with -m measures: the files that have tests which measure, so that "
+        "others, with all that they import, are not collected again",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Import all that tests import without looking for garbage among it, which takes a tenth of the time; nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files that have nothing to measure, where that is known and nobody has named files."""
+    named = config.getoption("--measuring-files")
+    if named is None or config.option.markexpr != "measures" or collection_path.suffix != ".py":
+        return None
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or not Path(named).exists():
+        return None
+    return str(collection_path) not in Path(named).read_text(encoding="utf-8").splitlines() or None
+
+
+def _tell_measuring_files(config: pytest.Config, items: list[pytest.Item]) -> None:
+    named = config.getoption("--measuring-files")
+    if named is None or config.option.markexpr != "not measures":
+        return
+    found = sorted({str(item.path) for item in items if item.get_closest_marker("measures")})
+    with one_process_at_a_time("measuring"):  # every process of the suite collects the same
+        Path(named).write_text("\n".join(found), encoding="utf-8")
+
+
 @pytest.hookimpl(tryfirst=True)  # before those that -m leaves out are left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the modules in order, and mark what uses the fixture `alone`."""
-    for item in items:
-        if "alone" in _fixtures_of(item):
-            item.add_marker(pytest.mark.measures)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the modules in order."""
+    _tell_measuring_files(config, items)
     # One module has the kernels compiled while others do what takes long; what needs kernels too comes after those, so
     # that no process waits for the compiler with nothing to do.
     compiled = dict.fromkeys(item.path for item in items if "kernels" in _fixtures_of(item))
@@ -56,11 +94,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _fixtures_of(item: pytest.Item) -> tuple[str, ...]:
     return tuple(getattr(item, "fixturenames", ()))
-
-
-@pytest.fixture(scope="session")
-def alone() -> None:
-    """For fixtures that measure: every test that uses one, however indirectly, is marked `measures`."""
 
 
 @pytest.fixture(scope="session")

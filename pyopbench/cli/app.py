@@ -116,6 +116,9 @@ def run(
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
     ] = True,
+    linearity: Annotated[
+        bool, typer.Option(help="In mode node, graphs of 1, 2, 4 ... 32 copies: does each add as much?")
+    ] = False,
     require: Requires = None,
     probes: Annotated[
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
@@ -129,7 +132,8 @@ def run(
     options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
-    axes = read_axes(Axes(quick=quick, parts=parts), ops, variant, gradient, direction, mode, device, axis, inputs)
+    usual = Axes(quick=quick, parts=parts, linearity=linearity)
+    axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs)
     settings = start.QUICK if quick else start.FULL
     changes: dict[str, Any] = {
         "seed": seed,

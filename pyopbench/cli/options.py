@@ -63,7 +63,7 @@ Gradients = Annotated[
 ]
 Directions = Annotated[list[str] | None, typer.Option("--direction", help="forward, backward, forward_backward.")]
 Modes = Annotated[
-    list[str] | None, typer.Option("--mode", help="call (of a tf.function), eager, node (one more op in a graph).")
+    list[str] | None, typer.Option("--mode", help="node (one op in a graph; usual), call (of a tf.function), eager.")
 ]
 Devices = Annotated[list[str] | None, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
 AxisTexts = Annotated[

@@ -21,6 +21,10 @@ LEAST_WHOLE_SHARE = 0.1
 """A share below this is shown with one digit after the point."""
 SMALLEST_IN_UNIT = 0.01
 """A duration below this much of the unit of another is shown in its own."""
+TOO_NOISY = "too noisy to tell"
+TOLD_WITHIN = 2.0
+"""An interval that reaches to more than so many times the estimate, and past today's time, tells nothing to act on: not
+even whether something takes twice as long."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
@@ -65,11 +69,6 @@ def ratio(value: float | None) -> str:
     return MISSING if value is None or math.isnan(value) else f"{_capped(value, LARGEST_RATIO)}×"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Format the interval of a ratio or a gain: `2.10–2.90×`."""
-    return MISSING if _missing(low) and _missing(high) else f"{_ratios(low, high)}×"
-
-
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
     """Format a ratio and its interval: `0.352× (0.340–0.365)`."""
     if _missing(value) or _missing(low) or _missing(high):
@@ -77,14 +76,14 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
     return f"{ratio(value)} ({_ratios(low, high)})"
 
 
-def gain_at_least(gain: float | None, low: float | None) -> str:
-    """Format a gain with its lower bound, which no line break parts: `3.24× (≥ 3.01×)`."""
-    return ratio(gain) if _missing(low) or _missing(gain) else f"{ratio(gain)}\u00a0(≥\u00a0{ratio(low)})"
-
-
 def saved_at_least(saved: float | None, low: float | None) -> str:
-    """Format a share of today's time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`."""
-    return points(saved) if _missing(low) or _missing(saved) else f"{points(saved)}\u00a0(≥\u00a0{points(low)})"
+    """Format a share of today's time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`.
+
+    What is too noisy to be told is that instead.
+    """
+    if saved is None or low is None or _missing(saved) or _missing(low):
+        return points(saved)
+    return TOO_NOISY if is_too_noisy(1 - saved, 1 - low) else f"{points(saved)}\u00a0(≥\u00a0{points(low)})"
 
 
 def saved_interval(low: float | None, high: float | None) -> str:
@@ -113,6 +112,21 @@ def change_of_seconds(before: float, after: float | None) -> str:
     if after <= 0 or shown >= SMALLEST_IN_UNIT:
         return f"{number(before / scale)} → {number(max(after, 0.0) / scale)} {unit}"
     return f"{seconds(before)} → {seconds(after)}"
+
+
+def is_too_noisy(time: float, high: float) -> bool:
+    """Is an estimate too noisy to be told?
+
+    Args:
+        time: the estimate, a share of today's time; 1 for what is as fast as today.
+        high: the upper end of its interval.
+    """
+    return high > max(TOLD_WITHIN * time, 1.0)
+
+
+def smallest_difference(share: float | None) -> str:
+    """Format the smallest difference from today's time that could be told, a share: `3.2%`; or that it is too noisy."""
+    return TOO_NOISY if share is not None and is_too_noisy(1.0, 1.0 + share) else percent(share)
 
 
 def percent(share: float | None) -> str:
@@ -207,6 +221,8 @@ def _capped(value: float, largest: float) -> str:
 
 
 def _ratios(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None and low * LARGEST_RATIO < min(high, 1.0):
+        return TOO_NOISY
     return "–".join(MISSING if end is None else _capped(end, LARGEST_RATIO) for end in (low, high))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
+from pyopbench.stats.costs import Surcharge
 from pyopbench.stats.estimate import Floats
 from pyopbench.stats.launch_model import LaunchModel
 
@@ -97,6 +98,7 @@ class Comparison:
         candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
         curves: seconds per call, one row per size, one column per label; nan is no number.
         contrasts: differences of what labels cost, in shares of the baseline's time.
+        surcharges: size -> what the first op of the baseline in a step costs, and each further one; in mode node.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
         barred: what was removed because it cannot do what is required.
@@ -112,9 +114,18 @@ class Comparison:
     contrasts: Contrasts
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
+    surcharges: Mapping[int, Surcharge] = field(default_factory=dict)
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     must_change: bool = False
+
+    def seconds_of(self, calls: float) -> dict[int, float]:
+        """Return what an op of the baseline costs at each size where a step has so many of them, in seconds each."""
+        found = dict(self.seconds)
+        for size, one in self.surcharges.items():
+            mean = one.further + (one.first - one.further) / max(calls, 1.0)
+            found[size] = mean if mean > 0 else found[size]
+        return found
 
     def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
         """Return how a label failed at some sizes, each status once; empty where no failure is known."""
@@ -162,11 +173,13 @@ class Measured:
         latencies: `latencies.latency_table`.
         ratios: `costs.ratios` of these cases against the baselines of their groups.
         model: what launches differ by.
+        surcharges: `costs.surcharges`, by case.
     """
 
     latencies: pd.DataFrame
     ratios: pd.DataFrame
     model: LaunchModel
+    surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
 
 
 def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Comparison:
@@ -182,7 +195,7 @@ def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Co
     """
     rows = rows_of(measured.latencies, setting)
     order = usual_gradients(run.catalogue, baseline)
-    today = rows[rows["variant"] == baseline]
+    today = rows[(rows["variant"] == baseline) & (rows["seconds"] > 0)]  # of nothing there are no shares
     usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
     today = today[today["gradient"].isin(usual)]
     others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
@@ -204,7 +217,12 @@ def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Co
         contrasts,
         tuple(sorted({case.size for case in planned} | set(rows["size"].tolist()))),
         _failures(run, setting),
+        {size: measured.surcharges[case] for size, case in _cases_of(today) if case in measured.surcharges},
     )
+
+
+def _cases_of(rows: pd.DataFrame) -> list[tuple[int, str]]:
+    return [(int(size), str(case)) for size, case in zip(rows["size"], rows["case"], strict=True)]
 
 
 def _variants(rows: pd.DataFrame) -> list[tuple[str, str]]:

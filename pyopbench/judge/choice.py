@@ -23,7 +23,8 @@ from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
 
 PROVISIONAL = 0.10
-"""An answer that may cost more than this share of today's time, against the best, is provisional."""
+"""An answer that may cost more than this share of today's time, against the best, is provisional; unless less than that
+is not worth acting on anyway."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +167,7 @@ class Choice:
     @property
     def is_provisional(self) -> bool:
         """May the answer cost more than `PROVISIONAL`?"""
-        return self.loss is not None and not self.loss <= PROVISIONAL
+        return self.loss is not None and not self.loss <= bearable(self.minimum_effect)
 
     @property
     def as_good(self) -> tuple[str, ...]:
@@ -196,6 +197,11 @@ class Rules:
     preferred: str | None = None
     looks: Looks = ONE_LOOK
     must_change: bool = False
+
+
+def bearable(minimum_effect: float) -> float:
+    """Return the share of today's time that an answer may cost against the best without being provisional."""
+    return max(PROVISIONAL, minimum_effect)
 
 
 def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rules: Rules) -> Choice:
@@ -265,7 +271,7 @@ def _pick(gains: Sequence[Gain], standings: Sequence[Standing], rules: Rules) ->
     for one in ranked:
         gain = by_label.get(one.label)
         if gain is None:
-            return ("keep" if one.loss <= PROVISIONAL else "undecided"), best
+            return ("keep" if one.loss <= bearable(rules.minimum_effect) else "undecided"), best
         if rules.must_change or gain.saved_low > rules.minimum_effect:
             return ("switch" if gain.candidate.kind == "callback" else "port"), gain
     return "undecided", best

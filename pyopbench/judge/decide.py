@@ -154,7 +154,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
     verdicts = verdicts_from(estimates, baselines, minimum_effect, looks, SHARES)
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    measured = Measured(latencies, ratios, model)
+    measured = Measured(latencies, ratios, model, costs.surcharges(frame, estimate.UNIT))
     compared = (compare(run, setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in compared)
     rulebook = rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix)

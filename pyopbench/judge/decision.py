@@ -70,10 +70,11 @@ class SizeSeconds:
 
 @dataclass(frozen=True)
 class Crossover:
-    """`before` is faster below `size`, `after` above; interpolated between two measured sizes, log-log.
+    """`before` is faster below `size`, `after` above; interpolated between two measured sizes.
 
-    From `low` to `high` no difference is clear: the interval of the ratio, at 95%, holds 1 there. None is an open end:
-    no smaller, or no larger, measured size is clear.
+    In between, what one costs less the other, in shares of today's time, is taken to be straight over the log of the
+    size. From `low` to `high` no difference is clear: its interval, at 95%, holds 0 there. None is an open end: no
+    smaller, or no larger, measured size is clear.
     """
 
     before: str

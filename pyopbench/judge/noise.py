@@ -101,8 +101,8 @@ def disturbance_of(
     Args:
         run: for its blocks and its noise.
         verdicts: of the report.
-        estimates: of the log ratios that these were made from.
-        minimum_effect: a relative difference that is worth acting on.
+        estimates: of the differences that these were made from, in shares of the baseline's time.
+        minimum_effect: a share of the baseline's time that is worth acting on.
         level: of an interval that is corrected for all verdicts.
     """
     usual = _usual(estimates)
@@ -113,10 +113,10 @@ def disturbance_of(
         launches_made=made,
         verdicts=len(verdicts),
         unresolved=sum(verdict.outcome == "unresolved" and verdict.launches > 1 for verdict in verdicts),
-        usual_spread=None if usual == UNKNOWN else math.expm1(math.sqrt(usual.variance)),
-        smallest_effect=None if math.isnan(half) else estimate.exp(half) - 1,
+        usual_spread=None if usual == UNKNOWN else math.sqrt(usual.variance),
+        smallest_effect=None if math.isnan(half) else half,
         minimum_effect=minimum_effect,
-        enough_launches=None if usual == UNKNOWN else _enough(usual, math.log1p(minimum_effect), level),
+        enough_launches=None if usual == UNKNOWN else _enough(usual, minimum_effect, level),
     )
 
 

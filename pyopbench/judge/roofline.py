@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,11 @@ import pandas as pd
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
 
+BEYOND_SHARE = 1.25
+"""That far above its bound a call is not by chance: it does less than its op counts, or less far away."""
+Beyond: TypeAlias = Literal["handed_on", "fewer_bytes", "fewer_operations"]
+"""Why a call may be faster than its bound: an op that only moves data may hand its input on and copy nothing; else it
+needs fewer bytes or operations than its op counts."""
 MEASURED = {"direction": "forward", "mode": "call", "placement": "cpu"}
 """What has a bound: ops say what a forward pass moves, and the limits are those of the CPU."""
 
@@ -69,17 +74,28 @@ class Bound:
         latency: seconds per call that were measured.
         seconds: the least that a call can take.
         limit: what takes that long, moving the bytes (`memory`) or the operations (`arithmetic`).
+        only_moves: does the op no arithmetic at all, such as `identity`?
     """
 
     case: str
     latency: float
     seconds: float
     limit: Literal["memory", "arithmetic"]
+    only_moves: bool = False
 
     @property
     def share(self) -> float:
         """The bound as a share of the measured time: 1 is as fast as the machine can be."""
         return self.seconds / self.latency
+
+    @property
+    def beyond(self) -> Beyond | None:
+        """Why the call is faster than its bound; None where it is not, by more than the two may be off."""
+        if self.share <= BEYOND_SHARE:
+            return None
+        if self.limit == "arithmetic":
+            return "fewer_operations"
+        return "handed_on" if self.only_moves else "fewer_bytes"
 
 
 def limits_of(run: Run) -> Limits | None:
@@ -128,7 +144,7 @@ def _bound(row: Mapping[str, Any], op: Mapping[str, Any], limits: Limits) -> Bou
         return None
     memory, arithmetic = moved / limits.bandwidth(max(moved, 1)), operations / peak
     limit: Literal["memory", "arithmetic"] = "arithmetic" if arithmetic > memory else "memory"
-    return Bound(str(row["case"]), float(row["seconds"]), max(memory, arithmetic), limit)
+    return Bound(str(row["case"]), float(row["seconds"]), max(memory, arithmetic), limit, only_moves=operations == 0)
 
 
 def nearest(bounds: Sequence[Bound]) -> Bound:

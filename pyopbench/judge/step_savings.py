@@ -2,6 +2,10 @@
 
 The rest of the step is taken to stay as it is (Amdahl, Validity of the single processor approach to achieving large
 scale computing capabilities, AFIPS 1967): however fast a port is, it saves no more than the op's share.
+
+That holds for calls one after another. Calls that take more than the step does overlap, in a parallel `map` for
+example, and then how long the step takes does not follow from how long its calls take: it may hang on them, or on
+something else. All that can be said is what the calls take together, and that the step gains no more than the op does.
 """
 
 from __future__ import annotations
@@ -33,15 +37,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Port:
-    """What one candidate leaves and saves; `low` is at the lower end of its gain, nan where it has no interval.
+    """What one candidate leaves and saves; `low` is at the lower end of what it saves, nan where it has no interval.
 
-    `share` is of the step as it is today; `hours` are of a million steps, below 0 for what is slower than today;
-    `speed_up` is the step of today over the step afterwards.
+    `saved` is the share that it saves of the op's own time, below 0 for what is slower than today. The others are of
+    the step, and nan where calls overlap: `share` is what is left of it to the op, of the step as it is today; `hours`
+    are saved of a million steps; `speed_up` is the step of today over the step afterwards.
     """
 
     label: str
-    gain: float
-    gain_low: float
+    saved: float
+    saved_low: float
     share: float
     share_low: float
     hours: float
@@ -56,10 +61,11 @@ class Worth:
 
     Attributes:
         op, use, mode, dtype, placement: as in `decision.Decision`.
-        baseline: label of the callback of today.
-        call_seconds: mean seconds per call today, over the mix.
-        share: of the step that these calls take today; above 1 they cannot be one after another in such a step.
-        ports: every candidate that has numbers over the whole mix, the most hours at the lower end first.
+        baseline: label of the current callback.
+        call_seconds: mean seconds per call today, over the mix; in mode node of the calls of one step, the first of
+            which costs a callback more than those after it.
+        share: of the step that these calls take today; above 1 they overlap.
+        ports: every candidate that has numbers over the whole mix, what saves most at the lower end first.
     """
 
     op: str
@@ -71,6 +77,16 @@ class Worth:
     call_seconds: float
     share: float
     ports: tuple[Port, ...]
+
+    @property
+    def overlaps(self) -> bool:
+        """Do the calls take longer than the step, so that some of them are made at the same time?"""
+        return self.share > 1
+
+    @property
+    def at_once(self) -> int:
+        """How many calls are under way at the same time, on average and rounded up, at the least."""
+        return math.ceil(self.share)
 
     @property
     def ceiling(self) -> float:
@@ -87,9 +103,12 @@ def worth_of(comparison: Comparison, choice: Choice, mix: Mix, step: Step) -> Wo
         mix: of the sizes that it is called with.
         step: of the user's program.
     """
-    seconds, setting = mean_seconds(mix, comparison.seconds), comparison.setting
+    setting, each = comparison.setting, comparison.seconds_of(step.calls)
+    seconds = mean_seconds(mix, each)
     share = step.calls * seconds / step.seconds
-    ports = sorted((_port(gain, share, step) for gain in choice.gains), key=_rank)
+    # Candidates were compared at the cost of one of several copies, of which the first weighs less than in this step.
+    compared = share * mean_seconds(mix, comparison.seconds) / seconds
+    ports = sorted((_port(gain, share, compared, step) for gain in choice.gains), key=_rank)
     place = (setting.op, setting.use, setting.mode, setting.dtype, setting.placement)
     return Worth(*place, comparison.baseline, seconds, share, tuple(ports))
 
@@ -107,26 +126,27 @@ def mean_seconds(mix: Mix, seconds: Mapping[int, float]) -> float:
     return float(1 / np.sum(mix.shares / at))
 
 
-def _port(gain: Gain, share: float, step: Step) -> Port:
+def _port(gain: Gain, share: float, compared: float, step: Step) -> Port:
+    saved, saved_low = (1 - compared * (1 - one) / share for one in (gain.saved, gain.saved_low))
     (left, hours, speed_up), (left_low, hours_low, speed_up_low) = (
-        _after(value, share, step) for value in (gain.value, gain.low)
+        _after(one, share, step) for one in (saved, saved_low)
     )
-    return Port(gain.label, gain.value, gain.low, left, left_low, hours, hours_low, speed_up, speed_up_low)
+    return Port(gain.label, saved, saved_low, left, left_low, hours, hours_low, speed_up, speed_up_low)
 
 
-def _after(gain: float, share: float, step: Step) -> tuple[float, float, float]:
+def _after(saved: float, share: float, step: Step) -> tuple[float, float, float]:
     """Return the share that is left, hours saved per million steps, and the speed-up of the step."""
-    left = share / gain
-    rest = 1 - share + left
-    hours = (share - left) * step.seconds * MILLION / SECONDS_PER_HOUR
-    return left, hours, 1 / rest if rest > 0 else math.inf
+    if share > 1:
+        return math.nan, math.nan, math.nan
+    gone = share * saved
+    return share - gone, gone * step.seconds * MILLION / SECONDS_PER_HOUR, 1 / (1 - gone) if gone < 1 else math.inf
 
 
 def _rank(port: Port) -> tuple[float, str]:
-    known = port.hours_low if not math.isnan(port.hours_low) else -math.inf
+    known = port.saved_low if not math.isnan(port.saved_low) else -math.inf
     return -known, port.label
 
 
 def best(ports: Sequence[Port]) -> Port | None:
-    """Return the candidate that saves the most hours for sure; None if none saves any."""
-    return ports[0] if ports and ports[0].hours_low > 0 else None
+    """Return the candidate that saves most for sure; None if none saves anything."""
+    return ports[0] if ports and ports[0].saved_low > 0 else None

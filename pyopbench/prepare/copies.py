@@ -25,6 +25,10 @@ LINEAR = (1, 2, 4, 8, 16, 32)
 LEAST_LINEAR = 4
 """Graphs that are made whatever they take: with fewer points any line fits."""
 
+MOST_NODES = 256
+"""Graphs of several copies have no more nodes, those of functions included: TensorFlow takes about a millisecond of
+Python to make one, and a copy of a hundred takes long enough beside an empty graph. The same in every process."""
+
 LONGEST_CALL_SECONDS = 0.02
 """Graphs of several copies that take longer are not made: such copies cost enough for few of them to tell."""
 
@@ -73,7 +77,15 @@ def affordable(copies: int, copy_seconds: float, least: int = 1) -> int:
         copy_seconds: about how long each of them takes.
         least: so many are made however long they take.
     """
+    return _within(LONGEST_CALL_SECONDS, copies, copy_seconds, least)
+
+
+def buildable(copies: int, copy_nodes: int, least: int = 1) -> int:
+    """Return `copies`, or as many of `FEWER` as are few nodes, where one copy has `copy_nodes`."""
+    return _within(MOST_NODES, copies, copy_nodes, least)
+
+
+def _within(limit: float, copies: int, each: float, least: int) -> int:
     if copies <= least:
         return copies
-    short = (few for few in (copies, *FEWER) if few <= copies and few * copy_seconds <= LONGEST_CALL_SECONDS)
-    return next(short, least)
+    return next((few for few in (copies, *FEWER) if few <= copies and few * each <= limit), least)

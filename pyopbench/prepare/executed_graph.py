@@ -21,6 +21,23 @@ BOOKKEEPING = frozenset({"NoOp"})
 """Node types that inlining adds for control edges; their number says nothing about copies."""
 
 
+@dataclass
+class Chain:
+    """A graph of copies.
+
+    Attributes:
+        copies: how many; once it is traced, how many there are.
+        function: `(*inputs, *output_gradients) -> (outputs, gradients)` of the last copy; gradients are empty for a
+            forward chain.
+        scope: what the names of all nodes of copies hold, and no other name in the process, right before the number of
+            the copy, which are counted from 0.
+    """
+
+    copies: int
+    function: Any
+    scope: str
+
+
 @dataclass(frozen=True)
 class Counts:
     """Nodes of each copy by op type: in the graph as built, those that its outputs need, and in the executed one."""
@@ -29,15 +46,13 @@ class Counts:
     executed: tuple[Mapping[str, int], ...]
 
 
-def call_and_count(function: Any, scope: str, copies: int, arguments: Sequence[Any]) -> tuple[Any, Counts | None]:
-    """Call a `tf.function` for the first time and count the nodes of the graph that is executed.
+def call_and_count(chain: Chain, arguments: Sequence[Any]) -> tuple[Any, Counts | None]:
+    """Call a chain for the first time and count the nodes of the graph that is executed.
 
     TensorFlow hands a graph out only when it makes it ready to run, which is at the first call.
 
     Args:
-        function: the `tf.function`.
-        scope: what the names of the nodes to count hold, right before the number of their copy.
-        copies: how many there should be, numbered from 0.
+        chain: of copies.
         arguments: tensors to call it with.
 
     Returns:
@@ -46,20 +61,21 @@ def call_and_count(function: Any, scope: str, copies: int, arguments: Sequence[A
     Raises:
         Elided: the graph was built without any node of such a name.
     """
-    concrete = function.get_concrete_function(*arguments)
+    scope = chain.scope
+    concrete = chain.function.get_concrete_function(*arguments)
     if not _named(concrete.graph.get_operations(), scope):
         raise Elided("the body adds no node to a graph, so that there is nothing to time")
-    results, executed = _call(function, scope, arguments)
+    results, executed = _call(chain.function, scope, arguments)
     if executed is None:
         return results, None
     built = [(node.name, node.type) for node in _needed(concrete, scope)]
-    return results, Counts(_by_copy(built, scope, copies), _by_copy(executed, scope, copies))
+    return results, Counts(_by_copy(built, chain), _by_copy(executed, chain))
 
 
-def _by_copy(nodes: Iterable[tuple[str, str]], scope: str, copies: int) -> tuple[Counter[str], ...]:
+def _by_copy(nodes: Iterable[tuple[str, str]], chain: Chain) -> tuple[Counter[str], ...]:
     """Count the types of nodes, given by name and type, in each copy."""
-    counts: tuple[Counter[str], ...] = tuple(Counter() for _ in range(copies))
-    number = re.compile(re.escape(scope) + r"(\d+)")
+    counts: tuple[Counter[str], ...] = tuple(Counter() for _ in range(chain.copies))
+    number = re.compile(re.escape(chain.scope) + r"(\d+)")
     for name, kind in nodes:
         found = number.search(name)
         if found:

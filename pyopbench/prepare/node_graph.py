@@ -28,8 +28,8 @@ from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.copies import Copies, affordable
-from pyopbench.prepare.executed_graph import Counts, call_and_count, require_alive
+from pyopbench.prepare.copies import Copies, affordable, buildable
+from pyopbench.prepare.executed_graph import Chain, Counts, call_and_count, require_alive
 
 WARM_CALLS = 3
 """Calls of which the shortest tells about how long a graph takes."""
@@ -41,22 +41,6 @@ runs a function, and not always then."""
 OUT_OF_MEMORY = (MemoryError, tf.errors.ResourceExhaustedError)
 
 _unique = itertools.count()
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A graph of copies.
-
-    Attributes:
-        copies: how many.
-        function: `(*inputs, *output_gradients) -> (outputs, gradients)` of the last copy; gradients are empty for a
-            forward chain.
-        scope: what the names of all nodes of copies hold, and no other name in the process.
-    """
-
-    copies: int
-    function: Body
-    scope: str
 
 
 def use_grappler(*, enabled: bool) -> None:
@@ -77,29 +61,42 @@ def body_of_copy(built: Body, variant: Variant) -> Body:
     return built
 
 
-def link(op: Op, body: Body, copies: int, *, inputs: int, gradient: bool) -> Chain:
+def link(op: Op, body: Body, copies: int, *, inputs: int, least: int = 1) -> Chain:
     """Return a graph of copies, one after another.
 
     Args:
         op: the op.
         body: builds one copy; `body_of_copy`.
-        copies: how many.
-        inputs: how many of the arguments are inputs; the others are output gradients.
-        gradient: whether each copy is a forward pass and its gradient, or a forward pass alone.
+        copies: how many; fewer where they would be too many nodes.
+        inputs: how many of the arguments are inputs; the others are output gradients, and without any each copy is a
+            forward pass alone.
+        least: so many copies are made however many nodes they are.
     """
     scope = f"pyopbench{next(_unique)}"
 
     def chain(*arguments: Any) -> Any:
         outputs: Sequence[Any] = ()
         gradients: Sequence[Any] = ()
+        gradient = len(arguments) > inputs
         for place in range(copies):
+            if place == 1:
+                linked.copies = buildable(copies, _nodes_so_far(), least)
+            if place == linked.copies:
+                break
             before = [tensor for tensor in (*outputs, *gradients) if tensor is not None]
             with tf.control_dependencies(before), tf.name_scope(f"{scope}_{place}"):
                 outputs = as_tuple(body(*arguments[:inputs]))
                 gradients = _gradients(op, outputs, arguments, inputs) if gradient else ()
         return tuple(outputs), tuple(gradients)
 
-    return Chain(copies, tf.function(chain, autograph=False), f"{scope}_")
+    linked = Chain(copies, tf.function(chain, autograph=False), f"{scope}_")
+    return linked
+
+
+def _nodes_so_far() -> int:
+    """Count the nodes of the graph that is being built, and of the functions that it calls."""
+    definition = tf.compat.v1.get_default_graph().as_graph_def()
+    return len(definition.node) + sum(len(function.node_def) for function in definition.library.function)
 
 
 def _gradients(op: Op, outputs: Sequence[Any], arguments: Sequence[Any], inputs: int) -> list[Any]:
@@ -128,7 +125,7 @@ def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Cha
     """
     for _ in range(READINGS):
         chain = make()
-        results, counts = call_and_count(chain.function, chain.scope, chain.copies, arguments)
+        results, counts = call_and_count(chain, arguments)
         if counts is not None:
             return chain, results, counts
     raise PyopbenchError("could not read the executed graph, so nothing shows that the copies in it ran")
@@ -179,7 +176,7 @@ def alive_graphs(
     def build(number: int) -> Graph:
         chain, results, counts = first_call(partial(link_copies, number), arguments)
         call = partial(chain.function, *arguments)
-        return Graph(number, call, check(*results), counts, shortest_call(call))
+        return Graph(chain.copies, call, check(*results), counts, shortest_call(call))
 
     def build_affordable(number: int) -> Graph:
         if number in graphs:
@@ -190,8 +187,8 @@ def alive_graphs(
             if number == 1:
                 raise
             return build_affordable(1)
-        fewer = affordable(number, graph.seconds / number, copies.least)
-        return graph if fewer == number else build_affordable(fewer)
+        fewer = affordable(graph.copies, graph.seconds / graph.copies, copies.least)
+        return graph if fewer == graph.copies else build_affordable(fewer)
 
     for number in copies.numbers:
         before = max(graphs.values(), key=lambda graph: graph.copies, default=None)

@@ -148,7 +148,7 @@ def _prepare_nodes(
         values = check_values(op, outputs, reference, case.dtype)
         return Checked(values, check_gradients(op, gradients, reference, case.dtype) if gradient else None)
 
-    link = partial(node_graph.link, op, body, inputs=len(tensors), gradient=gradient)
+    link = partial(node_graph.link, op, body, inputs=len(tensors), least=copies.least)
     graphs = node_graph.alive_graphs(link, copies, (*tensors, *output_gradients), check)
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, incoming)

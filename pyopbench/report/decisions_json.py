@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-VERSION = 2
+VERSION = 3
 """Number of the format; it grows when a key changes its meaning or goes.
 
 `docs/decisions-json.md` says what each version changed.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
@@ -18,6 +19,7 @@ from pyopbench.core.cache_folder import private_folder
 from pyopbench.core.errors import BadInput
 from pyopbench.results.store import write_atomically
 
+PACKAGE = "vl-convert-python"
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -32,7 +34,7 @@ def _bundle() -> str:
         folder = private_folder("vega", "the charts of reports")
     except BadInput:
         return _made()
-    made_of = f"{vl_convert.__version__}\n{EXPORTS}"
+    made_of = f"{version(PACKAGE)}\n{EXPORTS}"
     path = folder / f"{_digest(made_of.encode())[:32]}.js"
     return _kept(path) or _keep(path, _made())
 

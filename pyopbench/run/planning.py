@@ -146,7 +146,7 @@ def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
 
 
 def _shown(axes: Axes) -> str:
-    chosen = {name: value for name, value in asdict(axes).items() if value and name not in ("quick", "parts")}
+    chosen = {name: value for name, value in asdict(axes).items() if value and not isinstance(value, bool)}
     return ", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items())
 
 

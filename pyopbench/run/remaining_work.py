@@ -81,9 +81,14 @@ class RemainingWork:
         return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
 
     def append(self, kind: str, launch: int, **content: Any) -> None:
-        """Store a line; what failed according to it is not measured any more."""
+        """Store a line; what failed according to it is not measured any more.
+
+        What several workers have prepared at the same time may fail in each of them: that is told once.
+        """
+        if "failures" in content:
+            content["failures"] = [failure for failure in content["failures"] if failure["case"] not in self.failed]
+            self.failed.update(failure["case"] for failure in content["failures"])
         store.append(self.folder, {"kind": kind, "launch": launch, **content})
-        self.failed.update(failure["case"] for failure in content.get("failures", ()))
 
     def narrow(self, look: Look) -> None:
         """Take a look, store it, and keep only what it leaves open."""

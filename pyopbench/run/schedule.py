@@ -113,6 +113,7 @@ class _Schedule:
         self._batches = 0
         self._batch_seconds = 0.0
         self._rounds = 0.0
+        self._is_spent = False
         self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
 
     def run(self) -> list[Ended]:
@@ -131,10 +132,11 @@ class _Schedule:
         return lacks or self._batch_seconds < self._budget.left
 
     def _end(self, work: RemainingWork, *, is_stored: bool) -> Ended:
+        is_open = any(map(work.cases, work.groups))
         by: Literal["launches", "budget", "look"] = "launches"
-        if work.looks and not any(map(work.cases, work.groups)):
+        if work.looks and not is_open:
             by = "look"
-        elif work.most_needed:
+        elif is_open and (work.most_needed or self._is_spent or (not is_stored and work.ended == "budget")):
             by = "budget"
         ended = Ended(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
         if is_stored:
@@ -174,13 +176,21 @@ class _Schedule:
         while True:
             self._replace(sweeps, stack)
             rounds = self._rounds + _rounds(sweeps)
+            if not self._can_go_on(sweeps):
+                return
             if self._times.is_due(rounds):
                 self._look(sweeps)
                 self._times.note(rounds)
             if not sweeps.launches or self._is_another_launch_better(sweeps, launch_seconds):
                 return
             if not sweeps.next(self._times.until(rounds, len(sweeps.launches))):
+                self._is_spent = any(launch.open_groups() for launch in sweeps.launches)
                 return
+
+    def _can_go_on(self, sweeps: Sweeps) -> bool:
+        """Whether anything can still be sampled, by these launches or others: else a look would decide nothing."""
+        works = works_of(sweeps.launches)
+        return any(launch.open_groups() for launch in sweeps.launches) or any(work.most_needed for work in works)
 
     def _look(self, sweeps: Sweeps) -> None:
         """Look at the data of each run, where that may change what comes and there is time for it."""

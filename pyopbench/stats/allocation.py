@@ -20,6 +20,8 @@ MEDIAN_VARIANCE = math.pi / 2
 """Variance of the median of many normal numbers over that of their mean."""
 DEVIATION_OF_MAD = 1.4826
 """Standard deviation of normal numbers over the median of their distances from the median."""
+SMALL_SAMPLE = 0.8
+"""C. Croux and P. J. Rousseeuw, "Time-efficient algorithms for two robust estimators of scale", COMPSTAT 1992."""
 LEAST_ROUNDS = 4
 """Of a launch that is counted with: fewer have no median worth the name."""
 MOST_FURTHER = 32
@@ -58,19 +60,20 @@ def variances(cases: Iterable[Sequence[Sequence[float]]]) -> Variances | None:
         if len(told) < 2:
             continue
         medians = [statistics.median(values) for values in told]
-        withins.append(
-            statistics.median(_deviation(values, middle) for values, middle in zip(told, medians, strict=True))
-        )
+        squares = [_variance(values, middle) for values, middle in zip(told, medians, strict=True)]
+        withins.append(MEDIAN_VARIANCE * statistics.fmean(squares))
         spreads.append(statistics.variance(medians) / _middle_of_variance(len(medians) - 1))
         rounds.append(statistics.harmonic_mean([len(values) for values in told]))
     if not withins:
         return None
-    within = MEDIAN_VARIANCE * statistics.median(withins) ** 2
+    within = statistics.median(withins)
     return Variances(max(statistics.median(spreads) - within / statistics.median(rounds), 0.0), within)
 
 
-def _deviation(values: Sequence[float], middle: float) -> float:
-    return DEVIATION_OF_MAD * statistics.median(abs(value - middle) for value in values)
+def _variance(values: Sequence[float], middle: float) -> float:
+    """Return the variance by the distances from the median; few of them are too near (Croux and Rousseeuw, 1992)."""
+    near = len(values) / (len(values) - SMALL_SAMPLE)
+    return (near * DEVIATION_OF_MAD * statistics.median(abs(value - middle) for value in values)) ** 2
 
 
 def _middle_of_variance(degrees: int) -> float:

@@ -259,7 +259,7 @@ def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataFrame:
-    """Return one number per case and launch, the median over rounds of log(case / baseline), paired by round.
+    """Return one number per case and launch, the log of the median over rounds of case / baseline, paired by round.
 
     Args:
         frame: as in `launch_logs`.

@@ -56,7 +56,7 @@ def run() -> Iterator[Callable[..., Ended]]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory, alone: None) -> tuple[subprocess.CompletedProcess[str], list[Path]]:
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], list[Path]]:
     """Return what came of two cases that can be, backward and both ways, and one that cannot."""
     folder = tmp_path_factory.mktemp("stored")
     selected = "relu and (native or autograph) and backward"

@@ -50,13 +50,15 @@ def test_the_kernel_gives_what_the_body_does(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["sinh.py", "My.py", "my-op.py", "my_op.txt", "3.py"])
 def test_a_name_that_no_op_can_have_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="not a file for a new op"):
+    with pytest.raises(BadInput) as refused:
         start_op(tmp_path / name)
+    assert refused.value.received == tmp_path / name
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_that_is_there_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.cc").write_text("mine", encoding="utf-8")
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput) as refused:
         start_op(tmp_path / "mine.py", kernel=True)
+    assert refused.value.received == tmp_path / "mine.cc"
     assert [path.name for path in tmp_path.iterdir()] == ["mine.cc"]

@@ -87,7 +87,7 @@ def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
                 head = {"tool": "pyopbench", "run": "r", "launch": 2 * block + place, "case": key, "tf": version}
                 rows += [{**head, "block": block, "round": i, "calls": 1, "seconds": seconds} for i in range(3)]
     columns = ["tool", "run", "launch", "case", "tf", "block", "round", "calls", "seconds"]
-    frame = pd.DataFrame(rows)[columns].assign(mode="call", copies=1)
+    frame = pd.DataFrame(rows)[columns].assign(mode="call", copies=1, floor_seconds=math.nan)
     if shuffled:
         frame = frame.sample(frac=1.0, random_state=1)
     run = Bench({"native": 1.0}, launches=1).run()

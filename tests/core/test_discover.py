@@ -41,14 +41,16 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "sinh.py").touch()
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
-    with pytest.raises(BadInput, match=r"same name among the ops(.|\n)*sinh\.py and .*sinh\.py"):
+    with pytest.raises(BadInput) as refused:
         find("ops")
+    assert refused.value.received == f"{CATALOGUE / 'ops' / 'sinh.py'} and {tmp_path}/ops/sinh.py"
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path / "typo"))
-    with pytest.raises(BadInput, match=r"names no folder(.|\n)*typo"):
+    with pytest.raises(BadInput) as refused:
         find("ops")
+    assert refused.value.received == tmp_path / "typo"
 
 
 def test_only_python_files_count(tmp_path: Path) -> None:
@@ -71,5 +73,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:
 
 
 def test_a_name_that_is_near_to_none_is_sent_to_the_list() -> None:
-    with pytest.raises(BadInput, match="pyopbench list"):
+    with pytest.raises(BadInput) as refused:
         require_known("op", ["qqqq"], ["sinh"])
+    assert refused.value.received == "'qqqq'"

@@ -181,7 +181,7 @@ def test_figures_that_mean_nothing_are_capped():
         "< 0.0001×",
         "9,000×",
     )
-    assert formatting.ratio_interval(2.0, 1e-12, 1e15) == "2.00× (< 0.0001–> 10,000)"
+    assert formatting.ratio_interval(2.0, 1e-12, 1e15) == "2.00× (too noisy to tell)"
     assert (formatting.percent(82.9), formatting.percent(-82.9), formatting.percent(9.99)) == (
         "> 1,000%",
         "< -1,000%",
@@ -202,3 +202,32 @@ def test_figures_that_mean_nothing_are_capped():
 )
 def test_a_moment_is_told_to_the_minute_in_utc(value, expected):
     assert formatting.moment(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "shown"),
+    [
+        (1.0, 0.393, "too noisy to tell"),
+        (2.0, 1e-12, "too noisy to tell"),
+        (2.0, 0.0, "too noisy to tell"),
+        (100.0, 0.9, "too noisy to tell"),
+        (100.0, 30.0, "100×\u00a0(≥\u00a030.0×)"),
+        (1.05, 0.98, "1.05×\u00a0(≥\u00a00.980×)"),
+        (0.2, 0.19, "0.200×\u00a0(≥\u00a00.190×)"),
+    ],
+)
+def test_a_lower_bound_that_tells_nothing_is_not_printed(gain: float, low: float, shown: str) -> None:
+    assert formatting.gain_at_least(gain, low) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.032, "3.2%"), (1.0, "100%"), (3.89, "too noisy to tell"), (None, "–"), (math.inf, "too noisy to tell")],
+)
+def test_a_difference_beyond_a_doubling_is_too_noisy_to_tell(share: float | None, shown: str) -> None:
+    assert formatting.smallest_difference(share) == shown
+
+
+def test_an_interval_without_a_digit_that_means_anything_is_not_printed() -> None:
+    assert formatting.interval(1e-12, 1e15) == "too noisy to tell"
+    assert formatting.interval(5e-5, 6e-5) == "< 0.0001–< 0.0001×"

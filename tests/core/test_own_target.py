@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -41,26 +43,27 @@ def test_a_name_is_safe_in_ids_paths_and_tables(module: Path) -> None:
 
 def test_a_function_named_like_another_op_gets_its_module_in_front(module: Path) -> None:
     assert read_target("numpy:square", ["1.0"], ["square"]).name == "numpy_square"
-    with pytest.raises(BadInput, match="name of another op"):
+    with pytest.raises(BadInput) as refused:
         read_target(str(module), [], ["my_ops"])
+    assert refused.value.received == f"my_ops, from {module}"
 
 
 @pytest.mark.parametrize(
-    ("text", "inputs", "what"),
+    ("text", "inputs", "received"),
     [
-        ("missing.py", [], "cannot be read"),
-        ("missing.py:f", ["1"], "cannot be read"),
-        ("module:3x", ["1"], "not the name of a function"),
-        ("../module:f", ["1"], "not an op"),
-        ("module:f", [], "an example of each"),
-        ("module:f", ["1 +"], "--input: SyntaxError"),
-        ("module:f", ["\0"], "--input: "),
+        ("missing.py", [], f"missing.py: {os.strerror(errno.ENOENT)}"),
+        ("missing.py:f", ["1"], f"missing.py: {os.strerror(errno.ENOENT)}"),
+        ("module:3x", ["1"], "'module:3x'"),
+        ("../module:f", ["1"], "'../module:f'"),
+        ("module:f", [], "module:f without --input"),
+        ("module:f", ["1 +"], repr("1 +")),
+        ("module:f", ["\0"], repr("\0")),
     ],
 )
-def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs: list[str], what: str) -> None:
-    with pytest.raises(BadInput, match=what) as refused:
+def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs: list[str], received: str) -> None:
+    with pytest.raises(BadInput) as refused:
         read_target(text, inputs, [])
-    assert refused.value.received
+    assert refused.value.received == received
     assert refused.value.legal
     assert refused.value.next_step
 
@@ -68,13 +71,15 @@ def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs
 def test_an_error_of_syntax_points_at_its_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("import numpy\ndef body(x)\n    return x\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=rf"{path}:2: SyntaxError"):
+    with pytest.raises(BadInput) as refused:
         read_target(str(path), [], [])
+    assert refused.value.received == "def body(x)"
 
 
 def test_inputs_belong_to_a_function(module: Path) -> None:
-    with pytest.raises(BadInput, match="--input is for a function"):
+    with pytest.raises(BadInput) as refused:
         read_target(str(module), ["1"], [])
+    assert refused.value.received == f"--input with {module}"
 
 
 def test_another_source_or_input_is_another_op(module: Path) -> None:

@@ -51,8 +51,9 @@ def test_bytes_are_read_with_their_unit(text: str, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "G", "-1G", "1e9", "8 G", "8X", "nan", "9" * 400])
 def test_what_is_no_number_of_bytes_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="not a number of bytes"):
+    with pytest.raises(BadInput) as refused:
         parse_bytes(text)
+    assert refused.value.received == repr(text)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +65,9 @@ def test_sizes_may_be_short(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "abc", "", "e3", ".", "_", "1e999", "nan", "inf", "1kk", "²", "0k"])
 def test_what_is_no_size_is_refused_with_what_is_one(text: str) -> None:
-    with pytest.raises(BadInput, match="not a size") as caught:
+    with pytest.raises(BadInput) as caught:
         parse_size(text)
+    assert caught.value.received == repr(text)
     assert caught.value.received == repr(text)
     assert caught.value.legal
     assert caught.value.next_step
@@ -89,8 +91,9 @@ def test_durations_have_units(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["0", "0s", "-5m", "5 minutes", "m", "", "1e3", "nan", "inf", "9" * 400, "1d"])
 def test_what_is_no_duration_is_refused_with_what_is_one(text: str) -> None:
-    with pytest.raises(BadInput, match="not a duration") as caught:
+    with pytest.raises(BadInput) as caught:
         parse_duration(text)
+    assert caught.value.received == repr(text)
     assert caught.value.received == repr(text)
     assert caught.value.next_step
 
@@ -123,16 +126,17 @@ def test_the_last_text_of_an_axis_holds() -> None:
 
 @pytest.mark.parametrize("text", ["foo=1", "size", "size=", "=1", "", "size=,", "sizes=1"])
 def test_what_is_no_axis_is_refused_with_the_axes_there_are(text: str) -> None:
-    with pytest.raises(BadInput, match="not an axis") as caught:
+    with pytest.raises(BadInput) as caught:
         apply_axes(Axes(), [text])
     assert caught.value.received == repr(text)
     assert all(name in str(caught.value.legal) for name in AXIS_FIELDS)
 
 
-@pytest.mark.parametrize("text", ["size=0", "size=abc", "size=1,-1"])
-def test_a_bad_size_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="not a size"):
+@pytest.mark.parametrize(("text", "received"), [("size=0", "'0'"), ("size=abc", "'abc'"), ("size=1,-1", "'-1'")])
+def test_a_bad_size_is_refused(text: str, received: str) -> None:
+    with pytest.raises(BadInput) as refused:
         apply_axes(Axes(), [text])
+    assert refused.value.received == received
 
 
 @given(st.lists(texts | st.sampled_from(["size=1", "mode=x", "size=0"]), max_size=3))
@@ -147,8 +151,9 @@ def test_any_texts_give_axes_or_are_refused(given_texts: list[str]) -> None:
 @pytest.mark.parametrize("values", [[""], [" , "], ["", ""]])
 def test_nothing_where_something_is_meant_is_refused(values: list[str]) -> None:
     """An unset variable of a script must not mean everything."""
-    with pytest.raises(BadInput, match="empty ops"):
+    with pytest.raises(BadInput) as refused:
         split_some("ops", values)
+    assert refused.value.received == "''"
     assert split_some("ops", ["sinh", *values]) == ("sinh",)
 
 
@@ -159,8 +164,9 @@ def test_shares(given: str, share: float) -> None:
 
 @pytest.mark.parametrize("given", ["", "0", "0%", "1", "100%", "-3%", "3 %%", "x", "3", "nan", "1e-2"])
 def test_what_is_no_share(given: str) -> None:
-    with pytest.raises(BadInput, match="not a share for --option"):
+    with pytest.raises(BadInput) as refused:
         parse_share("--option", given)
+    assert refused.value.received == repr(given)
 
 
 def test_what_a_comparison_fails_on() -> None:

@@ -12,7 +12,7 @@ import pytest
 import browsers
 from full_matrix import OPS, full
 from judgements import HOSTILE, hostile_report, plain_report
-from pyopbench.report import write
+from pyopbench.report import vega, write
 
 pytestmark = pytest.mark.long
 
@@ -284,5 +284,5 @@ def test_without_scripts_every_number_is_in_a_table(chromium, pages):
 def test_the_page_of_a_full_matrix_fits():
     """The page of one op, measured in every way, is small enough for twelve of them and the library."""
     one = len(write.render(full(OPS[:1], launches=2))["report.html"].encode())
-    library = len(write._library().encode())
+    library = len(vega.library().encode())
     assert library + len(OPS) * (one - library) <= MOST_BYTES

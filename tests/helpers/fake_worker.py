@@ -15,8 +15,8 @@
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
 answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
 `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for the machine's limits it
-answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or else
-crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, and every one works.
+answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or
+else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work.
 """
 
 from __future__ import annotations

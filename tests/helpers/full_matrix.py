@@ -10,22 +10,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
-
 import stored
 from frames import CALLBACK_GRADIENTS, Bench, run_of
 from pyopbench.core.label import Label
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.report import write
-from pyopbench.stats.slopes import MODE
+from pyopbench.stats.costs import MODE
 
 OPS = (
     *("cube", "determinant", "double", "identity", "log", "log_huber"),
     *("log_huber_elementwise", "relu", "sin_double", "sinh", "sparse_conv_q", "square"),
 )
 SIZES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
-COPIES = (1, 4)
-OVERHEAD_SECONDS = 5e-5
 
 
 def full(ops: tuple[str, ...] = OPS, launches: int = 3) -> Judgement:
@@ -34,7 +30,7 @@ def full(ops: tuple[str, ...] = OPS, launches: int = 3) -> Judgement:
     benches = [_bench(op, mode, dtype, launches) for op in ops for mode in modes for dtype in dtypes]
     run = run_of(*benches)
     limits = tuple(map(stored.limits_line, range(launches)))
-    return judge(SimpleNamespace(**{**vars(run), "frame": _with_copies(run.frame), "limits": limits}))
+    return judge(SimpleNamespace(**{**vars(run), "limits": limits}))
 
 
 def _bench(op: str, mode: str, dtype: str, launches: int) -> Bench:
@@ -60,15 +56,6 @@ def _bench(op: str, mode: str, dtype: str, launches: int) -> Bench:
 
 def _curve(start: float, slope: float) -> Any:
     return lambda n: start + slope * n
-
-
-def _with_copies(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame in which each block of mode node is a graph of several copies, whose slope is its time."""
-    node = frame["mode"] == MODE
-    graphs = [
-        frame[node].assign(copies=k, seconds=k * frame["seconds"] + OVERHEAD_SECONDS * frame["calls"]) for k in COPIES
-    ]
-    return pd.concat([frame[~node], *graphs], ignore_index=True)
 
 
 if __name__ == "__main__":

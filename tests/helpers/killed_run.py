@@ -1,7 +1,7 @@
 """Measures a planned run with fake workers, each time in a process that may be killed.
 
 For every line of its input, which is a folder, it forks a process that goes on with the run in it. It writes the id of
-that process, what it has stored as soon as that is on the disk, and `ended` with how it ended.
+that process, what it has stored as soon as that is on the disk, and `exit` with how it ended.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
             os._exit(0)
         os.write(1, f"process {process}\n".encode())
         _, status = os.waitpid(process, 0)
-        os.write(1, f"ended {os.waitstatus_to_exitcode(status)}\n".encode())
+        os.write(1, f"exit {os.waitstatus_to_exitcode(status)}\n".encode())
 
 
 if __name__ == "__main__":

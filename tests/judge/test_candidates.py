@@ -8,17 +8,21 @@ import pytest
 
 from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench.core.model import Case, Failure
-from pyopbench.judge.candidates import Comparison, Setting, compare, settings_of
+from pyopbench.judge.candidates import Comparison, Measured, Setting, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
-from pyopbench.stats import estimate
+from pyopbench.judge.mix import even_mix
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.launch_model import LaunchModel
 
 TODAY = "py_function_numpy"
 
 
 def compared(run: Any, direction: str = "forward") -> Comparison:
     latencies = latency_table(run.frame, run.catalogue)
-    paired = estimate.paired_logs(run.frame, baseline_of(latencies, TODAY, VARIANTS[TODAY]["gradients"]))
-    return compare(run, Setting("sinh", direction, "call", "float32", "cpu"), latencies, paired, TODAY)
+    baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY]["gradients"])
+    ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
+    setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
+    return compare(run, setting, Measured(latencies, ratios, LaunchModel()), TODAY)
 
 
 def test_settings_follow_the_catalogue_and_inference_comes_first() -> None:
@@ -37,11 +41,16 @@ def test_a_skipped_dtype_of_a_measured_op_is_no_setting() -> None:
     assert [one.dtype for one in settings_of(run)] == ["float32"]
 
 
-def test_a_comparison_holds_ratios_by_launch_and_size() -> None:
+def test_a_comparison_holds_shares_by_launch_and_size() -> None:
     comparison = compared(Bench({TODAY: 2.0, "native": {1_000: 1.0, 10_000: 4.0}}, within=0, between=0).run())
     (native,) = comparison.candidates
     assert (native.label, native.kind, native.effort) == ("native", "port", 3)
-    assert native.log_ratios.shape == (6, 2)
+    assert native.shares.shape == (6, 2)
+    assert native.shares.to_numpy().tolist() == [pytest.approx([0.5, 2.0])] * 6
+    assert native.over(even_mix((1_000,))).tolist() == [pytest.approx([0.5])] * 6
+    assert native.lacks(even_mix((1_000, 100_000))) == (100_000,)
+    assert comparison.contrasts.labels == (TODAY, "native")
+    assert comparison.contrasts.ports == {"native"}
     assert comparison.seconds == pytest.approx({1_000: 2.0, 10_000: 2.0, 100_000: 2.0})
     assert comparison.curves["native"].tolist()[:2] == pytest.approx([1.0, 4.0])
     assert comparison.statuses("native", [100_000]) == ("timeout",)
@@ -55,7 +64,7 @@ def test_the_usual_gradient_is_the_baseline_even_where_it_lacks_a_size() -> None
     assert comparison.baseline == TODAY
     assert list(comparison.seconds) == [1_000, 10_000]
     assert [one.label for one in comparison.candidates] == ["native", f"{TODAY}+override_map"]
-    assert [[int(size) for size in one.log_ratios.columns] for one in comparison.candidates] == [[1_000, 10_000]] * 2
+    assert [[int(size) for size in one.shares.columns] for one in comparison.candidates] == [[1_000, 10_000]] * 2
     assert comparison.planned == (1_000, 10_000, 100_000)
 
 
@@ -70,3 +79,15 @@ def test_a_variant_that_the_catalogue_does_not_know_takes_most_effort() -> None:
     run.catalogue = {**run.catalogue, "variants": {TODAY: VARIANTS[TODAY]}}
     (native,) = compared(run).candidates
     assert (native.kind, native.effort) == ("port", float("inf"))
+
+
+def test_a_size_at_which_today_costs_nothing_has_no_shares() -> None:
+    """A share of nothing is no number; the size is as good as not measured."""
+    cost = {1_000: 0.0, 10_000: 1e-4}
+    run = Bench({TODAY: cost, "native": 1e-5}, sizes=(1_000, 10_000), mode="node", between=0, within=0).run()
+    run.frame["seconds"] -= 1e-9 * run.frame["calls"] * (run.frame["size"] == 1_000)
+    comparison = compared(run)
+    assert list(comparison.seconds) == [10_000]
+    (native,) = comparison.candidates
+    assert list(native.shares.columns) == [10_000]
+    assert comparison.planned == (1_000, 10_000)

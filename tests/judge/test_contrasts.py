@@ -124,7 +124,7 @@ def test_the_predicted_variance_of_a_share_grows_with_its_square() -> None:
 
 
 def test_the_predicted_variance_of_a_difference_counts_today_once() -> None:
-    """Shares a / t and b / t, where a, b and t each vary by v / 2: (a^2 + b^2 + (a - b)^2) v / 2; held by simulation."""
+    """Shares a / t and b / t, where a, b and t each vary by v / 2: (a^2 + b^2 + (a - b)^2) v / 2; simulated."""
     share, other, relative = 0.5, 0.2, 1e-4
     model = LaunchModel(relative, rounds=0.0, run_effect=0.0)
     found = contrasts_by_hand({"a": {10: [share] * 4}, "b": {10: [other] * 4}}, model=model)

@@ -27,9 +27,7 @@ def found(minimum_effect: float = 0.03, **shares: list[float]) -> list[Crossover
 
 
 def of_launches(shares: Mapping[str, Sequence[Sequence[float]]], minimum_effect: float = 0.03) -> list[Crossover]:
-    by_size = {
-        label: {10 ** (place + 1): values for place, values in enumerate(one)} for label, one in shares.items()
-    }
+    by_size = {label: {10 ** (place + 1): values for place, values in enumerate(one)} for label, one in shares.items()}
     contrasts = contrasts_by_hand(by_size)
     comparison = comparison_by_hand(contrasts, [candidate(contrasts, label) for label in by_size])
     return list(crossovers(comparison, Rules(minimum_effect)))
@@ -208,7 +206,9 @@ def test_intervals_cover_the_true_crossover() -> None:
     rng = np.random.default_rng(7)
     true = {10: 1.5, 1000: 1.5 - 0.5 * math.log(100) / math.log(30), 100_000: 0.1}
     drawn = [{size: mean + 0.03 * rng.standard_normal(5) for size, mean in true.items()} for _ in range(300)]
-    covered = [(one.low or 0.0) <= 300 <= (one.high or math.inf) for shares in drawn for one in trend(shares).crossovers]
+    covered = [
+        (one.low or 0.0) <= 300 <= (one.high or math.inf) for shares in drawn for one in trend(shares).crossovers
+    ]
     assert len(covered) >= 290
     assert np.mean(covered) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
     assert np.mean(covered) < 1

@@ -9,19 +9,19 @@ import pytest
 
 from finding_examples import example
 from pyopbench.judge import copies_advice, findings
-from pyopbench.report.wording.decisions import caveat_text, flip_text, note_text, reason_text
+from pyopbench.report.wording.decisions import caveat_text, change_text, note_text, reason_text
 from pyopbench.report.wording.gpu_advice import advice_text
 
 GROUPS: list[tuple[Any, Callable[[Any], str]]] = [
     (findings.Reason, reason_text),
     (findings.Caveat, caveat_text),
-    (findings.Flip, flip_text),
+    (findings.WouldChange, change_text),
     (findings.Note, note_text),
     (copies_advice.CopiesAdvice, advice_text),
 ]
 
 
-@pytest.mark.parametrize(("group", "words"), GROUPS, ids=["reason", "caveat", "flip", "note", "copies"])
+@pytest.mark.parametrize(("group", "words"), GROUPS, ids=["reason", "caveat", "change", "note", "copies"])
 def test_every_kind_has_words(group: Any, words: Callable[[Any], str]) -> None:
     sentences = [words(example(kind)) for kind in get_args(group)]
     assert all(isinstance(sentence, str) and sentence for sentence in sentences)

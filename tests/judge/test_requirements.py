@@ -45,16 +45,16 @@ def test_a_callback_that_cannot_stay_gives_way_to_what_is_slower() -> None:
     assert (free.answer, free.blocks) == (Answer("switch", "numpy_function"), ("xla",))
     (bound,) = judged(*rows, requires=("xla",), curves=curves).decisions
     assert bound.answer == Answer("port", "native")
-    assert bound.gain == pytest.approx(0.5, rel=0.05)
+    assert bound.saved == pytest.approx(-1.0, rel=0.05)
     assert bound.caveats == (BaselineBarred(TODAY),)
-    assert bound.flips == ()
+    assert bound.would_change == ()
 
 
 def test_where_nothing_is_left_the_answer_is_open() -> None:
     curves = {TODAY: 1e-4, "native": 2e-5}
     rows = [row("xla", name, "fails", "no") for name in curves]
     (decision,) = judged(*rows, requires=("xla",), curves=curves).decisions
-    assert (decision.action, decision.gain) == ("undecided", None)
+    assert (decision.action, decision.saved) == ("undecided", None)
     assert decision.barred == tuple(Bar(name, "xla", "xla", "fails", "no") for name in curves)
     assert decision.reason == NoCandidate(TODAY, required=True)
 

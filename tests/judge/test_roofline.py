@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -127,3 +127,25 @@ def test_the_nearest_has_the_largest_share() -> None:
     one, other = Bound("a", 4.0, 2.0, "memory"), Bound("b", 4.0, 3.0, "arithmetic")
     assert nearest([one, other]) is other
     assert math.isclose(nearest([one, other]).share, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("share", "limit", "only_moves", "beyond"),
+    [
+        (1.2, "memory", True, None),
+        (14.59, "memory", True, "handed_on"),
+        (1.3, "memory", False, "fewer_bytes"),
+        (1.3, "arithmetic", False, "fewer_operations"),
+    ],
+)
+def test_a_share_above_100_percent_has_a_reason(
+    share: float, limit: Literal["memory", "arithmetic"], only_moves: bool, beyond: str | None
+) -> None:
+    assert Bound("x", 1e-3, share * 1e-3, limit, only_moves=only_moves).beyond == beyond
+
+
+def test_an_op_without_arithmetic_only_moves() -> None:
+    ops = judged().run.catalogue["ops"]
+    idle = {name: {**op, "flops": dict.fromkeys(op["flops"], 0)} for name, op in ops.items()}
+    assert {bound.only_moves for bound in bounds(ops=idle)} == {True}
+    assert {bound.only_moves for bound in bounds()} == {False}

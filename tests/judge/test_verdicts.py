@@ -11,27 +11,35 @@ import pytest
 from frames import VARIANTS, Bench, run_of
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
-from pyopbench.judge.verdicts import verdicts_of
+from pyopbench.judge.verdicts import LOGS, SHARES, Unit, estimates_of, shares_of, verdicts_from
+from pyopbench.stats import costs, launch_model
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats.looks import Looks
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import LaunchModel, Shares
+from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, MoreLaunches, NeverPaired, OneLaunch
 
 GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
 
 
 def judged(bench: Bench, minimum_effect: float = 0.03) -> dict[str, Verdict]:
-    """Verdicts by variant and size."""
+    """Verdicts of a run, by variant and size; nothing shifts from run to run."""
     run = bench.run()
-    frame = run.frame
-    baselines = baseline_of(measured_cases(frame, run.catalogue), "py_function_numpy", GRADIENTS)
-    found = verdicts_of(statistics.paired_logs(frame, baselines), baselines, minimum_effect)
+    baselines = baseline_of(measured_cases(run.frame, run.catalogue), "py_function_numpy", GRADIENTS)
+    ratios = costs.ratios(costs.round_costs(run.frame, statistics.UNIT), baselines, statistics.UNIT)
+    shares = shares_of(costs.launch_medians(ratios, "ratio", statistics.UNIT))
+    model = launch_model.fit(list(shares.values()), run_effect=0.0)
+    found = verdicts_from(estimates_of(shares, baselines, (), model, 1), baselines, minimum_effect, unit=SHARES)
     assert [verdict.case for verdict in found] == list(baselines)
     return {verdict.case.split("/")[1] + "@" + verdict.case.split("/")[6]: verdict for verdict in found}
 
 
-def logs_of(values: dict[str, list[float]]) -> pd.DataFrame:
-    rows = [("x", "r", i, case, value) for case, logs in values.items() for i, value in enumerate(logs)]
-    return pd.DataFrame(rows, columns=["tool", "run", "launch", "case", "value"])
+def verdicts(
+    values: dict[str, list[float]], minimum_effect: float = 0.03, looks: Looks = ONE_LOOK, unit: Unit = LOGS
+) -> list[Verdict]:
+    """Verdicts of differences by launch, moved towards what is usual among them."""
+    estimates = statistics.moderated([Estimate.of(differences) for differences in values.values()])
+    return list(verdicts_from(estimates, dict.fromkeys(values, "z"), minimum_effect, looks, unit))
 
 
 def test_each_outcome() -> None:
@@ -51,9 +59,8 @@ def test_each_outcome() -> None:
 def test_verdicts_are_corrected_for_all_of_them_together() -> None:
     """The same numbers resolve alone and not among nine, too few for anything to be usual."""
     logs = {"a": [0.10, 0.13, 0.05, 0.14, 0.04]}
-    alone = verdicts_of(logs_of(logs), {"a": "z"}, 0.03)[0]
-    crowd = {f"open{i}": [0.3, -0.3, 0.2, -0.2, 0.1] for i in range(8)}
-    among = verdicts_of(logs_of(logs | crowd), dict.fromkeys(logs | crowd, "z"), 0.03)[0]
+    alone = verdicts(logs)[0]
+    among = verdicts(logs | {f"open{i}": [0.3, -0.3, 0.2, -0.2, 0.1] for i in range(8)})[0]
     assert alone.outcome == "slower"
     assert among.outcome == "unresolved"
     assert among.p == pytest.approx(9 * alone.p)
@@ -64,15 +71,15 @@ def test_what_is_usual_among_many_resolves_what_few_launches_cannot() -> None:
     rng = np.random.default_rng(0)
     crowd = {f"equal{i}": list(0.02 * rng.standard_normal(3)) for i in range(40)}
     logs = {"a": [0.20, 0.23, 0.18]}
-    alone = verdicts_of(logs_of(logs), {"a": "z"} | {f"other{i}": "z" for i in range(40)}, 0.03)[0]
-    among = verdicts_of(logs_of(logs | crowd), dict.fromkeys(logs | crowd, "z"), 0.03)[0]
+    alone = verdicts(logs | {f"other{i}": [] for i in range(40)})[0]
+    among = verdicts(logs | crowd)[0]
     assert (alone.outcome, among.outcome) == ("unresolved", "slower")
 
 
 def test_the_reason_holds_the_corrected_interval_and_the_launches_needed() -> None:
     """Checked against SciPy: the interval at 1 - 0.05 / 2."""
     values = [0.10, -0.02, 0.08, 0.05]
-    verdict = verdicts_of(logs_of({"a": values, "b": [0.0, 0.1, -0.1]}), {"a": "z", "b": "z"}, 0.03)[0]
+    verdict = verdicts({"a": values, "b": [0.0, 0.1, -0.1]})[0]
     half = 4.17653 * 0.0525198 / 2  # t(0.9875, 3) and the deviation of `values`
     low, high = math.exp(0.0525 - half), math.exp(0.0525 + half)
     reason = verdict.reason
@@ -94,7 +101,7 @@ def test_one_launch_is_unresolved() -> None:
 
 
 def test_a_case_that_never_met_the_baseline_is_unresolved() -> None:
-    verdict = verdicts_of(logs_of({}), {"a": "z"}, 0.03)[0]
+    verdict = verdicts({"a": []})[0]
     assert verdict.outcome == "unresolved"
     assert verdict.reason == NeverPaired()
     assert math.isnan(verdict.ratio)
@@ -113,21 +120,20 @@ def test_equal_code_is_never_called_different_by_more_than_the_family_error() ->
 
 
 def test_no_verdicts_where_there_is_nothing_to_compare() -> None:
-    assert verdicts_of(logs_of({}), {}, 0.03) == ()
+    assert verdicts({}) == []
     assert run_of().frame.empty
 
 
 def test_what_is_no_number_resolves_nothing() -> None:
     """What is no number must not pass for a small p."""
-    verdict = verdicts_of(logs_of({"a": [math.nan, -1.0, -1.1]}), {"a": "z"}, 0.03)[0]
+    verdict = verdicts({"a": [math.nan, -1.0, -1.1]})[0]
     assert verdict.outcome == "unresolved"
 
 
-def test_every_planned_look_makes_a_verdict_stricter() -> None:
+def test_every_look_makes_a_verdict_stricter() -> None:
     """By hand: two verdicts at five looks leave a p ten times as large, and the reason says for what."""
-    logs = logs_of({"a": [0.10, 0.12, 0.07, 0.11], "b": [0.0, 0.1, -0.1, 0.1]})
-    baselines = {"a": "z", "b": "z"}
-    once, often = (verdicts_of(logs, baselines, 0.03, Looks(planned)) for planned in (1, 5))
+    logs = {"a": [0.10, 0.12, 0.07, 0.11], "b": [0.0, 0.1, -0.1, 0.1]}
+    once, often = (verdicts(logs, looks=Looks(held)) for held in (1, 5))
     assert (once[0].outcome, often[0].outcome) == ("slower", "unresolved")
     assert often[0].p == pytest.approx(5 * once[0].p)
     assert isinstance(often[0].reason, AcrossBorder)
@@ -139,7 +145,7 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
     """At the level that is corrected for verdicts and looks, and the same number as in the reason."""
     middle = [math.log(1.03) + step for step in (-0.1, 0.1)]
     logs = {"a": [0.10, 0.14, 0.04, 0.11], "b": [0.02, 0.1, -0.1, 0.0], "c": middle}
-    clear, near, never = verdicts_of(logs_of(logs), dict.fromkeys("abc", "z"), 0.03, Looks(2))
+    clear, near, never = verdicts(logs, looks=Looks(2))
     level = 1 - 0.05 / 6
     for verdict in (clear, near):
         estimate = statistics.Estimate.of(logs[verdict.case])
@@ -155,6 +161,47 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
 
 def test_a_resolved_verdict_needs_what_it_has_and_tells_what_was_trimmed() -> None:
     values = [0.10, 0.12, 0.11, 0.09, 0.10, 0.11, 0.10, 0.30]
-    verdict = verdicts_of(logs_of({"a": values}), {"a": "z"}, 0.03)[0]
+    verdict = verdicts({"a": values})[0]
     assert (verdict.outcome, verdict.needed, verdict.launches, verdict.trimmed) == ("slower", 8, 8, 1)
     assert verdict.ratio == pytest.approx(math.exp(np.mean(sorted(values)[1:-1])))
+
+
+# In shares of the baseline's time, as within a run
+
+
+def test_in_shares_a_verdict_is_on_the_difference_and_its_ratio_is_one_more() -> None:
+    """By hand: 10% of today's time is left, so that 90 points are saved; the border lies 3 points from today's."""
+    saved = [-0.92, -0.90, -0.88, -0.90]
+    found, open_still = verdicts({"a": saved, "b": [-0.02, -0.05, -0.03, -0.04]}, unit=SHARES)
+    low, high = Estimate.of(saved).interval()
+    assert (found.outcome, found.ratio) == ("faster", pytest.approx(0.1))
+    assert (found.low, found.high) == pytest.approx((1 + low, 1 + high))
+    assert isinstance(open_still.reason, AcrossBorder)
+    assert open_still.reason.border == pytest.approx(0.97)
+
+
+def test_a_cost_below_nothing_is_shown_as_nothing() -> None:
+    (found,) = verdicts({"a": [-1.01, -0.99, -1.0, -1.02]}, unit=SHARES)
+    assert (found.outcome, found.ratio, found.low) == ("faster", 0.0, 0.0)
+    assert found.high > 0
+
+
+def test_within_three_points_of_today_is_equivalent() -> None:
+    assert [one.outcome for one in verdicts({"a": [0.001, 0.0, -0.001, 0.0]}, unit=SHARES)] == ["equivalent"]
+
+
+def test_shares_are_differences_by_launch_with_their_errors() -> None:
+    rows = [("a", 0, 0.5, 0.01), ("a", 1, 0.7, math.nan), ("b", 0, 2.0, 0.1)]
+    found = shares_of(pd.DataFrame(rows, columns=["case", "launch", "value", "error"]))
+    np.testing.assert_allclose(found["a"].values, [-0.5, -0.3])
+    np.testing.assert_allclose(found["a"].errors, [0.01, math.nan])
+    assert [found[case].leverage for case in "ab"] == pytest.approx([0.36, 4.0])
+
+
+def test_only_ports_share_what_a_run_shifts_them_by() -> None:
+    """By hand: a port at 20% of today shifts by 4% of it; what was never paired has no number."""
+    shares = {case: Shares(np.array([-0.8, -0.8]), np.zeros(2), 0.04) for case in ("port", "callback")}
+    baselines = dict.fromkeys(("port", "callback", "never"), "today")
+    port, callback, never = estimates_of(shares, baselines, {"port", "never"}, LaunchModel(run_effect=0.04), 1)
+    assert (port.shared, callback.shared) == (pytest.approx(0.008**2), 0.0)
+    assert (never.n, never.shared) == (0, 0.0)

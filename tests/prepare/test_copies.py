@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.prepare.copies import affordable, copies_of, enough_copies
+from pyopbench.prepare.copies import affordable, buildable, copies_of, enough_copies
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,9 @@ def test_fewer_copies_where_they_take_longer_than_20_ms(
     copies: int, copy_seconds: float, least: int, expected: int
 ) -> None:
     assert affordable(copies, copy_seconds, least) == expected
+
+
+@pytest.mark.parametrize(("nodes", "copies"), [(32, 8), (33, 2), (128, 2), (129, 1), (9999, 1)])
+def test_graphs_of_several_copies_have_at_most_256_nodes(nodes: int, copies: int) -> None:
+    assert buildable(8, nodes) == copies
+    assert buildable(4, nodes, least=4) == 4

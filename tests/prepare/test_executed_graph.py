@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from pyopbench.core.errors import Elided
 from pyopbench.prepare import node_graph
-from pyopbench.prepare.executed_graph import Counts, call_and_count, require_alive
+from pyopbench.prepare.executed_graph import Chain, Counts, call_and_count, require_alive
 from small_ops import square
 
 
@@ -23,7 +23,7 @@ def _grappler_as_before() -> Iterator[None]:
 
 def counts_of(body: Callable[..., Any], copies: int) -> Counts:
     x = (tf.constant(np.ones(3)),)
-    _, _, counts = node_graph.first_call(lambda: node_graph.link(square(), body, copies, inputs=1, gradient=False), x)
+    _, _, counts = node_graph.first_call(lambda: node_graph.link(square(), body, copies, inputs=1), x)
     return counts
 
 
@@ -71,7 +71,7 @@ def test_a_folded_chain_is_told() -> None:
                 x = x * 2.0
         return x
 
-    _, counts = call_and_count(tf.function(folded, autograph=False), "mine_", 1, [tf.constant(np.ones(3))])
+    _, counts = call_and_count(Chain(1, tf.function(folded, autograph=False), "mine_"), [tf.constant(np.ones(3))])
     assert counts is not None
     assert counts.built[0]["Mul"] == 4
     with pytest.raises(Elided, match="1 Mul instead of 4"):

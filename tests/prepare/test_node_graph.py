@@ -15,9 +15,10 @@ from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.errors import PyopbenchError, WrongResult
 from pyopbench.core.op import Op
-from pyopbench.prepare import node_graph
+from pyopbench.prepare import copies, node_graph
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.copies import LEAST_LINEAR, LINEAR, Copies
+from pyopbench.prepare.executed_graph import Chain
 from pyopbench.prepare.prepare import prepare, prepare_all
 from small_ops import case_of, power, put_in_place, square
 
@@ -38,16 +39,16 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Op:
     return op
 
 
-def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[node_graph.Chain, tuple[Any, ...]]:
+def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[Chain, tuple[Any, ...]]:
     made = load_variant(variant)
     body = node_graph.body_of_copy(made.build(op, case_of(variant, gradient, mode="node")), made)
     x = tf.constant(X)
     arguments = (x,) if gradient == "none" else (x, tf.ones_like(x))
-    return node_graph.link(op, body, copies, inputs=1, gradient=gradient != "none"), arguments
+    return node_graph.link(op, body, copies, inputs=1), arguments
 
 
-def graph_of(chain: node_graph.Chain, arguments: tuple[Any, ...]) -> Any:
-    return chain.function.get_concrete_function(*arguments).graph  # type: ignore[attr-defined]
+def graph_of(chain: Chain, arguments: tuple[Any, ...]) -> Any:
+    return chain.function.get_concrete_function(*arguments).graph
 
 
 @pytest.mark.parametrize("gradient", ["none", "autodiff"])
@@ -103,6 +104,7 @@ def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(
     monkeypatch: pytest.MonkeyPatch, made: Op, variant: str, gradient: str
 ) -> None:
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+    monkeypatch.setattr(copies, "MOST_NODES", 10_000)
     direction = "forward" if gradient == "none" else "forward_backward"
     prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
     assert tuple(one.copies for one in prepared) == ((1, 8) if variant in CALLBACKS else (8,))
@@ -173,7 +175,7 @@ def alive(
     now, built = [0.0], []
     monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
 
-    def link(number: int) -> node_graph.Chain:
+    def link(number: int) -> Chain:
         if number > fits:
             raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
         built.append(number)
@@ -185,9 +187,9 @@ def alive(
                 return chain.function(*arguments)
 
             def get_concrete_function(self, *arguments: Any) -> Any:
-                return chain.function.get_concrete_function(*arguments)  # type: ignore[attr-defined]
+                return chain.function.get_concrete_function(*arguments)
 
-        return node_graph.Chain(number, Timed(), chain.scope)
+        return Chain(number, Timed(), chain.scope)
 
     node_graph.use_grappler(enabled=False)
     graphs = node_graph.alive_graphs(link, copies, (tf.constant(X),), lambda outputs, gradients: Checked(0.0))
@@ -234,9 +236,9 @@ def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     chains = []
 
-    def unread(function: Any, scope: str, copies: int, arguments: Any) -> Any:
-        chains.append(function)
-        return function(*arguments), None
+    def unread(chain: Chain, arguments: Any) -> Any:
+        chains.append(chain.function)
+        return chain.function(*arguments), None
 
     monkeypatch.setattr(node_graph, "call_and_count", unread)
     _, arguments = chain_of(square(), "native", "none", 1)
@@ -269,3 +271,19 @@ def test_a_body_alone_is_called_as_it_is_beside_graphs_of_copies(made: Op) -> No
     (prepared,) = prepare_all(case_of("numpy_alone", mode="node"))
     assert prepared.segments[0].func is made.numpy  # type: ignore[attr-defined]
     assert prepared.crossing is not None
+
+
+def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, made: Op) -> None:
+    """A hundred additions each: two copies are below 256 nodes, and eight are not."""
+
+    def long(x: Any) -> Any:
+        for _ in range(100):
+            x = tf.sin(x)
+        return x
+
+    put_in_place(monkeypatch, square(tensor=long, numpy=lambda x: long(tf.constant(x)).numpy()))
+    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+    (prepared,) = prepare_all(case_of("native", mode="node"))
+    assert prepared.copies == 2
+    line = prepare_all(case_of("native", mode="node"), copies=Copies(LINEAR, LEAST_LINEAR))
+    assert [one.copies for one in line] == [1, 2, 4]

@@ -15,10 +15,10 @@ from finding_examples import example
 from judgements import decision, hostile, plain
 from places import ROOT
 from pyopbench.judge.copies_advice import CopiesAdvice
-from pyopbench.judge.findings import Caveat, Flip, Reason
+from pyopbench.judge.findings import Caveat, Reason, WouldChange
 from pyopbench.report import decisions_json as module
 from pyopbench.report.decisions_json import decisions_json
-from pyopbench.report.wording.decisions import answer_text, flip_text, why
+from pyopbench.report.wording.decisions import answer_text, change_text, why
 
 FILE = ROOT / "docs" / "decisions.schema.json"
 
@@ -107,10 +107,10 @@ def test_what_a_decision_says_is_there_as_kinds_with_numbers_and_in_words():
     document = json.loads(decisions_json(judged))
     for made, found in zip(judged.decisions, document["decisions"], strict=True):
         assert found["reason"]["kind"] == made.reason.kind
-        assert [flip["kind"] for flip in found["flips"]] == [flip.kind for flip in made.flips]
+        assert [change["kind"] for change in found["would_change"]] == [change.kind for change in made.would_change]
         assert found["text"]["answer"] == answer_text(made.answer)
         assert found["text"]["reason"] == why(made)
-        assert found["text"]["flips"] == [flip_text(flip) for flip in made.flips]
+        assert found["text"]["would_change"] == [change_text(change) for change in made.would_change]
 
 
 def test_numbers_of_a_finding_are_those_of_the_judgement():
@@ -119,16 +119,27 @@ def test_numbers_of_a_finding_are_those_of_the_judgement():
     found = json.loads(decisions_json(dataclasses.replace(judged, decisions=(made,))))["decisions"][0]
     assert found["reason"]["chosen"] == {
         "label": made.choice,
-        "gain": made.gain,
-        "low": made.gain_low,
-        "high": made.gain_high,
+        "saved": made.saved,
+        "low": made.saved_low,
+        "high": made.saved_high,
         "launches": made.launches,
     }
 
 
+def test_what_an_answer_costs_and_what_else_saves_as_much_is_there():
+    judged = plain()
+    document = json.loads(decisions_json(judged))
+    for made, found in zip(judged.decisions, document["decisions"], strict=True):
+        assert (found["loss"], found["is_provisional"]) == (made.loss, made.is_provisional)
+        assert found["as_good"] == list(made.as_good)
+        assert found["seconds"] == [dataclasses.asdict(one) for one in made.seconds]
+    assert any(made.as_good for made in judged.decisions)
+    assert any(one.after not in (None, one.today) for made in judged.decisions for one in made.seconds)
+
+
 def test_every_kind_of_finding_fits_the_schema(validator):
     judged = plain()
-    groups = {"caveats": Caveat, "flips": Flip, "copies": CopiesAdvice}
+    groups = {"caveats": Caveat, "would_change": WouldChange, "copies": CopiesAdvice}
     several = {key: tuple(example(kind) for kind in get_args(group)) for key, group in groups.items()}
     reasons = [example(kind) for kind in get_args(Reason)]
     decisions = tuple(decision("native", reason=reason, **several) for reason in reasons)

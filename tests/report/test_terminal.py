@@ -6,20 +6,24 @@ import dataclasses
 
 from frames import Bench
 from judgements import decision, plain
+from pyopbench.core import formatting
+from pyopbench.core.formatting import MISSING
 from pyopbench.judge import decide
 from pyopbench.judge.findings import DiffersBySize, MoreLaunches, NoAnswerAt
 from pyopbench.report import terminal
-from pyopbench.report.wording.decisions import flip_text, note_text
+from pyopbench.report.wording.decisions import answer_text, change_text, note_text
 
 
 def test_the_terminal_says_where_and_why():
-    made = decision("sinh", action="undecided", choice=None, flips=(MoreLaunches("native", 4, 9),), dtype="float64")
+    made = decision(
+        "sinh", action="undecided", choice=None, would_change=(MoreLaunches("native", 4, 9),), dtype="float64"
+    )
     judged = plain()
     changed = dataclasses.replace(judged, decisions=(made, *judged.decisions))
     decisions, holes = terminal.tables(changed)
-    assert decisions.rows[0] == ("sinh", "inference", "float64", "undecided", "–")
+    assert decisions.rows[0] == ("sinh", "inference", "float64", answer_text(made.answer), MISSING, MISSING)
     notes = terminal.notes(changed)
-    assert f"{flip_text(MoreLaunches('native', 4, 9))}: sinh inference float64" in notes
+    assert f"{change_text(MoreLaunches('native', 4, 9))}: sinh inference float64" in notes
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
     assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes
@@ -31,7 +35,12 @@ def test_the_terminal_table_names_sizes_without_an_answer():
     bench = Bench({"py_function_numpy": {1: 1e-4}, "native": 1e-5}, sizes=(1, 1000))
     judged = decide.judge(bench.run())
     (row,) = terminal.tables(judged)[0].rows
-    assert row[2] == "port to native"
+    (made,) = judged.decisions
+    assert row[2] == answer_text(made.answer)
+    assert row[3:] == (
+        formatting.saved_at_least(made.saved, made.saved_low),
+        formatting.change_of_seconds(made.seconds[0].today, made.seconds[0].after),
+    )
     assert terminal.notes(judged) == (f"{note_text(NoAnswerAt((1000,)))}: sinh inference",)
 
 

@@ -1,11 +1,16 @@
-"""What a decision says, in whole sentences."""
+"""What a decision says: each sentence names its labels and its numbers, as people read them."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
 
 import pytest
 
 from judgements import decision
+from pyopbench.core import formatting
 from pyopbench.judge.findings import (
+    Action,
     Answer,
     BaselineBarred,
     BaselineFailed,
@@ -20,7 +25,6 @@ from pyopbench.judge.findings import (
     DtypeNotCalled,
     FasterBaseline,
     FasterVariant,
-    Flip,
     MeasuredGain,
     MoreLaunches,
     MoreTimeAtSizes,
@@ -34,22 +38,40 @@ from pyopbench.judge.findings import (
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
+    WouldChange,
 )
 from pyopbench.report.wording.decisions import (
+    COUNTED,
     answer_text,
     caveat_text,
-    flip_text,
+    change_text,
     gain_text,
+    loss_text,
     note_text,
     reason_text,
     summary_text,
     why,
 )
+from pyopbench.stats.estimate import MOST_LAUNCHES
 
-NATIVE = MeasuredGain("native", 2.0, 1.9, 2.1, 3)
-XLA = MeasuredGain("xla", 2.2, 1.7, 2.8, 3)
-NATIVE_TEXT, XLA_TEXT = "native at 2.00× (1.90–2.10×, 3 launches)", "xla at 2.20× (1.70–2.80×, 3 launches)"
-SETTLED_TEXT = "about 9 launches instead of 3 would settle it (native is the one to watch)"
+NATIVE = MeasuredGain("native", 0.5, 0.47, 0.53, 3)
+XLA = MeasuredGain("xla", 0.56, 0.41, 0.71, 3)
+SETTLED = MoreLaunches("native", 3, 9)
+TODAY, MIX = "today", (10, 1_000)
+
+Named: TypeAlias = tuple[str, ...]
+"""What a sentence has to name, in this order: labels, and numbers as people read them."""
+
+
+def names_in_order(text: str, names: Named) -> bool:
+    """Does a text hold all names, each behind the one before?"""
+    place = 0
+    for name in names:
+        place = text.find(name, place)
+        if place < 0:
+            return False
+        place += len(name)
+    return True
 
 
 @pytest.mark.parametrize(
@@ -66,128 +88,121 @@ def test_an_answer(answer: Answer, words: str) -> None:
 
 
 def test_a_summary_counts_the_decisions_of_each_kind() -> None:
-    reading = (
-        "A gain is time today, with py_func, over time afterwards: 2× is half the time; "
-        "≥ is the lower end of its 95% interval."
-    )
-    made = ("keep", "port", "undecided", "port")
-    assert summary_text(made, 2, "py_func") == (
-        f"4 decisions on 2 ops: 2 to port, 1 to keep and 1 undecided. {reading}"
-    )
-    assert summary_text(("switch",), 1, "py_func") == f"1 decision on 1 op: 1 to switch to another callback. {reading}"
+    made: tuple[Action, ...] = ("keep", "port", "undecided", "port")
+    counted = (formatting.count(4, "decision"), formatting.count(2, "op"), f"2 {COUNTED['port']}")
+    text = summary_text(made, 2, "py_func")
+    assert names_in_order(text, (*counted, f"1 {COUNTED['keep']}", f"1 {COUNTED['undecided']}", "py_func"))
+    alone = summary_text(("switch",), 1, "py_func")
+    assert names_in_order(alone, ("1 decision ", "1 op:", f"1 {COUNTED['switch']}"))
+    assert COUNTED["port"] not in alone
 
 
-def test_a_gain_of_one_launch_has_no_interval() -> None:
-    assert gain_text(MeasuredGain("native", 2.0, None, None, 1)) == "native at 2.00× (1 launch)"
+def test_a_gain_has_its_interval_and_launches() -> None:
+    interval = formatting.saved_interval(NATIVE.low, NATIVE.high)
+    assert names_in_order(gain_text(NATIVE), ("native", formatting.points(0.5), interval, "3 launches"))
+    one = gain_text(MeasuredGain("native", 0.5, None, None, 1))
+    assert names_in_order(one, ("native", formatting.points(0.5), "1 launch"))
+    assert formatting.MISSING not in one
+
+
+THRESHOLD = formatting.points(0.03)
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
+    ("reason", "names"),
     [
-        (ClearGain("today", NATIVE), f"{NATIVE_TEXT} against today"),
-        (
-            ClearGain("today", NATIVE, XLA, faster_takes_more_work=True),
-            f"{NATIVE_TEXT} against today; {XLA_TEXT} is not clearly faster than that, and takes more work",
-        ),
-        (
-            ClearGain("today", NATIVE, XLA),
-            f"{NATIVE_TEXT} against today; {XLA_TEXT} is not clearly faster than that",
-        ),
-        (
-            NoneWorthIt("today", 1.03, NATIVE),
-            f"every measured variant stays below 1.03× the speed of today: the best is {NATIVE_TEXT}",
-        ),
-        (
-            StillOpen("today", 1.03, (NATIVE,), MoreLaunches("native", 3, 9)),
-            f"{NATIVE_TEXT} may lie on either side of 1.03× the speed of today; {SETTLED_TEXT}",
-        ),
-        (NoCandidate("today", required=False), "nothing was measured beside today at all sizes of the mix"),
-        (
-            NoCandidate("today", required=True),
-            "nothing that was seen to do what is required was measured beside today at all sizes of the mix",
-        ),
-        (BaselineFailed("today", 1_000, "timeout", "no answer"), "today has no number: timeout at 1k: no answer"),
-        (BaselineNotMeasured("today"), "today was not measured here, so there is nothing to compare with"),
-        (DtypeNotCalled("float64"), "the mix that was given has no calls in float64"),
-        (BeyondMeasured("today", (50_000,), ()), "today has no number at 50k, which the mix asks for"),
+        (ClearGain(TODAY, NATIVE), (gain_text(NATIVE), TODAY)),
+        (ClearGain(TODAY, NATIVE, XLA), (gain_text(NATIVE), TODAY, gain_text(XLA))),
+        (NoneWorthIt(TODAY, 0.03, NATIVE), (THRESHOLD, TODAY, gain_text(NATIVE))),
+        (StillOpen(TODAY, 0.03, (NATIVE,), SETTLED), (gain_text(NATIVE), THRESHOLD, TODAY, change_text(SETTLED))),
+        (NoCandidate(TODAY, required=False), (TODAY,)),
+        (BaselineFailed(TODAY, 1_000, "timeout", "no answer"), (TODAY, "timeout", "1k", "no answer")),
+        (BaselineNotMeasured(TODAY), (TODAY,)),
+        (DtypeNotCalled("float64"), ("float64",)),
+        (BeyondMeasured(TODAY, (50_000,), ()), (TODAY, "50k")),
+        (BeyondMeasured(TODAY, (50_000,), ("crashed",)), (TODAY, "50k", "crashed")),
     ],
 )
-def test_a_reason(reason: Reason, words: str) -> None:
-    assert reason_text(reason) == words
+def test_a_reason_names_its_labels_and_numbers(reason: Reason, names: Named) -> None:
+    assert names_in_order(reason_text(reason), names)
+
+
+def test_more_work_and_what_is_required_are_told() -> None:
+    easy, hard = (reason_text(ClearGain(TODAY, NATIVE, XLA, faster_takes_more_work=more)) for more in (False, True))
+    assert hard.startswith(easy)
+    assert len(hard) > len(easy)
+    free, bound = (reason_text(NoCandidate(TODAY, required=required)) for required in (False, True))
+    assert free != bound
 
 
 def test_a_reason_names_three_open_candidates_and_counts_the_rest() -> None:
-    gains = tuple(MeasuredGain(name, 2.0, None, None, 1) for name in "abcde")
-    named = "a at 2.00× (1 launch), b at 2.00× (1 launch), c at 2.00× (1 launch) and 2 others"
-    border = "may lie on either side of 1.03× the speed of today"
-    settled = "a second launch: one launch gives no interval"
-    assert reason_text(StillOpen("today", 1.03, gains, SecondLaunch())) == f"{named} {border}; {settled}"
+    gains = tuple(MeasuredGain(name, 0.5, None, None, 1) for name in "abcde")
+    text = reason_text(StillOpen(TODAY, 0.03, gains, SecondLaunch()))
+    assert names_in_order(text, (*map(gain_text, gains[:3]), formatting.count(2, "other"), change_text(SecondLaunch())))
+    assert not any(gain_text(gain) in text for gain in gains[3:])
 
 
 @pytest.mark.parametrize(
-    ("caveat", "words"),
+    ("caveat", "names"),
     [
-        (BaselineBarred("today"), "today was not seen to do what is required, so it cannot stay"),
-        (BaselineLacksSizes("today", (50,), ()), "today has no number at 50, so this says nothing about it"),
-        (
-            CandidateLacksSizes("xla", (10, 1_000), ("crashed", "timeout")),
-            "xla has no number at 10 and 1k (crashed and timeout) and is a candidate only at the other sizes",
-        ),
-        (
-            NoLaunchOverMix("xla"),
-            "xla has no launch with all sizes of the mix and is a candidate only by size",
-        ),
+        (BaselineBarred(TODAY), (TODAY,)),
+        (BaselineLacksSizes(TODAY, (50,), ()), (TODAY, "50")),
+        (CandidateLacksSizes("xla", MIX, ("crashed", "timeout")), ("xla", "10", "1k", "crashed", "timeout")),
+        (NoLaunchOverMix("xla"), ("xla",)),
     ],
 )
-def test_a_caveat(caveat: Caveat, words: str) -> None:
-    assert caveat_text(caveat) == words
+def test_a_caveat_names_its_labels_and_sizes(caveat: Caveat, names: Named) -> None:
+    assert names_in_order(caveat_text(caveat), names)
 
 
 @pytest.mark.parametrize(
-    ("flip", "words"),
+    ("change", "names"),
     [
-        (
-            FasterBaseline("today", 1.7, "native"),
-            "today at 1.70× its measured speed or more at every size: native would not be clearly worth it",
-        ),
-        (
-            SlowerBaseline("today", 1.7, "native"),
-            "today taking more than 1.70× its measured time at every size: native would be worth it",
-        ),
-        (FasterVariant("today", 1.03), "another variant, clearly more than 1.03× as fast as today over this mix"),
-        (
-            MoreTimeAtSizes("native", False, 0.31, 0.2, (1_000,)),
-            "more than about 31% of today's time (it is 20% in this mix) spent at size 1k, where native does not pay",
-        ),
-        (
-            MoreTimeAtSizes("native", True, 0.31, 0.2, (10, 1_000)),
-            "more than about 31% of today's time (it is 20% in this mix) spent at sizes 10 and 1k, where native pays",
-        ),
-        (BaselineMeasured("today"), "a measurement of today there"),
-        (VariantMeasured("today"), "a measurement of another variant wherever today has one"),
-        (SecondLaunch(), "a second launch: one launch gives no interval"),
-        (MoreLaunches("native", 3, 9), SETTLED_TEXT),
-        (
-            MoreLaunches("native", 3, None),
-            "more than 1,000 launches would be needed instead of 3 (native is the one to watch)",
-        ),
+        (FasterBaseline(TODAY, 1.7, "native"), (TODAY, formatting.ratio(1.7), "native")),
+        (SlowerBaseline(TODAY, 1.7, "native"), (TODAY, formatting.ratio(1.7), "native")),
+        (FasterVariant(TODAY, 0.03), (THRESHOLD, TODAY)),
+        (MoreTimeAtSizes("native", False, 0.31, 0.2, (1_000,)), ("31%", "20%", "1k", "native")),
+        (MoreTimeAtSizes("native", True, 0.31, 0.2, MIX), ("31%", "20%", "10", "1k", "native")),
+        (BaselineMeasured(TODAY), (TODAY,)),
+        (VariantMeasured(TODAY), (TODAY,)),
+        (MoreLaunches("native", 3, 9), ("9", "3", "native")),
+        (MoreLaunches("native", 3, None), (f"{MOST_LAUNCHES:,}", "3", "native")),
     ],
 )
-def test_a_flip(flip: Flip, words: str) -> None:
-    assert flip_text(flip) == words
+def test_what_would_change_an_answer_is_told_with_its_numbers(change: WouldChange, names: Named) -> None:
+    assert names_in_order(change_text(change), names)
 
 
-@pytest.mark.parametrize(
-    ("note", "words"),
-    [(NoAnswerAt((10, 1_000)), "no number at 10 and 1k"), (DiffersBySize(), "the answer differs by size")],
-)
-def test_a_note(note: Note, words: str) -> None:
-    assert note_text(note) == words
+def test_a_size_at_which_it_pays_is_told_apart_from_one_at_which_it_does_not() -> None:
+    pays, does_not = (change_text(MoreTimeAtSizes("native", one, 0.31, 0.2, MIX)) for one in (True, False))
+    assert pays != does_not
+
+
+def test_notes() -> None:
+    notes: tuple[Note, ...] = (NoAnswerAt(MIX), DiffersBySize())
+    assert names_in_order(note_text(notes[0]), ("10", "1k"))
+    assert note_text(notes[0]) != note_text(notes[1])
+
+
+# What an answer may cost, and what else saves as much
+
+
+def test_what_an_answer_may_cost_is_told_with_what_saves_as_much() -> None:
+    made = decision("x", loss=0.052, as_good=("tnp", "xla"))
+    assert names_in_order(loss_text(made), (formatting.points(0.052), "tnp", "xla"))
+    assert loss_text(replace(made, as_good=())) in loss_text(made)
+    assert loss_text(replace(made, loss=None)) == ""
+
+
+def test_a_provisional_answer_is_told_apart() -> None:
+    sure, unsure = (loss_text(decision("x", loss=0.3, as_good=(), is_provisional=one)) for one in (False, True))
+    assert sure in unsure
+    assert sure != unsure
 
 
 def test_why_is_the_reason_and_then_what_goes_with_it() -> None:
-    made = decision("x", reason=ClearGain("today", NATIVE), caveats=(BaselineBarred("today"), NoLaunchOverMix("xla")))
-    assert why(made) == (
-        f"{NATIVE_TEXT} against today; today was not seen to do what is required, so it cannot stay; "
-        "xla has no launch with all sizes of the mix and is a candidate only by size"
-    )
+    caveats = (BaselineBarred(TODAY), NoLaunchOverMix("xla"))
+    made = decision("x", reason=ClearGain(TODAY, NATIVE), caveats=caveats)
+    assert why(made) == "; ".join((reason_text(made.reason), loss_text(made), *map(caveat_text, caveats)))
+    undecided = replace(made, loss=None, caveats=())
+    assert why(undecided) == reason_text(made.reason)

@@ -19,10 +19,6 @@ from pyopbench.report.wording.holes import hole_text, reason_text
             Hole(Reason("unsupported", "the op has no python body"), 1, ("sinh",)),
             "1 case unsupported, of sinh: the op has no python body",
         ),
-        (
-            Hole(Reason("no slope", flat=2, launches=3), 1, ("sinh",)),
-            "1 case no slope, of sinh: slope not above zero in 2 of 3 launches",
-        ),
     ],
 )
 def test_holes(hole: Hole, said: str) -> None:

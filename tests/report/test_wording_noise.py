@@ -32,9 +32,9 @@ def test_a_noisy_machine_is_told_with_what_to_do() -> None:
 
 def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one() -> None:
     assert noise_warning(replace(NOISY, unresolved=2, smallest_effect=10.1, enough_launches=None)) == (
-        "Launches usually differ by 10%, so that 4 launches are too few to rule any difference out: 2 of 2 comparisons "
-        "are unresolved. Differences of 3% take more launches than anybody waits for (over 1,000). It helps to stop "
-        "other work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run ...)."
+        "Launches usually differ by 10%, so that 4 launches are too noisy to tell, even whether something takes twice "
+        "as long: 2 of 2 comparisons are unresolved. Differences of 3% take more launches than anybody waits for (over "
+        "1,000). It helps to stop other work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run ...)."
     )
 
 
@@ -47,8 +47,8 @@ def test_noise_that_leaves_nothing_open_is_no_warning() -> None:
     ("effect", "said"),
     [
         (0.25, "4 launches can tell no difference below 25%"),
-        (10.0, "4 launches can tell no difference below 1,000%"),
-        (10.1, "4 launches are too few to rule any difference out"),
+        (1.0, "4 launches can tell no difference below 100%"),
+        (3.89, "4 launches are too noisy to tell, even whether something takes twice as long"),
     ],
 )
 def test_what_so_few_launches_can_tell(effect: float, said: str) -> None:

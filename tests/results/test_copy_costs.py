@@ -65,8 +65,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / "copies.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match="is not what `pyopbench copies` writes"):
+    with pytest.raises(BadInput) as refused:
         copy_costs.read(path)
+    assert refused.value.next_step == f"make it again: pyopbench copies --out {path}"
 
 
 def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(

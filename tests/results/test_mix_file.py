@@ -65,11 +65,12 @@ def test_a_shape_counts_its_elements_and_a_dtype_parts_the_calls(tmp_path: Path)
 def test_a_bad_mix_is_told_by_file_and_line(content: str, line: int, tmp_path: Path) -> None:
     path = tmp_path / "mix.csv"
     path.write_text(content)
-    with pytest.raises(BadInput, match=rf"mix\.csv, line {line}: ") as error:
+    with pytest.raises(BadInput, match=rf"mix\.csv, line {line}: ") as refused:
         read_mix(path)
-    assert error.value.legal is not None
+    assert refused.value.legal is not None
 
 
 def test_a_file_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"absent\.csv"):
+    with pytest.raises(BadInput) as refused:
         read_mix(tmp_path / "absent.csv")
+    assert refused.value.received.filename == str(tmp_path / "absent.csv")  # type: ignore[attr-defined]

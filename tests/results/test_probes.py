@@ -35,8 +35,9 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str) -> None:
     path = tmp_path / "probes.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match="make it again: pyopbench probe --out"):
+    with pytest.raises(BadInput) as refused:
         stored_probes.read(path)
+    assert refused.value.next_step == f"make it again: pyopbench probe --out {path}"
 
 
 def test_of_two_documents_the_newer_row_counts() -> None:

@@ -39,37 +39,46 @@ def test_every_kind_of_path_is_told_by_what_is_in_it(own: Path, asv: Path, tmp_p
 
 @pytest.mark.parametrize("content", ["[]", '{"a": 1}', "null", '{"schema": 1, "run": "x"}'])
 def test_json_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(BadInput, match="JSON of something else"):
+    with pytest.raises(BadInput) as refused:
         read.read_source(write(tmp_path / "a.json", content))
+    assert refused.value.received == f"{tmp_path}/a.json: JSON of something else"
 
 
 def test_a_folder_of_something_else_names_the_files_that_it_could_be(tmp_path: Path) -> None:
     write(tmp_path / "st" / "0001_a.json", document("pytest-benchmark-first"))
-    with pytest.raises(BadInput, match=r"0001_a\.json"):
+    with pytest.raises(BadInput) as refused:
         read.read_source(tmp_path)
-    with pytest.raises(BadInput, match="no such file or folder"):
+    assert (
+        refused.value.received == f"{tmp_path}: a folder with neither run.json nor a machine.json of asv in it or below"
+    )
+    with pytest.raises(BadInput) as refused:
         read.read_source(tmp_path / "nowhere")
+    assert refused.value.received == f"{tmp_path}/nowhere: no such file or folder"
 
 
 def test_one_damaged_file_in_a_folder_of_asv_refuses_the_folder(asv: Path) -> None:
     whole = (asv / "here" / "second.json").read_text(encoding="utf-8")
     write(asv / "here" / "second.json", whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match=r"second\.json: not JSON"):
+    with pytest.raises(BadInput) as refused:
         read.read_source(asv)
+    assert refused.value.received == f"{asv}/here/second.json: not JSON: Expecting ',' delimiter at line 1, column 3537"
 
 
 def test_several_runs_of_other_tools_are_not_pooled(own: Path, asv: Path) -> None:
-    with pytest.raises(BadInput, match=r"pyopbench report .*first\.json"):
+    with pytest.raises(BadInput) as refused:
         read.read_one([asv])
-    with pytest.raises(BadInput, match="several runs"):
+    assert refused.value.received == f"{asv}"
+    with pytest.raises(BadInput) as refused:
         read.read_one([own, asv / "here" / "first.json"])
+    assert refused.value.received == f"{own} and {asv}/here/first.json"
 
 
 def test_a_report_needs_a_case(tmp_path: Path) -> None:
     content = document("pytest-benchmark-first")
     content["benchmarks"] = [one for one in content["benchmarks"] if not one["extra_info"]]
-    with pytest.raises(NothingMeasured, match="2 other benchmarks"):
+    with pytest.raises(NothingMeasured) as refused:
         read.read_cases([write(tmp_path / "pb.json", content)])
+    assert refused.value.received == f"{tmp_path}/pb.json: 2 other benchmarks"
 
 
 @pytest.mark.parametrize("name", ["asv-second", "asv-without-samples", "pytest-benchmark-first"])

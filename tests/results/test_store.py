@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import fcntl
 import json
 import os
@@ -74,19 +75,21 @@ def test_a_file_that_could_not_be_written_leaves_the_old_one(folder: Path, monke
     before = (folder / RUN_FILE).read_bytes()
 
     def fail(descriptor: int) -> None:
-        raise OSError("no space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - its number is checked
         store.write_atomically(folder / RUN_FILE, b"half")
+    assert caught.value.errno == errno.ENOSPC
     assert (folder / RUN_FILE).read_bytes() == before
 
 
 @pytest.mark.parametrize("name", [RUN_FILE, SAMPLES_FILE])
 def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"precious")
-    with pytest.raises(BadInput, match=r"never overwritten(.|\n)*pyopbench resume"):
+    with pytest.raises(BadInput) as refused:
         store.create(tmp_path, stored.run(CASES))
+    assert refused.value.received == tmp_path
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == b"precious"
 
@@ -99,15 +102,17 @@ def test_a_new_folder_may_be_several_levels_down(tmp_path: Path) -> None:
 @pytest.mark.parametrize("below", ["", "below"])
 def test_a_file_is_no_output_folder(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BadInput, match=r"cannot be written to(.|\n)*file is a file"):
+    with pytest.raises(BadInput) as refused:
         store.require_new(tmp_path / "file" / below)
+    assert refused.value.received == f"{tmp_path / 'file' / below}: {tmp_path / 'file'} is a file"
 
 
 def test_a_folder_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write anywhere, so the answer of the system is made up."""
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
-    with pytest.raises(BadInput, match="is not writable"):
+    with pytest.raises(BadInput) as refused:
         store.require_new(tmp_path / "new")
+    assert refused.value.received == f"{tmp_path}/new: {tmp_path} is not writable"
 
 
 @pytest.mark.parametrize("kept", range(len(ENCODED[-1]) + 1))
@@ -158,7 +163,7 @@ def test_a_corrupt_line_is_refused_with_file_and_line(folder: Path, name: str, n
     lines = [*ENCODED]
     lines.insert(number - 1, CORRUPT_LINES[name] + b"\n")
     write_lines(folder, b"".join(lines))
-    with pytest.raises(BadInput, match="corrupt results") as caught:
+    with pytest.raises(BadInput) as caught:
         store.read_lines(folder)
     assert str(caught.value.received).startswith(f"{folder / SAMPLES_FILE}:{number}: ")
 
@@ -167,45 +172,72 @@ def change(line: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(line), **changes}
 
 
+NODE = Case("double", "well", "none", "forward", "node", "float32", 1)
+LARGER = stored.case("well", size=10)
+
+
 def node_line(sample: list[Any]) -> dict[str, Any]:
-    case = Case("double", "well", "none", "forward", "node", "float32", 1)
-    return change(LINES[1], group=case.group, samples={case.id: [sample]})
+    return change(LINES[1], group=NODE.group, samples={NODE.id: [sample]})
+
+
+def no_sample(case: str, sample: list[float], *, copies: bool = False) -> str:
+    numbers = ["round", "order", "calls >= 1", "seconds >= 0", *(["copies >= 0"] if copies else [])]
+    return f"a sample of {case} is not [{', '.join(numbers)}]: {sample}"
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1]]}), r"not \[round, order, calls >= 1, seconds >= 0\]"),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 0, 1.0]]}), "not .round"),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, 1.0, 1]]}), "not .round"),
-        (node_line([0, 0, 1, 1.0]), r"not \[round, order, calls >= 1, seconds >= 0, copies >= 1\]"),
-        (node_line([0, 0, 1, 1.0, 0]), "not .round"),
-        (node_line([0, 0, 1, 1.0, 1.5]), "not .round"),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, -1.0]]}), "not .round"),
-        (change(LINES[1], samples={CASES[0]: [[-1, 0, 1, 1.0]]}), "not .round"),
-        (change(LINES[1], samples={CASES[0]: [[0.5, 0, 1, 1.0]]}), "not .round"),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, "1"]]}), r"cpu\[0\]\[3\]: expected float, got str: 1"),
-        (change(LINES[1], samples={CASES[0]: 3}), "expected array, got int: 3"),
-        (change(LINES[1], samples=[]), "samples: expected object, got array"),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1]]}), no_sample(CASES[0], [0.0, 0.0, 1.0])),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 0, 1.0]]}), no_sample(CASES[0], [0.0, 0.0, 0.0, 1.0])),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, 1.0, 1]]}), no_sample(CASES[0], [0.0, 0.0, 1.0, 1.0, 1.0])),
+        (node_line([0, 0, 1]), no_sample(NODE.id, [0.0, 0.0, 1.0], copies=True)),
+        (node_line([0, 0, 1, 1.0, -1]), no_sample(NODE.id, [0.0, 0.0, 1.0, 1.0, -1.0], copies=True)),
+        (node_line([0, 0, 1, 1.0, 1, 1]), no_sample(NODE.id, [0.0, 0.0, 1.0, 1.0, 1.0, 1.0], copies=True)),
+        (node_line([0, 0, 1, 1.0, 1.5]), no_sample(NODE.id, [0.0, 0.0, 1.0, 1.0, 1.5], copies=True)),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, -1.0]]}), no_sample(CASES[0], [0.0, 0.0, 1.0, -1.0])),
+        (change(LINES[1], samples={CASES[0]: [[-1, 0, 1, 1.0]]}), no_sample(CASES[0], [-1.0, 0.0, 1.0, 1.0])),
+        (change(LINES[1], samples={CASES[0]: [[0.5, 0, 1, 1.0]]}), no_sample(CASES[0], [0.5, 0.0, 1.0, 1.0])),
+        (
+            change(LINES[1], samples={CASES[0]: [[0, 0, 1, "1"]]}),
+            "samples.double/well/none/forward/call/float32/1/cpu[0][3]: expected float, got str: 1",
+        ),
+        (
+            change(LINES[1], samples={CASES[0]: 3}),
+            "samples.double/well/none/forward/call/float32/1/cpu: expected array, got int: 3",
+        ),
+        (change(LINES[1], samples=[]), "samples: expected object, got array: []"),
         (change(LINES[1], samples={"sinh": []}), "'sinh' is not the id of a case"),
-        (change(LINES[1], samples={stored.case("well", size=10): []}), "does not belong to the group"),
-        (change(LINES[1], failures={}), "failures: expected array, got object"),
-        (change(LINES[1], failures=[{"case": CASES[0]}]), r"failures\[0\]: missing status"),
-        (change(LINES[1], failures=[stored.failure(CASES[0], "odd")]), "status is 'odd', not one of unsupported"),
+        (
+            change(LINES[1], samples={LARGER: []}),
+            f"{LARGER} does not belong to the group double/forward/call/float32/1/cpu",
+        ),
+        (change(LINES[1], failures={}), "failures: expected array, got object: {}"),
+        (change(LINES[1], failures=[{"case": CASES[0]}]), "failures[0]: missing status"),
+        (
+            change(LINES[1], failures=[stored.failure(CASES[0], "odd")]),
+            "status is 'odd', not one of unsupported, wrong, elided, raised, timeout, crashed",
+        ),
         (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
         (change(LINES[1], timer_seconds="1"), "timer_seconds: expected float, got str: 1"),
         (change(LINES[1], group=None), "group: expected str, got null"),
         (change(LINES[1], noise=None), "noise: expected object, got null"),
         (change(LINES[1], noise={"load": 1.0}), "noise: missing wall_seconds"),
-        (change(LINES[1], noise={**stored.NOISE, "load": "high"}), r"noise\.load: expected float .*, got str: high"),
+        (change(LINES[1], noise={**stored.NOISE, "load": "high"}), "noise.load: expected float | null, got str: high"),
         (change(LINES[4], open=None), "open: expected array, got null"),
         (change(LINES[4], open=["sinh"]), "'sinh' is not the id of a case"),
         (change(LINES[4], launch=-1), "launch: expected int >= 0, got -1"),
         (change(LINES[5], peaks={"float32": 0}), "peaks.float32: expected float > 0.0, got 0"),
         (change(LINES[5], peaks={"float32": None}), "peaks.float32: expected float, got null"),
-        (change(LINES[5], bandwidths=[{"working_set_bytes": 8, "copy": 1.0}]), r"bandwidths\[0\]: missing triad"),
-        (change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "copy": -1.0}]), "copy: expected float > 0.0, got -1.0"),
-        (change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "working_set_bytes": 0.5}]), "_bytes: expected int"),
+        (change(LINES[5], bandwidths=[{"working_set_bytes": 8, "copy": 1.0}]), "bandwidths[0]: missing triad"),
+        (
+            change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "copy": -1.0}]),
+            "bandwidths[0].copy: expected float > 0.0, got -1.0",
+        ),
+        (
+            change(LINES[5], bandwidths=[{**stored.BANDWIDTHS[0], "working_set_bytes": 0.5}]),
+            "bandwidths[0].working_set_bytes: expected int, got float: 0.5",
+        ),
         (change(LINES[6], reason=None), "reason: expected str, got null"),
     ],
 )
@@ -213,8 +245,9 @@ def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
     tmp_path: Path, line: dict[str, Any], problem: str
 ) -> None:
     folder = stored.write(tmp_path / "run", stored.run(CASES), [line])
-    with pytest.raises(BadInput, match=rf"samples\.jsonl:1: .*{problem}"):
+    with pytest.raises(BadInput) as refused:
         store.read_lines(folder)
+    assert refused.value.received == f"{folder / SAMPLES_FILE}:1: {problem}"
 
 
 def test_results_from_before_noise_was_recorded_are_read(tmp_path: Path) -> None:
@@ -225,30 +258,37 @@ def test_results_from_before_noise_was_recorded_are_read(tmp_path: Path) -> None
 
 def test_a_limit_without_an_end_is_refused(folder: Path) -> None:
     write_lines(folder, json.dumps(LINES[5]).replace("200000000000.0", "1e999").encode() + b"\n")
-    with pytest.raises(BadInput, match=r"samples\.jsonl:1: not JSON .1e999 is too large a number"):
+    with pytest.raises(BadInput) as refused:
         store.read_lines(folder)
+    assert refused.value.received == f"{folder}/samples.jsonl:1: not JSON (1e999 is too large a number)"
 
 
 def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:
     store.append(folder, LINES[1])
-    with pytest.raises(BadInput, match="2 lines hold group double/forward/call/float32/1/cpu of launch 0"):
+    with pytest.raises(BadInput) as refused:
         store.read_lines(folder)
+    assert (
+        refused.value.received
+        == f"{folder}/samples.jsonl: 2 lines hold group double/forward/call/float32/1/cpu of launch 0"
+    )
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"holds no run\.json"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(tmp_path)
+    assert refused.value.received == tmp_path
 
 
 def test_a_file_in_place_of_a_folder_is_refused(folder: Path) -> None:
-    with pytest.raises(BadInput, match=r"holds no run.json(.|\n)*give the folder itself"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(folder / RUN_FILE)
+    assert refused.value.received == folder / "run.json"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"{}", b"\xff\xfe"])
 def test_a_run_that_is_none_is_refused_with_its_path(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RUN_FILE).write_bytes(content)
-    with pytest.raises(BadInput, match="corrupt results") as caught:
+    with pytest.raises(BadInput) as caught:
         store.read_run(tmp_path)
     assert str(tmp_path / RUN_FILE) in str(caught.value.received)
 
@@ -257,11 +297,21 @@ def rewrite(folder: Path, content: Any) -> None:
     (folder / RUN_FILE).write_text(json.dumps(content), encoding="utf-8")
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
-def test_another_version_of_the_schema_is_refused(folder: Path, version: object) -> None:
+@pytest.mark.parametrize(
+    ("version", "received"),
+    [
+        (0, "0"),
+        (2, "2"),
+        ("1", repr("1")),
+        (None, "schema: expected int, got null"),
+        (1.5, "1.5"),
+    ],
+)
+def test_another_version_of_the_schema_is_refused(folder: Path, version: object, received: str) -> None:
     rewrite(folder, {**stored.run(CASES), "schema": version})
-    with pytest.raises(BadInput, match=r"another schema version|schema: expected int"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(folder)
+    assert refused.value.received == f"{folder / RUN_FILE}: {received}"
 
 
 @pytest.mark.parametrize("key", [*stored.run(CASES), "schema"])
@@ -269,8 +319,9 @@ def test_a_missing_key_is_refused_by_name(folder: Path, key: str) -> None:
     content = {"schema": SCHEMA, **stored.run(CASES)}
     del content[key]
     rewrite(folder, content)
-    with pytest.raises(BadInput, match=f"missing {key}"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(folder)
+    assert refused.value.received == f"{folder / RUN_FILE}: missing {key}"
 
 
 @pytest.mark.parametrize("key", ["seed", "launches", "case_timeout_seconds", "baseline"])
@@ -278,23 +329,28 @@ def test_a_missing_setting_is_refused_by_name(folder: Path, key: str) -> None:
     content = stored.run(CASES)
     left = {name: value for name, value in content["settings"].items() if name != key}
     rewrite(folder, {"schema": SCHEMA, **content, "settings": left})
-    with pytest.raises(BadInput, match=f"settings: missing {key}"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(folder)
+    assert refused.value.received == f"{folder}/run.json: settings: missing {key}"
 
 
-@pytest.mark.parametrize("first_look", [None, "3", 1.5, True])
-def test_a_first_look_that_is_no_number_is_refused(folder: Path, first_look: object) -> None:
+@pytest.mark.parametrize(
+    ("first_look", "got"), [(None, "null"), ("3", "str: 3"), (1.5, "float: 1.5"), (True, "bool: True")]
+)
+def test_a_first_look_that_is_no_number_is_refused(folder: Path, first_look: object, got: str) -> None:
     content = stored.run(CASES)
     settings = {**content["settings"], "first_look": first_look}
     rewrite(folder, {"schema": SCHEMA, **content, "settings": settings})
-    with pytest.raises(BadInput, match=r"settings\.first_look: expected int"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(folder)
+    assert refused.value.received == f"{folder / RUN_FILE}: settings.first_look: expected int, got {got}"
 
 
 def test_a_planned_case_that_is_none_is_refused(folder: Path) -> None:
     rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "cases": ["sinh/native"]})
-    with pytest.raises(BadInput, match="'sinh/native' is not the id of a case"):
+    with pytest.raises(BadInput) as refused:
         store.read_run(folder)
+    assert refused.value.received == f"{folder}/run.json: 'sinh/native' is not the id of a case"
 
 
 def own(words: object) -> dict[str, Any]:
@@ -322,18 +378,22 @@ def test_what_need_not_be_there_is_checked_where_it_is(
         settings = {**content["settings"], **change.get("settings", {})}
         rewrite(folder, {"schema": SCHEMA, **content, **change, "settings": settings})
         told.append(stored.refusal(lambda: store.read_run(folder)))
-    assert problem in told[0]
-    assert told[1] is None
+    assert told == [f"{folder / RUN_FILE}: {problem}", None]
 
 
 def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
     made = as_stored(certificate())
-    wrong = {"identical: missing bound": {"identical": {**made["identical"]}}, "not above 0": {"seconds": 0}}
-    del wrong["identical: missing bound"]["identical"]["bound"]  # type: ignore[attr-defined]
+    lacking = {key: value for key, value in made["identical"].items() if key != "bound"}
+    durations = [0.0, *(one.known_seconds for one in certificate().overheads)]
+    wrong: dict[str, dict[str, Any]] = {
+        "certificate.identical: missing bound": {"identical": lacking},
+        f"certificate: durations that are not above 0: {durations}": {"seconds": 0},
+    }
     for told, change in wrong.items():
         rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "certificate": {**made, **change}})
-        with pytest.raises(BadInput, match=rf"run\.json: certificate(\.|: ).*{told}"):
+        with pytest.raises(BadInput) as refused:
             store.read_run(folder)
+        assert refused.value.received == f"{folder / RUN_FILE}: {told}"
 
 
 RUN = {
@@ -368,10 +428,11 @@ def test_a_folder_is_measured_into_by_one_process_at_a_time(tmp_path: Path) -> N
     store.create(folder, stored.run([stored.case("well")]))
     with (
         store.locked(folder),
-        pytest.raises(BadInput, match="another process is measuring"),
+        pytest.raises(BadInput) as refused,
         store.locked(folder),
     ):
         pass
+    assert refused.value.received == folder
     with store.locked(folder):
         pass
 
@@ -411,11 +472,11 @@ def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(tmp_path: Path)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
     try:
-        with pytest.raises(CannotStore, match="what was stored before is kept") as caught:
+        with pytest.raises(CannotStore) as caught:
             store.append(folder, stored.launch_line(1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert "pyopbench resume" in caught.value.next_step
+    assert caught.value.received.errno == errno.EFBIG  # type: ignore[attr-defined]
     assert path.read_bytes() == before
     store.append(folder, stored.launch_line(1))
     assert [line["launch"] for line in store.read_lines(folder)[0]] == [0, 1]
@@ -427,10 +488,11 @@ def test_a_file_that_finds_no_room_leaves_nothing_of_it(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
-        with pytest.raises(OSError, match="File too large"):
+        with pytest.raises(OSError) as caught:  # noqa: PT011 - its number is checked
             store.write_atomically(path, b"x" * 100)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.errno == errno.EFBIG
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -481,7 +543,8 @@ def test_a_lock_that_is_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(store, "LOCK_SECONDS", 0.0)
     with (
         store.locked(folder),
-        pytest.raises(BadInput, match="another process is measuring into this folder"),
+        pytest.raises(BadInput) as refused,
         store.locked(folder),
     ):
         pass
+    assert refused.value.received == folder

@@ -30,23 +30,33 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "word"),
+    ("content", "problem"),
     [
-        ("", "no JSON"),
-        ('{"schema": 1', "no JSON"),
-        ('{"schema": 1}', "versions"),
-        ('{"schema": 2, "versions": []}', "schema is 2"),
-        ('{"schema": 1, "versions": [{"label": "a"}]}', "tf"),
-        ('{"schema": 1, "versions": [{"label": "../x", "tf": "2.21.0"}]}', "labels that do not belong"),
-        ("[" * 5000, "no JSON"),
+        ("", "no JSON: Expecting value: line 1 column 1 (char 0)"),
+        ('{"schema": 1', "no JSON: Expecting ',' delimiter: line 1 column 13 (char 12)"),
+        ('{"schema": 1}', "missing versions"),
+        ('{"schema": 2, "versions": []}', "schema is 2, and this pyopbench reads 1"),
+        ('{"schema": 1, "versions": [{"label": "a"}]}', "versions[0]: missing tf"),
+        (
+            '{"schema": 1, "versions": [{"label": "../x", "tf": "2.21.0"}]}',
+            "labels that do not belong to the versions, which are 2.21.0",
+        ),
         ('{"schema": 1, "versions": []}', "it names no version"),
         ('{"schema": 1, "versions": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
     ],
 )
-def test_a_file_that_is_not_as_it_was_written_is_refused(tmp_path: Path, content: str, word: str) -> None:
+def test_a_file_that_is_not_as_it_was_written_is_refused(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / versions.FILE).write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match=word):
+    with pytest.raises(BadInput) as refused:
         versions.read(tmp_path)
+    assert refused.value.received == f"{tmp_path / versions.FILE}: {problem}"
+
+
+def test_a_file_that_python_cannot_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / versions.FILE).write_text("[" * 5000, encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        versions.read(tmp_path)
+    assert isinstance(refused.value.__cause__, RecursionError)
 
 
 def write_run(folder: Path, tf: str, launches: int) -> None:
@@ -84,6 +94,6 @@ def test_the_file_names_labels_and_versions(tmp_path: Path) -> None:
 def test_a_version_that_would_lead_out_of_the_folder_is_refused(tmp_path: Path, tf: str) -> None:
     content = {"schema": 1, "versions": [{"label": tf, "tf": tf}]}
     (tmp_path / versions.FILE).write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(BadInput, match="corrupt results") as caught:
+    with pytest.raises(BadInput) as refused:
         versions.read(tmp_path)
-    assert "no version of TensorFlow" in str(caught.value.received)
+    assert refused.value.received == f"{tmp_path / versions.FILE}: {tf!r} is no version of TensorFlow"

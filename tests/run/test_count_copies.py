@@ -120,14 +120,16 @@ def test_what_is_written_is_read_back_and_the_same_every_time(
 def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / "placement.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match="is not what `pyopbench placement` writes"):
+    with pytest.raises(BadInput) as refused:
         counted_copies.read(path)
+    assert refused.value.next_step == f"make it again: pyopbench placement --out {path}"
 
 
 def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     counted_copies.write(tmp_path / "placement.json", {**count("well"), "schema": 2})
-    with pytest.raises(BadInput, match="schema 2"):
+    with pytest.raises(BadInput) as refused:
         counted_copies.read(tmp_path / "placement.json")
+    assert refused.value.received == "schema 2"
 
 
 def test_a_remedy_is_counted_beside_what_it_mends() -> None:

@@ -92,8 +92,9 @@ def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str)
 
 def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "available", lambda: locked()[-2:])
-    with pytest.raises(BadInput, match=r"TensorFlow 2\.12\.1 cannot be had for Python 3\."):
+    with pytest.raises(BadInput) as refused:
         require_available(["2.12.1"])
+    assert refused.value.received == "--tf 2.12.1"
 
 
 def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
@@ -115,16 +116,18 @@ def test_two_at_once_make_one(uv: Callable[..., Path]) -> None:
 def test_what_uv_says_is_told_and_what_it_left_is_not_taken_for_whole(uv: Callable[..., Path]) -> None:
     log = uv(fails=True)
     for _ in range(2):
-        with pytest.raises(BadInput, match="the index is not there"):
+        with pytest.raises(BadInput) as refused:
             python_of(VERSION)
+        assert refused.value.received == "error: no solution cause: the index is not there"
     assert len(log.read_text(encoding="utf-8").splitlines()) == 4
 
 
 def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments.sys, "executable", "/nowhere/python")
     monkeypatch.setenv("PATH", os.devnull)
-    with pytest.raises(BadInput, match="pip install uv"):
+    with pytest.raises(BadInput) as refused:
         python_of(VERSION)
+    assert refused.value.received == "neither /nowhere/uv nor uv on PATH"
 
 
 def test_an_environment_whose_python_is_gone_is_made_again(uv: Callable[..., Path]) -> None:

@@ -20,18 +20,21 @@ def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_tracebac
     said = {"what": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "next_step": "mend it"}
     answer = {"error": {**said, "traceback": "Traceback: line 3"}}
     monkeypatch.setattr(planning, "ask_once", lambda *_, **__: answer)
-    with pytest.raises(BadInput, match=r"^mine\.py:3: ValueError: no\n  received: it") as refused:
+    with pytest.raises(BadInput) as refused:
         planning.ask_for_plan(Axes(ops=("sinh",)))
+    assert refused.value.received == "it"
     assert "Traceback" not in str(refused.value)
     assert "line 3" in str(refused.value.__cause__)
 
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_size_below_one_is_refused(size: int) -> None:
-    with pytest.raises(BadInput, match=f"received: {size}"):
+    with pytest.raises(BadInput) as refused:
         planning.check_axes(Axes(sizes=(1, size)))
+    assert refused.value.received == size
 
 
 def test_a_run_has_one_device() -> None:
-    with pytest.raises(BadInput, match="a run has one device"):
+    with pytest.raises(BadInput) as refused:
         planning.check_axes(Axes(placements=("cpu", "gpu")))
+    assert refused.value.received == "cpu, gpu"

@@ -51,15 +51,18 @@ def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
 def test_a_label_tells_the_gradient(log: Path) -> None:
     probe.try_all([Attempt("xla", "well"), Attempt("xla", "well+override_map")], OPTIONS, lambda done, total: None)
     assert tried(log) == [("xla", "well", "custom_gradient"), ("xla", "well", "override_map")]
-    with pytest.raises(BadInput, match="unknown gradient of well"):
+    with pytest.raises(BadInput) as refused:
         probe.try_all([Attempt("xla", "well+tape")], OPTIONS, lambda done, total: None)
+    assert refused.value.received == "'tape'"
 
 
 def test_a_bad_name_is_refused() -> None:
-    with pytest.raises(BadInput, match="unknown probe"):
+    with pytest.raises(BadInput) as refused:
         probe.all_attempts(["xlaa"], [], OPTIONS)
-    with pytest.raises(BadInput, match="unknown variant"):
+    assert refused.value.received == "'xlaa'"
+    with pytest.raises(BadInput) as refused:
         probe.all_attempts(["xla"], ["natve+tape"], OPTIONS)
+    assert refused.value.received == "'natve'"
     assert probe.all_attempts(["xla"], ["native"], OPTIONS) == [Attempt("xla", "native")]
 
 

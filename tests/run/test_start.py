@@ -80,21 +80,24 @@ def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: 
 
 @pytest.mark.usefixtures("_no_worker")
 def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"baseline is not among the variants(.|\n)*add --variant numpy_function"):
+    with pytest.raises(BadInput) as refused:
         start.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
+    assert refused.value.received == "--baseline numpy_function with --variant native,xla"
 
 
 @pytest.mark.usefixtures("_no_worker")
 def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="unknown baseline"):
+    with pytest.raises(BadInput) as refused:
         start.begin(tmp_path / "run", request(baseline="nosuch"))
+    assert refused.value.received == "'nosuch'"
 
 
 @pytest.mark.usefixtures("_no_worker")
 def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
     stored.write(tmp_path / "run", stored.run(CASES), [])
-    with pytest.raises(BadInput, match="never overwritten"):
+    with pytest.raises(BadInput) as refused:
         start.begin(tmp_path / "run", request())
+    assert refused.value.received == tmp_path / "run"
 
 
 def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
@@ -162,19 +165,24 @@ def test_a_run_from_before_workers_stayed_is_continued_with_as_many_rounds_and_l
     assert (found.launches, found.first_rounds, found.rounds, found.evenly) == (6, 24, 24, not looks)
 
 
+AXES = "ops=double, directions=forward,backward,forward_backward, modes=call, dtypes=float32, placements=cpu, sizes=1"
+"""Of `request()`, as an error shows them."""
+
+
 def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
-    with pytest.raises(BadInput, match="leave no case") as caught:
+    with pytest.raises(BadInput) as caught:
         start.begin(tmp_path / "run", request())
-    assert caught.value.received.startswith("ops=double")  # type: ignore[attr-defined]
+    assert caught.value.received == AXES
     assert caught.value.next_step == "the first of 1 reasons: it did not work"
     assert not (tmp_path / "run").exists()
 
 
 def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({**PLAN, "cases": [], "skips": []}), encoding="utf-8")
-    with pytest.raises(BadInput, match="leave no case"):
+    with pytest.raises(BadInput) as refused:
         start.begin(tmp_path / "run", request())
+    assert refused.value.received == AXES
 
 
 ERROR = {
@@ -187,8 +195,9 @@ ERROR = {
 
 def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({"error": ERROR}), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"cannot be loaded(.|\n)*mine\.py:3(.|\n)*PYOPBENCH_PATH"):
+    with pytest.raises(BadInput) as refused:
         start.begin(tmp_path / "run", request())
+    assert refused.value.received == "invalid syntax (mine.py:3)"
 
 
 def test_a_commit_that_git_does_not_know_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -204,20 +213,20 @@ def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("lines", "why"),
     [
         ([], "no sample"),
         (
             [stored.launch_line(0), stored.group_line(0, [], [stored.failure(CASES[0])])],
-            "1 failure; the first: it did",
+            "1 failure; the first: it did not work",
         ),
     ],
 )
-def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], words: str) -> None:
+def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], why: str) -> None:
     folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
-    with pytest.raises(NothingMeasured, match="nothing was measured") as caught:
+    with pytest.raises(NothingMeasured) as caught:
         start.require_measured(folder)
-    assert words in str(caught.value)
+    assert caught.value.received == f"{folder}: {why}"
 
 
 def test_quick_is_quicker_than_full() -> None:
@@ -234,8 +243,9 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     """Else every case of it would be recorded as failed, for good."""
     folder = tmp_path / "run"
     store.create(folder, stored.run([stored.case("native", op="my_op")]))
-    with pytest.raises(BadInput, match="unknown op") as raised:
+    with pytest.raises(BadInput) as raised:
         start.require_resumable(folder)
+    assert raised.value.received == "'my_op'"
     assert "my_op" in str(raised.value)
 
 
@@ -248,20 +258,23 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, mo
     told = {"body": {"words": own.words, "fingerprint": own.fingerprint}}
     folder = tmp_path / "run"
     store.create(folder, {**stored.run([stored.case("native", op="body")]), "own": told})
-    with pytest.raises(BadInput, match="has an own op") as refused:
+    with pytest.raises(BadInput) as refused:
         start.require_resumable(folder)
+    assert refused.value.received == f"body, from {file}:body"
     assert refused.value.next_step == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
     own_target.bring([own])
     assert start.resume_command(folder) == refused.value.next_step
     start.require_resumable(folder)
     file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="another one now"):
+    with pytest.raises(BadInput) as refused:
         start.require_resumable(folder)
+    assert refused.value.received == f"body, from {file}:body"
 
 
 def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
     store.create(folder, stored.run([stored.case("native")], environment=environment))
-    with pytest.raises(BadInput, match="another commit"):
+    with pytest.raises(BadInput) as refused:
         start.require_resumable(folder)
+    assert refused.value.received == f"{start._commit()['commit']} now, {'0' * 40} in run.json"

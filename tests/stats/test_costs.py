@@ -18,7 +18,7 @@ NAN = math.nan
 
 
 def blocks(*rows: dict[str, Any]) -> pd.DataFrame:
-    """Return blocks; where a row does not say, of a case `a` in mode node, one call of one copy in round 0, launch 0."""
+    """Return blocks; where a row does not say, a call of one copy of the case `a` in mode node, round 0, launch 0."""
     usual = {"case": "a", "launch": 0, "round": 0, "mode": "node", "calls": 1, "copies": 1, "floor_seconds": NAN}
     return pd.DataFrame([{**usual, **row} for row in rows])
 
@@ -125,9 +125,7 @@ def test_a_ratio_below_zero_is_a_number_and_one_to_nothing_is_none() -> None:
 
 
 def test_launches_are_not_paired_with_each_other() -> None:
-    frame = pd.DataFrame(
-        [("today", 0, 0, 4.0), ("a", 1, 0, 1.0)], columns=["case", "launch", "round", "seconds"]
-    )
+    frame = pd.DataFrame([("today", 0, 0, 4.0), ("a", 1, 0, 1.0)], columns=["case", "launch", "round", "seconds"])
     assert costs.ratios(frame, {"a": "today"}, UNIT).empty
 
 

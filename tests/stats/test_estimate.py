@@ -126,12 +126,12 @@ def test_pairing_removes_drift_that_a_round_has_in_common() -> None:
 
 
 def test_pairing_goes_by_round_not_by_place_in_the_frame() -> None:
-    """By hand: only rounds 1 and 2 are common, with log ratios log 2 and log 8; their median is log 4."""
+    """By hand: only rounds 1 and 2 are common, with the ratios 2 and 8; their median is 5."""
     old, new = (Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("py_func", "native"))
     blocks = [(old, 0, 5.0), (old, 1, 1.0), (old, 2, 1.0), (new, 3, 100.0), (new, 2, 8.0), (new, 1, 2.0)]
     frame = pd.DataFrame(blocks, columns=["case", "round", "seconds"]).assign(tool="x", run="r", launch=0, calls=1)
-    found = statistics.paired_logs(frame.assign(mode="call", copies=1), {new: old})
-    assert found["value"].tolist() == pytest.approx([math.log(4)])
+    found = statistics.paired_logs(frame.assign(mode="call", copies=1, floor_seconds=math.nan), {new: old})
+    assert found["value"].tolist() == pytest.approx([math.log(5)])
 
 
 def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> None:
@@ -146,7 +146,7 @@ def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> No
 
 def test_a_launch_is_the_median_over_rounds_of_seconds_per_call() -> None:
     frame = pd.DataFrame({"seconds": [10.0, 3.0, 8.0], "calls": [10, 1, 4], "round": [0, 1, 2]})
-    frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call", copies=1)
+    frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call", copies=1, floor_seconds=math.nan)
     assert statistics.launch_logs(frame)["value"].tolist() == pytest.approx([math.log(2.0)])
 
 
@@ -293,11 +293,12 @@ def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:
 
 
 def test_blocks_that_took_no_longer_than_the_clock_are_left_out() -> None:
-    frame = Bench({"py_function_numpy": 1e-5, "native": 1e-6}, sizes=(10,)).frame()
+    bench = Bench({"py_function_numpy": 1e-5, "native": 1e-6}, sizes=(10,))
+    frame = bench.frame()
     zero = frame.assign(seconds=frame["seconds"].where(frame["round"] > 0, 0.0))
     kept = frame[frame["round"] > 0]
     assert statistics.launch_logs(zero).equals(statistics.launch_logs(kept))
-    assert statistics.block_logs(zero).equals(statistics.block_logs(kept))
+    assert statistics.paired_logs(zero, pairs(bench)).equals(statistics.paired_logs(kept, pairs(bench)))
 
 
 def test_luck_may_have_been_bad_and_needs_fewer_launches_then() -> None:
@@ -318,3 +319,36 @@ def test_a_spread_above_what_is_usual_may_be_bad_luck() -> None:
     assert statistics.Estimate(0.1, 0.0, 0).fewest_launches(0.03, 0.95) is None
     assert statistics.Estimate(0.1, math.nan, 1).fewest_launches(0.03, 0.95) == 2
     assert calm.fewest_launches(0.03, 0.9999) <= found
+
+
+# What was predicted of the spread, and what all launches have in common
+
+
+def test_a_predicted_variance_is_the_unit_of_what_is_usual() -> None:
+    """By hand: 3 degrees of its own at 1e-4, 6 of what is usual at twice the predicted 1e-4."""
+    found = statistics.Estimate(0.0, 0.01, 4, statistics.Spread(6.0, 2.0), scale=1e-4)
+    assert found.spread_degrees == pytest.approx(9.0)
+    assert found.moderated**2 == pytest.approx((3 * 1e-4 + 6 * 2e-4) / 9)
+    same = statistics.Estimate(0.0, 1.0, 4, statistics.Spread(6.0, 2.0))
+    assert found.moderated == pytest.approx(same.moderated * 0.01)
+
+
+def test_a_shared_variance_is_added_after_the_launches() -> None:
+    """By hand: 0.03 / sqrt(9) and 0.02 make sqrt(1e-4 + 4e-4); Satterthwaite: 9 launches, two trimmed, 5.4 degrees."""
+    found = statistics.Estimate(0.0, 0.03, 9, shared=4e-4)
+    assert found.standard_error == pytest.approx(math.sqrt(5e-4))
+    assert found.degrees == pytest.approx(found.own_degrees * 25)
+    alone = statistics.Estimate(0.0, 0.03, 9)
+    assert (alone.standard_error, alone.degrees) == (pytest.approx(0.01), alone.own_degrees)
+
+
+def test_no_number_of_launches_clears_what_all_of_them_share() -> None:
+    border, shared = 0.05, 0.03**2
+    assert statistics.Estimate(0.0, 0.01, 4, shared=shared).launches_to_clear(border, 0.95) is None
+    assert statistics.Estimate(0.0, 0.01, 4).launches_to_clear(border, 0.95) is not None
+
+
+def test_without_any_spread_only_what_is_shared_is_left() -> None:
+    found = statistics.Estimate(0.1, 0.0, 3, shared=1e-4)
+    assert (found.standard_error, found.degrees) == (pytest.approx(0.01), math.inf)
+    assert found.interval()[0] == pytest.approx(0.1 - 1.959964 * 0.01, rel=1e-6)

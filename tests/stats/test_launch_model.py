@@ -114,7 +114,7 @@ def test_what_does_not_shift_has_no_part_in_it() -> None:
 
 
 def test_intervals_hold_what_runs_would_find_on_average() -> None:
-    """Runs of three launches of 40 ports: a run shifts all of them by 4%, launches vary by 3%; 95% of intervals hold."""
+    """Three launches of 40 ports: a run shifts all of them by 4%, launches vary by 3%; 95% of intervals hold."""
     rng = np.random.default_rng(9)
     true, held = np.geomspace(0.01, 0.9, 40), []
     for _ in range(60):

@@ -37,12 +37,14 @@ def test_looks_are_few_ascending_and_end_with_the_last_launch(first: int, most: 
     assert all(look * LAST_GROWTH <= most for look in looks[1:-1])
 
 
-def test_the_number_of_looks_is_read_from_the_settings_of_a_run() -> None:
-    assert Looks.of({"launches": 8, "first_look": 3}) == Looks(3)
-    assert Looks.of({"launches": 3, "first_look": 3}) == ONE_LOOK
-    assert Looks.of({"launches": 8, "first_rounds": 6, "evenly": False}) == Looks(MOST_LOOKS)
-    assert Looks.of({"launches": 8, "first_rounds": 6, "evenly": True}) == ONE_LOOK
-    assert Looks.of({"launches": 8}) == ONE_LOOK
+@pytest.mark.parametrize(("held", "charged"), [(0, 1), (1, 2), (2, 3), (40, MOST_LOOKS)])
+def test_only_looks_that_were_held_are_charged_for(held: int, charged: int) -> None:
+    """A look that was planned and not held has cost nothing: time ended the run, and not the data."""
+    assert Looks.of({"launches": 8, "first_look": 3}, held) == Looks(charged)
+
+
+def test_a_run_that_could_not_be_looked_at_is_looked_at_once() -> None:
+    assert Looks.of({"launches": 8}, 0) == Looks.of({"launches": 8}, 3) == ONE_LOOK
 
 
 def test_each_look_has_an_equal_share_of_the_error() -> None:

@@ -99,14 +99,18 @@ def test_backward_and_forward_backward_come_from_the_same_pass() -> None:
         assert part[3] < whole[3]
 
 
-def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_round() -> None:
-    keys = [case("native", mode="node"), case("numpy_function", mode="node")]
+def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+    expected = {"native": {8}, "numpy_function": {1, 8}}
+    keys = [case(variant, mode="node") for variant in expected]
     answer = measure(*keys)
     assert answer["failures"] == []
     rows = [row for key in keys for row in answer["samples"][key]]
     for key in keys:
         copies = {row[4] for row in answer["samples"][key]}
-        assert copies >= {1, 2, 4}
+        assert copies == expected[Case.from_id(key).variant]
         assert sorted((row[0], row[4]) for row in answer["samples"][key]) == [
             (i, k) for i in range(4) for k in sorted(copies)
         ]
@@ -131,8 +135,15 @@ def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch)
     answer = measure(*keys)
     (failure,) = answer["failures"]
     assert (failure["case"], failure["status"]) == (keys[0], "elided")
-    assert "the executed graph of 2 copies has 1 Neg instead of 2" in failure["reason"]
+    assert "the executed graph of 8 copies has 1 Neg instead of 8" in failure["reason"]
     assert list(answer["samples"]) == keys[1:], "callbacks are stateful, and Grappler keeps them"
+
+
+def test_the_empty_graph_has_no_copies_and_a_body_alone_no_number_of_them() -> None:
+    empty, alone = (case(part, mode="node") for part in ("empty", "numpy_alone"))
+    samples = measure(empty, alone)["samples"]
+    assert {row[4] for row in samples[empty]} == {0}
+    assert {len(row) for row in samples[alone]} == {4}
 
 
 def test_a_seed_repeats_the_order_of_rounds() -> None:

@@ -259,7 +259,7 @@ def as_spec(layers: Layers, data: Sequence[Row], panels: Panels, frame: Mapping[
     if layers.computed:
         spec["transform"] = [{"calculate": formula, "as": name} for name, formula in layers.computed.items()]
     if any(layer.get("name") == PICKED_IN for layer in drawn):
-        spec["params"] = [{**PICK.param.to_dict(), "views": [PICKED_IN]}]
+        spec["params"] = [{**PICK.param.to_dict(), "views": [PICKED_IN]}]  # type: ignore[union-attr]  # it has one
     return spec
 
 

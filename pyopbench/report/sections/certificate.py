@@ -108,7 +108,8 @@ def _of(n: int, pairs: Pairs) -> str:
 
 
 def _effect(certificate: Certificate) -> str:
-    return f"{formatting.percent(certificate.effect)}; for 9 pairs in 10 {formatting.percent(certificate.effect_90)}"
+    usual, most = map(formatting.smallest_difference, (certificate.effect, certificate.effect_90))
+    return f"{usual}; for 9 pairs in 10 {most}"
 
 
 def _clock(certificate: Certificate) -> str:

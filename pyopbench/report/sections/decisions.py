@@ -152,19 +152,18 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
         }
         for one in known
     ]
-    alt = f"What each op saves of today's time, with its 95% interval.{_most_saved(known)}"
+    alt = f"What each op saves of today's time, with its 95% interval. {_surest(known)}"
     return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
 
 
-def _most_saved(decisions: Sequence[Decision]) -> str:
-    """Return which change is certain to save most; "" where none is."""
-    best = max(decisions, key=lambda one: one.saved_low or 0.0)
-    if best.choice is None:
-        return ""
-    return (
-        f" {best.op} for {best.use} is certain to save most: "
-        f"{formatting.saved_at_least(best.saved, best.saved_low)} by {answer_text(best.answer)}."
-    )
+def _surest(decisions: Sequence[Decision]) -> str:
+    """Say which answer is certain to save most; what changes nothing, or may be slower, saves nothing for certain."""
+    sure = [one for one in decisions if one.choice is not None and (one.saved_low or 0.0) > 0]
+    if not sure:
+        return "None is certain to save anything."
+    best = max(sure, key=lambda one: one.saved_low or 0.0)
+    saved = formatting.saved_at_least(best.saved, best.saved_low)
+    return f"{best.op} for {best.use} is certain to save most: {saved} by {answer_text(best.answer)}."
 
 
 def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:

@@ -13,6 +13,7 @@ from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import Places, by_size, panels_of, places_of, unit_of
+from pyopbench.report.wording.roofline import BRIEF, beyond_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 ENOUGH_SHARE = 0.8
 """From here on a perfect variant could save a fifth of the time at most."""
-BEYOND_SHARE = 1.25
-"""That far above its bound a call is not by chance: it moves less than its op counts, or less far."""
 OVERHEAD_SECONDS = 20e-6
 """A call of a `tf.function` that does nothing takes at least about that, and several times as much on slow machines."""
 GIGA = 1e9
@@ -152,8 +151,8 @@ def meaning_of(bound: Bound) -> tuple[str, Tone]:
             "nothing about the op: a call costs more than this bound; --mode node measures the op without it",
             "muted",
         )
-    if bound.share > BEYOND_SHARE:
-        return "faster than its bytes and operations allow: it needs fewer, or they lie in a nearer cache", "muted"
+    if bound.beyond is not None:
+        return beyond_text(bound.beyond), "muted"
     if bound.share >= ENOUGH_SHARE:
         return "no variant can be much faster here", "good"
     return f"up to {formatting.ratio(1 / bound.share)} could be gained", "warn"
@@ -187,7 +186,7 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     there = [row for row in rows if row["panel"] == panel and row["size"] == largest]
     ends = [end(there, key=lambda row: row["bound"].share) for end in (max, min)]
     near, far = (f"{end['label']}" for end in ends)
-    shares = [percent(end["bound"].share) for end in ends]
+    shares = [_share_told(end["bound"]) for end in ends]
     muted = [row["size"] for row in rows if row["bound"].seconds < OVERHEAD_SECONDS]
     below = f" Sizes up to {formatting.sized(max(muted), unit)} are shaded or left out: {BELOW_CALL}." if muted else ""
     return (
@@ -197,10 +196,17 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     )
 
 
+def _share_told(bound: Bound) -> str:
+    """Return a share with a word on why it is above 100%, where it is."""
+    shown = percent(bound.share)
+    return shown if bound.beyond is None else f"{shown} ({BRIEF[bound.beyond]})"
+
+
 def _share(row: Mapping[str, Any]) -> Cell:
     bound: Bound = row["bound"]
     tone: Tone = "muted" if bound.seconds < OVERHEAD_SECONDS else ""
-    return Cell(f"{percent(bound.share)} {bound.limit}", tone, number=bound.share)
+    why = "" if bound.beyond is None else BRIEF[bound.beyond]
+    return Cell(f"{percent(bound.share)} {bound.limit}", tone, why, number=bound.share)
 
 
 def _fields(bound: Bound, labels: Mapping[str, str]) -> dict[str, Any]:

@@ -15,9 +15,6 @@ from pyopbench.report.wording.step_savings import step_text, worth_text
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
-LEAST_GAIN = 0.1
-"""A lower end below it, where a port might take ten times as long as today, says that too few launches were made."""
-
 COLUMNS = ("share of the step afterwards", "the step gets faster by", "hours saved per million steps")
 
 
@@ -29,19 +26,25 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return (
         Paragraph(step_text(judgement.step)),
         Bullets(tuple(worth_text(worth, ", ".join(_head(worth, places))) for worth in judgement.worths)),
-        table(judgement, places),
-        Paragraph(
-            "In brackets: the lower end of the interval (95%, corrected as in the decisions). Hours count one process "
-            "at a time, with the calls one after another in the step; calls that overlap with other work save less."
-        ),
+        *_table_and_note(table(judgement, places)),
     )
 
 
+def _table_and_note(shown: Table) -> tuple[Block, ...]:
+    """Return the table with how to read it; nothing where the calls of every op overlap."""
+    note = (
+        "In brackets: the lower end of the interval (95%, corrected as in the decisions). Hours count one process at a "
+        "time, with the calls one after another in the step; calls that overlap with other work save less."
+    )
+    return (shown, Paragraph(note)) if shown.rows else ()
+
+
 def table(judgement: Judgement, places: Places) -> Table:
-    """Return a row for every candidate of every op."""
+    """Return a row for every candidate of every op whose calls can be one after another in the step."""
     rows: tuple[tuple[Cell | str, ...], ...] = tuple(
         (worth.op, worth.use, *places.cells(_fields(worth)), _cells.variant(port.label), *_left(port))
         for worth in judgement.worths
+        if not worth.overlaps
         for port in worth.ports
     )
     return Table(("op", "use", *places.varying, "port", *COLUMNS), rows, "What each port leaves", headings=2)
@@ -56,14 +59,13 @@ def _fields(worth: Worth) -> dict[str, str]:
 
 
 def _left(port: Port) -> tuple[Cell, ...]:
-    share = f"{formatting.percent(port.share)} ({formatting.percent(_low(port, port.share_low))})"
-    speed_up = f"{formatting.ratio(_finite(port.speed_up))} ({formatting.ratio(_low(port, port.speed_up_low))})"
-    hours = f"{formatting.number(port.hours)} ({formatting.number(_low(port, port.hours_low))})"
+    """Return what a port leaves and saves; a lower end that tells nothing makes the others' digits mean nothing too."""
+    if formatting.is_too_noisy(1 - port.saved, 1 - port.saved_low):
+        return (Cell(formatting.TOO_NOISY),) * len(COLUMNS)
+    share = f"{formatting.percent(port.share)} ({formatting.percent(port.share_low)})"
+    speed_up = f"{formatting.ratio(_finite(port.speed_up))} ({formatting.ratio(_finite(port.speed_up_low))})"
+    hours = f"{formatting.number(port.hours)} ({formatting.number(port.hours_low)})"
     return (Cell(share, number=port.share), Cell(speed_up, number=port.speed_up), Cell(hours, number=port.hours))
-
-
-def _low(port: Port, value: float) -> float | None:
-    return _finite(value) if port.gain_low >= LEAST_GAIN else None
 
 
 def _finite(value: float) -> float | None:

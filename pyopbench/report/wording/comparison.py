@@ -108,7 +108,10 @@ def _reach(found: Reach) -> str:
         case NoInterval(reason):
             why = f": {unresolved_text(reason)}" if reason is not None else ""
             return f"No case has an interval, so nothing is told apart{why}."
-        case SmallestSlowdown(slowdown) if slowdown > formatting.LARGEST_SHARE:
-            return "In a usual case the launches are too few to rule any slowdown out."
+        case SmallestSlowdown(slowdown) if formatting.smallest_difference(slowdown) == formatting.TOO_NOISY:
+            return (
+                f"A usual case is {formatting.TOO_NOISY}: even one that takes twice as long could be missed here. "
+                "Stop other work on the machine, make more launches of both, or measure both in one run."
+            )
         case SmallestSlowdown(slowdown):
             return f"In a usual case a slowdown to {formatting.ratio(1 + slowdown)} or more would be found here."

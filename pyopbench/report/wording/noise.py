@@ -11,11 +11,11 @@ from pyopbench.stats import estimate
 
 def reach_text(disturbance: Disturbance) -> str:
     """Return what the launches that were made can show, a clause; there has to be a smallest effect."""
-    effect = disturbance.smallest_effect or 0.0
     made = formatting.count(disturbance.launches_made, "launch", "launches")
-    if effect > formatting.LARGEST_SHARE:
-        return f"{made} are too few to rule any difference out"
-    return f"{made} can tell no difference below {formatting.percent(effect)}"
+    effect = formatting.smallest_difference(disturbance.smallest_effect)
+    if effect == formatting.TOO_NOISY:
+        return f"{made} are {effect}, even whether something takes twice as long"
+    return f"{made} can tell no difference below {effect}"
 
 
 def noise_warning(disturbance: Disturbance) -> str:

@@ -26,8 +26,8 @@ def worth_text(worth: Worth, name: str) -> str:
     takes = (
         f"{name}: {formatting.seconds(worth.call_seconds)} a call today, {formatting.percent(worth.share)} of the step"
     )
-    if worth.share >= 1:
-        return f"{takes}: more than there is, so calls overlap, or the step or the calls are not those of this machine."
+    if worth.overlaps:
+        return f"{_overlapping(worth, name)} {_at_most(worth)}"
     ceiling = (
         f"if it cost nothing at all, the step would be {formatting.ratio(worth.ceiling)} as fast, and no port does more"
     )
@@ -36,3 +36,25 @@ def worth_text(worth: Worth, name: str) -> str:
         return f"{takes}; {ceiling}. No port saves time for sure."
     saved = f"{surest.label} saves at least {formatting.number(surest.hours_low)} hours per million steps"
     return f"{takes}; {ceiling}. {saved}."
+
+
+def _overlapping(worth: Worth, name: str) -> str:
+    """Return that calls of an op are under way at the same time, and what that leaves open."""
+    return (
+        f"{name}: {formatting.seconds(worth.call_seconds)} a call today, and all calls together take "
+        f"{formatting.number(worth.share)} times as long as the step, so they overlap, at least {worth.at_once} at a "
+        "time (or the step or the calls are not those of this machine). What a port saves of the step cannot be told "
+        "from that: it may wait for these calls or for something else."
+    )
+
+
+def _at_most(worth: Worth) -> str:
+    """Return what bounds the gain of a step whose calls overlap: that of the op itself."""
+    surest = best(worth.ports)
+    if surest is None:
+        return "No port saves time for sure."
+    saved = f"at least {formatting.percent(surest.saved_low)}"
+    return (
+        f"{surest.label} saves {saved} of the time of the calls; the step gains no more than they do. Time a step with "
+        "it to know."
+    )

@@ -88,15 +88,17 @@ def test_what_is_no_place_is_refused(site: str) -> None:
 
 
 def test_a_line_without_a_callback_names_those_that_have_one(source: Path) -> None:
-    with pytest.raises(BadInput, match="no callback begins there") as refused:
+    with pytest.raises(BadInput) as refused:
         draft(f"{source}:1", None)
+    assert refused.value.received == f"{source}:1"
     assert refused.value.legal == "lines 6, 7, 8, 13, 16"
 
 
 @pytest.mark.parametrize("name", ["sinh.py", "My-Op.py", "_hidden.py"])
 def test_a_name_that_is_taken_or_none_is_refused(source: Path, name: str) -> None:
-    with pytest.raises(BadInput, match="not a name for a new op"):
+    with pytest.raises(BadInput) as refused:
         draft(f"{source}:6", Path(name))
+    assert refused.value.received == Path(name).stem
 
 
 def test_the_next_steps_name_the_file() -> None:

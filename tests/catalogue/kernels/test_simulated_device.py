@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,46 +86,56 @@ except Unsupported as error:
     assert "beside which nothing is timed" in told
 
 
-def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all() -> None:
-    told = run("""
+REFUSED = """
 import json, tensorflow as tf
-from pyopbench.catalogue.kernels import simulated_device as device
-from pyopbench.core.errors import Unsupported
-tf.constant(1.0)
-try:
-    device.simulate()
-except Unsupported as error:
-    print(json.dumps([error.what, device.is_simulated(), len(tf.config.list_physical_devices("GPU"))]))
-""")
-    assert "before TensorFlow looks for devices" in told[0]
-    assert told[1:] == [False, 0]
-
-
-@pytest.mark.parametrize(
-    ("library", "reason"),
-    [
-        ("no library at all", "cannot load the simulated device: "),
-        ("a library, and no plug-in", "has loaded the simulated device and does not show it"),
-    ],
-)
-def test_a_plug_in_that_tensorflow_cannot_load_is_told(tmp_path: Path, library: str, reason: str) -> None:
-    built = tmp_path / "plug_in.so"
-    if library == "a library, and no plug-in":
-        source = tmp_path / "empty.cc"
-        source.write_text("int nothing;\n")
-        subprocess.run(["c++", "-shared", "-fPIC", str(source), "-o", str(built)], check=True)
-    else:
-        built.write_text("nothing")
-    told = run(f"""
-import json
 from pathlib import Path
 from pyopbench.catalogue.kernels import simulated_device as device
 from pyopbench.core.errors import Unsupported
-device.library_of = lambda source: Path({str(built)!r})
-try:
-    device.simulate()
-except Unsupported as error:
-    print(json.dumps([error.what, device.is_simulated()]))
-""")
-    assert reason in told[0]
-    assert told[1] is False
+
+def refused():
+    try:
+        device.simulate()
+    except Unsupported as error:
+        return [error.what, device.is_simulated()]
+
+own, told = device.library_of, []
+for library in %r:
+    device.library_of = lambda source: Path(library)
+    told.append(refused())
+device.library_of = own
+tf.constant(1.0)
+print(json.dumps([*told, [*refused(), len(tf.config.list_physical_devices("GPU"))]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
+    """What one process is told that tries a file that is no library, a library that is no plug-in, and comes too late.
+
+    In this order, because TensorFlow looks for devices after the second.
+    """
+    folder = tmp_path_factory.mktemp("plug-ins")
+    (folder / "nothing.so").write_text("nothing")
+    (folder / "empty.cc").write_text("int nothing;\n")
+    command = ["c++", "-shared", "-fPIC", str(folder / "empty.cc"), "-o", str(folder / "empty.so")]
+    subprocess.run(command, check=True)
+    found: list[list[Any]] = run(REFUSED % [str(folder / "nothing.so"), str(folder / "empty.so")])
+    return found
+
+
+def test_a_plug_in_that_tensorflow_cannot_load_is_told(refused: list[list[Any]]) -> None:
+    told, simulated = refused[0]
+    assert "cannot load the simulated device: " in told
+    assert simulated is False
+
+
+def test_a_library_that_is_no_plug_in_is_told(refused: list[list[Any]]) -> None:
+    told, simulated = refused[1]
+    assert "has loaded the simulated device and does not show it" in told
+    assert simulated is False
+
+
+def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all(refused: list[list[Any]]) -> None:
+    told, *others = refused[2]
+    assert "before TensorFlow looks for devices" in told
+    assert others == [False, 0]

@@ -9,6 +9,7 @@ import vl_convert
 
 from pyopbench.report.charts.encodings import (
     OFFSET_PIXELS,
+    PICKED_IN,
     ROW_PIXELS,
     Curves,
     by_label,
@@ -35,7 +36,7 @@ def test_a_channel_holds_the_labels_of_the_rows_alone():
 def test_a_row_has_room_for_two_lines_and_for_every_size():
     assert sizes_of(rows([10, 1])) == [1, 10]
     for n in (1, 2, 12):
-        assert row_step(rows(range(n))).step == max(ROW_PIXELS, OFFSET_PIXELS * n)
+        assert row_step(rows(range(n)))["step"] == max(ROW_PIXELS, OFFSET_PIXELS * n)
 
 
 def test_a_gradient_stands_under_its_variant_and_a_plain_label_in_one_line():
@@ -49,11 +50,10 @@ def test_labels_have_a_line_for_each_size_only_if_there_are_several():
     assert by_label(rows([1, 10])).encoding.to_dict()["yOffset"]["field"] == "size"
 
 
-def test_a_click_in_the_legend_picks_lines_and_points_and_only_points_hold_the_selection():
+def test_a_click_in_the_legend_picks_lines_and_points_and_only_points_have_the_name_that_it_is_held_by():
     curves = Curves(rows([1, 10]), PINNED, "native", size_axis(rows([1, 10]), "elements"))
     lines, points = curves.lines(alt.Y("seconds:Q")), curves.points(alt.Y("seconds:Q"), [])
     for layer in (lines, points):
         assert [condition["param"] for condition in layer.encoding.opacity.to_dict()["condition"]] == ["pick"]
-    assert lines.params is alt.Undefined
-    assert [param.name for param in points.params] == ["pick"]
-    assert points.name == "points"
+    assert lines.name is alt.Undefined
+    assert points.name == PICKED_IN

@@ -86,8 +86,12 @@ def test_a_variant_that_is_not_known_has_no_gradient_to_name_and_is_left_out() -
 
 def test_the_same_case_twice_is_refused() -> None:
     params = [["'sinh'", "'sinh'"], ["'native'", "'numpy_function'", "'custom_op'"], ["1", "1000"]]
-    with pytest.raises(BadInput, match="2 benchmarks are sinh/native/none/forward"):
+    with pytest.raises(BadInput) as refused:
         read(with_column(document("asv-second"), FORWARD, "params", params))
+    assert (
+        refused.value.received
+        == "results/asv/here/file.json: 2 benchmarks are sinh/native/none/forward/call/float32/1/cpu"
+    )
 
 
 def test_names_of_others_cannot_reach_a_terminal() -> None:

@@ -23,25 +23,31 @@ NATIVE = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
     [
         ("", "the file is empty"),
         (" \n", "the file is empty"),
-        ('{"results": {', "not JSON: Expecting property name"),
-        ('{"a": 1}\n{"b": 2}', "line 2, column 1"),
-        ("[" * 200_000, "not JSON that can be read"),
-        ("1" * 5000, "not JSON that can be read"),
+        ('{"results": {', "not JSON: Expecting property name enclosed in double quotes at line 1, column 14"),
+        ('{"a": 1}\n{"b": 2}', "not JSON: Extra data at line 2, column 1"),
     ],
 )
 def test_what_is_not_whole_json_is_refused_with_its_place(tmp_path: Path, content: str, what: str) -> None:
     path = foreign_files.write(tmp_path / "results.json", content)
-    with pytest.raises(BadInput, match="no number was taken") as refused:
+    with pytest.raises(BadInput) as refused:
         common.load(path)
-    assert str(path) in str(refused.value.received)
-    assert what in str(refused.value.received)
+    assert refused.value.received == f"{path}: {what}"
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, "1" * 5000])
+def test_json_that_python_cannot_read_is_refused(tmp_path: Path, content: str) -> None:
+    path = foreign_files.write(tmp_path / "results.json", content)
+    with pytest.raises(BadInput) as refused:
+        common.load(path)
+    assert isinstance(refused.value.__cause__, ValueError | RecursionError)
 
 
 def test_what_is_not_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_bytes(b'{"a": "\xff\xfe"}')
-    with pytest.raises(BadInput, match="UTF-8"):
+    with pytest.raises(BadInput) as refused:
         common.load(path)
+    assert refused.value.received == f"{path}: not text in UTF-8 (byte 7)"
 
 
 @pytest.mark.parametrize("value", [True, None, "1", -1e-9, math.nan, math.inf, 10**400, 1e10, [1.0]])
@@ -63,7 +69,7 @@ def test_samples_become_blocks_of_one_round_because_nothing_was_interleaved() ->
     assert cases["seconds"].tolist() == [10.0, 20.0, 90.0, 6.0, 4.0], "of the whole block"
     assert others["case"].tolist() == ["c"]
     (value,) = estimate.paired_logs(cases, {slow.id: NATIVE.id})["value"]
-    assert math.exp(value) == pytest.approx(math.sqrt(6.0 * 4.0) / 2.0)
+    assert math.exp(value) == pytest.approx(5.0 / 2.0)
 
 
 def test_the_catalogue_tells_what_is_known_and_leaves_out_the_rest() -> None:

@@ -101,8 +101,12 @@ def test_what_pytest_benchmark_does_not_write_is_refused_with_its_place(
 
 
 def test_the_same_case_twice_is_refused() -> None:
-    with pytest.raises(BadInput, match="2 benchmarks are sinh/native"):
+    with pytest.raises(BadInput) as refused:
         read({**REAL, "benchmarks": [REAL["benchmarks"][0], REAL["benchmarks"][0]]})
+    assert (
+        refused.value.received
+        == "results/pytest-benchmark/file.json: 2 benchmarks are sinh/native/none/forward/call/float32/1/cpu"
+    )
 
 
 def test_names_of_others_cannot_reach_a_terminal() -> None:

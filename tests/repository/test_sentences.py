@@ -1,0 +1,208 @@
+"""Nothing reads a sentence: no code finds words in one that pyopbench made, and no test, of those that are mended."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+
+TWO_WORDS = re.compile(r"[A-Za-z]{2,}[,:;]? [A-Za-z]{2,}")
+"""What makes a text a piece of a sentence, and neither a name nor a path."""
+
+CUTTING = {"split", "rsplit", "partition", "rpartition", "startswith", "endswith", "removeprefix", "removesuffix"}
+SEARCHING = {*CUTTING, "replace", "index", "find"}
+PATTERNS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "split", "sub"}
+
+OF_OTHERS = {
+    "catalogue/own/explain.py": 3,
+    "results/validation.py": 1,
+    "run/worker_log.py": 2,
+    "worker/environment.py": 1,
+    "worker/probes/concurrent_calls.py": 1,
+}
+"""Modules of the package -> in how many places they read words of msgspec, TensorFlow, Numba, Python or the system."""
+
+NOT_MENDED = {
+    "benchmarks/test_against_peers.py": 6,
+    "benchmarks/test_pytest_suite.py": 1,
+    "callbacks/injected/test_finder.py": 1,
+    "callbacks/scan/test_draft.py": 1,
+    "catalogue/kernels/test_compiler.py": 13,
+    "catalogue/kernels/test_cuda.py": 5,
+    "catalogue/kernels/test_precompiled.py": 2,
+    "catalogue/kernels/test_register.py": 3,
+    "catalogue/kernels/test_simulated_device.py": 2,
+    "catalogue/own/test_complete.py": 2,
+    "catalogue/own/test_load.py": 2,
+    "catalogue/test_gradients.py": 4,
+    "cli/test_build.py": 4,
+    "cli/test_certify.py": 7,
+    "cli/test_compare.py": 4,
+    "cli/test_errors.py": 5,
+    "cli/test_new.py": 1,
+    "cli/test_placement.py": 3,
+    "cli/test_probe.py": 1,
+    "cli/test_record.py": 2,
+    "cli/test_report.py": 2,
+    "cli/test_resume.py": 7,
+    "cli/test_scan.py": 3,
+    "cli/test_versions.py": 9,
+    "compare/test_versions.py": 3,
+    "end_to_end/test_browser.py": 5,
+    "end_to_end/test_command_line.py": 35,
+    "end_to_end/test_faults.py": 2,
+    "judge/test_choice.py": 2,
+    "judge/test_cost_split.py": 2,
+    "judge/test_decide.py": 1,
+    "judge/test_mix.py": 1,
+    "judge/test_requirements.py": 1,
+    "judge/test_step_savings.py": 2,
+    "prepare/test_executed_graph.py": 5,
+    "prepare/test_finite_differences.py": 5,
+    "prepare/test_gpu.py": 2,
+    "prepare/test_node_graph.py": 2,
+    "prepare/test_prepare.py": 4,
+    "report/charts/test_roofline.py": 1,
+    "report/test_comparison.py": 3,
+    "report/test_html.py": 1,
+    "report/test_sections.py": 26,
+    "report/test_sections_placement.py": 6,
+    "report/test_sections_probes.py": 3,
+    "report/test_sections_versions.py": 3,
+    "report/test_terminal.py": 1,
+    "report/test_ticket.py": 1,
+    "report/test_wording_copy_costs.py": 2,
+    "report/test_wording_counted_copies.py": 1,
+    "report/test_write.py": 6,
+    "repository/test_init.py": 1,
+    "results/test_copy_costs.py": 2,
+    "results/test_mix_file.py": 1,
+    "results/test_read.py": 2,
+    "results/test_side_file.py": 2,
+    "run/test_count_copies.py": 1,
+    "run/test_lost_cases.py": 1,
+    "run/test_probe.py": 1,
+    "run/test_worker_log.py": 1,
+    "run/test_worker_process.py": 2,
+    "worker/test_host_copies.py": 2,
+    "worker/test_main.py": 4,
+    "worker/test_measure.py": 1,
+    "worker/test_peers.py": 3,
+    "worker/test_probes.py": 1,
+    "worker/test_subject.py": 2,
+}
+"""Files of tests -> how many times they still find words of pyopbench; a number may only go down, to no entry."""
+
+
+def is_sentence(node: ast.AST | None) -> bool:
+    """Is it a text with two words in a row, or one that is made with such a part?"""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and TWO_WORDS.search(node.value) is not None
+    return isinstance(node, ast.JoinedStr) and any(is_sentence(part) for part in node.values)
+
+
+def found_in(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines on which words are searched for: by `in`, by a method of a text, by a pattern."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn) and is_sentence(node.left):
+            yield node.lineno
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and any(map(is_sentence, node.args)):
+            of_re = isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
+            if node.func.attr in (PATTERNS if of_re else SEARCHING):
+                yield node.lineno
+
+
+def is_of_others(error: ast.expr) -> bool:
+    """Is it an exception of Python or TensorFlow, whose words are not pyopbench's?"""
+    if isinstance(error, ast.Tuple):
+        return all(map(is_of_others, error.elts))
+    if isinstance(error, ast.Name):
+        return hasattr(builtins, error.id)
+    return ast.unparse(error).startswith("tf.errors.")
+
+
+def matched_in(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines on which an error of pyopbench is told by its words."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and not is_of_others(node.args[0]):
+            yield from (keyword.lineno for keyword in node.keywords if keyword.arg == "match" and _has_words(keyword))
+
+
+def _has_words(keyword: ast.keyword) -> bool:
+    return isinstance(keyword.value, ast.Constant | ast.JoinedStr)
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+MODULES = sorted((ROOT / "pyopbench").rglob("*.py"))
+TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__))
+
+
+def test_the_package_reads_no_sentence() -> None:
+    found = {path.relative_to(ROOT / "pyopbench").as_posix(): list(found_in(parse(path))) for path in MODULES}
+    assert {name: lines for name, lines in found.items() if len(lines) > OF_OTHERS.get(name, 0)} == {}
+
+
+def test_no_test_reads_a_sentence_but_those_that_are_not_mended() -> None:
+    trees = {path.relative_to(ROOT / "tests").as_posix(): parse(path) for path in TESTS}
+    found = {name: [*found_in(tree), *matched_in(tree)] for name, tree in trees.items()}
+    assert {name: lines for name, lines in found.items() if len(lines) > NOT_MENDED.get(name, 0)} == {}
+
+
+def test_no_file_is_taken_for_more_than_it_has() -> None:
+    trees = {name: parse(ROOT / "tests" / name) for name in NOT_MENDED}
+    found = {name: len([*found_in(tree), *matched_in(tree)]) for name, tree in trees.items()}
+    assert {name: count for name, count in found.items() if count < NOT_MENDED[name]} == {}, "lower the number"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'assert "was not measured" in printed',
+        'assert "was not measured" not in printed',
+        'assert f"{n} cases were left" in printed',
+        'text.startswith("no such op")',
+        'text.partition("; the first: of these")',
+        'text.replace("not measured", "")',
+        're.search(r"of \\d+ cases were", text)',
+    ],
+)
+def test_what_reads_a_sentence_is_found(source: str) -> None:
+    assert list(found_in(ast.parse(source))) == [1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "assert miss_text(miss) in printed",
+        'assert "native" in names',
+        'name.startswith("py_function_")',
+        'assert text == "a whole sentence as it is"',
+        'text.split(", ")',
+    ],
+)
+def test_what_compares_values_is_not(source: str) -> None:
+    assert not list(found_in(ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ('pytest.raises(BadInput, match="corrupt results")', [1]),
+        ('pytest.raises(BadInput, match="corrupt")', [1]),
+        ('pytest.raises(BadInput, match=f"{key} differs")', [1]),
+        ("pytest.raises(BadInput, match=re.escape(refusal_text(name)))", []),
+        ('pytest.raises(ValueError, match="must be rank")', []),
+        ('pytest.raises((TypeError, tf.errors.InvalidArgumentError), match="is double")', []),
+    ],
+)
+def test_an_error_that_is_told_by_its_words_is_found(source: str, lines: list[int]) -> None:
+    assert list(matched_in(ast.parse(source))) == lines
