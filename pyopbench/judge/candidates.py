@@ -89,7 +89,7 @@ class Candidate:
 
     @cached_property
     def _by_size(self) -> dict[int, Floats]:
-        return dict(zip(self.shares.columns.tolist(), self.shares.to_numpy(dtype="float64").T, strict=True))
+        return {int(str(size)): self.shares[size].to_numpy(dtype="float64") for size in self.shares}
 
 
 @dataclass(frozen=True, eq=False)

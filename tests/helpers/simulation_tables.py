@@ -16,7 +16,8 @@ from pyopbench.stats.looks import look_schedule
 from simulated_changes import dropped, false_changes, gained
 from simulated_choices import MIXTURES, RANDOM, RULES, Plan, runs_of, tallies, world_of
 
-UNMODELLED = (("none", 0.0, 0.0), ("4%, not in the model", 0.04, 0.0), ("4%, in the model", 0.04, 0.04))
+EFFECTS = ((0.0, 0.0), (0.04, 0.0), (0.04, 0.04))
+"""The run effect that is there, and that is in the model."""
 
 
 def verdicts() -> Iterator[str]:
@@ -55,22 +56,23 @@ def power() -> Iterator[str]:
 def choices() -> Iterator[str]:
     yield "| rule | launches x rounds | same name | mean loss, points | loss above 5 points |"
     for launches, rounds in ((2, 8), (2, 28), (3, 28), (4, 28)):
-        found, _ = tallies(runs_of(RANDOM, Plan(launches, rounds, 0.04, 0.04), 50, 1))
+        found, _ = tallies(runs_of(RANDOM, Plan(launches, rounds, 0.04, 0.04), 100, 1))
         for name, one in found.items():
             numbers = f"{one.agree:.2f} | {100 * one.loss:.2f} | {one.large:.1%}"
             yield f"| {name} | {launches} x {rounds} | {numbers} |"
 
 
 def bounds() -> Iterator[str]:
-    yield "| setting | launches | run effect | best in the set | all bounds hold | provisional | same name | loss |"
+    yield "| setting | launches | best in the set | no run effect | 4% | 4%, known | provisional | same name | loss |"
     ours = dict(list(RULES.items())[-1:])
     for name in (*MIXTURES, RANDOM):
         for launches in (2, 3, 4):
-            for effect, there, known in UNMODELLED:
-                found, said = tallies(runs_of(name, Plan(launches, 28, there, known), 60, 1, settings=2), ours)
-                (one,) = found.values()
-                held = f"{said.best_in_set:.1%} | {said.losses:.1%} | {said.provisional:.0%}"
-                yield f"| {name} | {launches} | {effect} | {held} | {one.agree:.2f} | {100 * one.loss:.1f} |"
+            plans = (Plan(launches, 28, there, known) for there, known in EFFECTS)
+            made = [tallies(runs_of(name, plan, 60, 1, settings=2), ours) for plan in plans]
+            cells = [f"{made[-1][1].best_in_set:.1%}", *(f"{said.losses:.1%}" for _, said in made)]
+            (one,), said = made[-1][0].values(), made[-1][1]
+            cells += [f"{said.provisional:.0%}", f"{one.agree:.2f}", f"{100 * one.loss:.1f}"]
+            yield f"| {name} | {launches} | {' | '.join(cells)} |"
 
 
 def left_out() -> Iterator[str]:
