@@ -88,7 +88,8 @@ class Candidate:
 
     @cached_property
     def _by_size(self) -> dict[int, Floats]:
-        return dict(zip(self.shares.columns.tolist(), self.shares.to_numpy(dtype="float64").T, strict=True))
+        sizes = map(int, self.shares.columns.tolist())
+        return dict(zip(sizes, self.shares.to_numpy(dtype="float64").T, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
