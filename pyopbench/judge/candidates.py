@@ -89,12 +89,7 @@ class Candidate:
 
     @cached_property
     def _by_size(self) -> dict[int, Floats]:
-<<<<<<< HEAD
         return {int(str(size)): self.shares[size].to_numpy(dtype="float64") for size in self.shares}
-=======
-        sizes = map(int, self.shares.columns.tolist())
-        return dict(zip(sizes, self.shares.to_numpy(dtype="float64").T, strict=True))
->>>>>>> wt-judgetests
 
 
 @dataclass(frozen=True, eq=False)
