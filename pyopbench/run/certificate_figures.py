@@ -11,13 +11,8 @@ from scipy import special
 from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.findings import Answer
-from pyopbench.judge.latencies import checked_frame
-from pyopbench.judge.verdicts import Yardstick
 from pyopbench.report.wording.decisions import answer_text
 from pyopbench.results.certificate import Moved, Pairs
-from pyopbench.stats import estimate
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.looks import Looks
 
 LEVEL = 0.95
 LEAST_LAUNCHES = 2
@@ -57,18 +52,14 @@ def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
 
 
 def smallest_effects(judgement: Judgement) -> list[float]:
-    """Return for each pair the effect that it could just have resolved, as a share.
+    """Return for each pair the effect that it could just have resolved, as a share of the baseline's time.
 
     That is half the width of its interval at the level that is corrected for all verdicts of the run: a true effect
     that is further than this from the border of the minimum effect is more likely than not to be resolved.
     """
-    baselines = {verdict.case: verdict.baseline for verdict in judgement.verdicts}
-    found = estimate.estimates(estimate.paired_logs(checked_frame(judgement.run), baselines))
-    estimates = estimate.moderated([found.get(case, Estimate.of([])) for case in baselines])
-    looks = Looks.of(judgement.run.settings, len(judgement.run.looks))
-    level = Yardstick(math.log1p(judgement.minimum_effect), len(estimates), looks).level if estimates else LEVEL
-    ends = [estimate.interval(level) for estimate in estimates if estimate.n >= LEAST_LAUNCHES]
-    return [estimate.exp((high - low) / 2) - 1 for low, high in ends]
+    measured = (estimate for estimate in judgement.estimates if estimate.n >= LEAST_LAUNCHES)
+    ends = (estimate.interval(judgement.level) for estimate in measured)
+    return [(high - low) / 2 for low, high in ends]
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:

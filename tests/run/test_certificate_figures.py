@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -56,14 +55,14 @@ def test_a_pair_that_one_launch_measured_has_no_verdict_to_count() -> None:
 
 
 def test_the_smallest_effect_is_half_the_corrected_interval() -> None:
-    """Three pairs alone have no usual spread, so that each has the t interval of its own five, untrimmed launches."""
+    """In shares of the baseline's time: the uncorrected half, stretched by the quantiles of t."""
     curves = {"py_function_numpy": 1e-5, "native": 1e-5, "xla": 2e-5}
     judged = judge(run_of(Bench(curves, sizes=(10,), launches=5)))
     assert len(judged.verdicts) == 2
     expected = []
-    for verdict in judged.verdicts:
-        standard_error = math.log(verdict.high / verdict.low) / 2 / scipy_stats.t.ppf(0.975, 4)
-        expected.append(math.exp(scipy_stats.t.ppf(1 - 0.05 / 2 / 2, 4) * standard_error) - 1)
+    for verdict, estimate in zip(judged.verdicts, judged.estimates, strict=True):
+        standard_error = (verdict.high - verdict.low) / 2 / scipy_stats.t.ppf(0.975, estimate.degrees)
+        expected.append(scipy_stats.t.ppf(1 - 0.05 / 2 / 2, estimate.degrees) * standard_error)
     assert certificate_figures.smallest_effects(judged) == pytest.approx(expected)
 
 
