@@ -81,7 +81,7 @@ CaseTimeout = Annotated[str, typer.Option(help="Longest silence of one case, e.g
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
 MixFile = Annotated[
     Path | None,
-    typer.Option("--mix", help="CSV with size,weight or shape,dtype,weight: how often each size is called."),
+    typer.Option("--mix", help="CSV of size,weight or of shape, dtype and weight: how often each size is called."),
 ]
 CallsPerStep = Annotated[
     float | None, typer.Option("--calls-per-step", help="Calls of the op in a step of your program; with --step-ms.")

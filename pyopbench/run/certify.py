@@ -200,7 +200,7 @@ def _run_controls(work: _Work, number: int) -> Judgement:
     trial = work.extent.trials[number]
     names = controls(trial.percents)
     settings = replace(work.extent.settings, seed=number, budget_seconds=work.budget(number))
-    axes = Axes(ops=trial.ops, sizes=trial.sizes, variants=(*BASES, *names), parts=False)
+    axes = Axes(ops=trial.ops, sizes=trial.sizes, variants=(*BASES, *names), modes=("call",), parts=False)
     with _controls_found():
         return _run(work, f"controls-{number + 1}", start.Request(axes, settings, BASELINE, work.command, names))
 

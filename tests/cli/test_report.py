@@ -49,12 +49,12 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal(monkeypat
     console = Console(file=stream, width=COLUMNS, force_terminal=True, color_system=None)
     monkeypatch.setattr(report, "err", console)
     group = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
-    step = Progress(11, 30, group, 107, 168, 168, 7_500.0)
+    step = Progress("sampling", 3, "", 3, sweep=11, group=group, done=107, total=168, planned=168, seconds_left=7_500.0)
     with report.progress() as show:
         show(step)
     lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
-    shown = [line for line in lines if "launch 12/30 108/168 log_huber" in line]
-    assert any("≤ 2 h 5 min left" in line for line in shown)
+    shown = [line for line in lines if "sweep 12 of 3 workers 108/168 log_huber" in line]
+    assert any("at most 2 h 5 min left" in line for line in shown)
     assert max(map(len, shown)) <= COLUMNS
 
 

@@ -149,12 +149,12 @@ app.main()
 def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is killed in its second launch, of which one group hangs: what hung is not held against the case."""
+    """It is killed while its second launch samples, of which one group hangs: that is not held against the case."""
     sizes = (1, 2, 3)
-    cases = [stored.case("hanging" if size == 2 else "well", size=size) for size in sizes]
+    cases = [stored.case("late_hanging" if size == 2 else "well", size=size) for size in sizes]
     lines = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in cases)]
     folder = stored.write(tmp_path / "run", stored.run(cases), lines)
-    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "resume", folder)
+    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "resume", folder, until="sweep 1 of 1 worker")
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL

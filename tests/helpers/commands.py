@@ -89,8 +89,8 @@ def noisy_results(folder: Path) -> Path:
 ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(EXTRAS), "COLUMNS": "80"}
 
 
-def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
-    """Begin or resume a run, and return when it has told that its second launch begins."""
+def begin(command: Sequence[str], *arguments: object, until: str) -> subprocess.Popen[str]:
+    """Begin or resume a run, and return when it has told a line of progress that begins so."""
     process = subprocess.Popen(
         [*command, *map(str, arguments)],
         env=ENVIRONMENT,
@@ -100,9 +100,9 @@ def begin(command: Sequence[str], *arguments: object) -> subprocess.Popen[str]:
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith("launch 2 of at most 2"):
+        if line.startswith(until):
             return process
-    raise AssertionError(f"ended with {process.wait()} before its second launch")
+    raise AssertionError(f"ended with {process.wait()} before it told: {until}")
 
 
 def groups(folder: Path) -> list[tuple[int, str]]:

@@ -165,7 +165,7 @@ def test_a_run_from_before_workers_stayed_is_continued_with_as_many_rounds_and_l
     assert (found.launches, found.first_rounds, found.rounds, found.evenly) == (6, 24, 24, not looks)
 
 
-AXES = "ops=double, directions=forward,backward,forward_backward, modes=call, dtypes=float32, placements=cpu, sizes=1"
+AXES = "ops=double, dtypes=float32, placements=cpu, sizes=1"
 """Of `request()`, as an error shows them."""
 
 

@@ -109,7 +109,7 @@ def plan(**axes: Any) -> dict[str, Any]:
 
 
 def test_a_plan_holds_cases_skips_catalogue_and_environment() -> None:
-    made = plan(ops=("negate",), variants=("native", "crashing", "autograph"), sizes=(4,))
+    made = plan(ops=("negate",), variants=("native", "crashing", "autograph"), sizes=(4,), modes=("call",))
     assert case("native") in made["cases"]
     assert case("crashing") in made["cases"]
     reasons = {skip["case"]: skip["reason"] for skip in made["skips"]}
@@ -189,12 +189,12 @@ def test_limits_that_this_system_does_not_allow_for_are_a_reason(
 
 
 def plan_of(**axes: Any) -> dict[str, Any]:
-    asked = {"ops": ["sinh"], "variants": ["numpy_function"], "directions": ["forward"], "sizes": [10], **axes}
-    return worker_main.plan({"compile": False, "axes": {**asdict(Axes()), **asked}}, ignore)
+    asked = {"ops": ["sinh"], "variants": ["numpy_function"], "directions": ["forward"], "sizes": [10]}
+    return worker_main.plan({"compile": False, "axes": {**asdict(Axes()), **asked, **axes}}, ignore)
 
 
 def test_parts_are_planned_and_described_unless_they_are_not_wanted() -> None:
-    with_parts, without = plan_of(), plan_of(parts=False)
+    with_parts, without = plan_of(modes=["call"]), plan_of(modes=["call"], parts=False)
     only = "sinh/numpy_function/none/forward/call/float32/10/cpu"
     assert without["cases"] == [only]
     assert (without["catalogue"]["parts"], without["catalogue"]["floor"]) == ({}, {})
