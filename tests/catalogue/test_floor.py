@@ -81,7 +81,8 @@ def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
     assert all(part.is_part for part in load_parts().values())
     bridges = {name: one for name, one in load_variants().items() if name != "njit"}  # it has the one of numba
     floors = {f"{name}_floor" for name, one in bridges.items() if one.is_callback or name == "native"}
-    assert set(load_parts()) == {"empty", "numpy_alone", "tensor_alone", "numba_alone", *floors}
+    twins = {f"{name}_twin" for name, one in bridges.items() if one.is_callback}
+    assert set(load_parts()) == {"empty_graph", "numpy_alone", "tensor_alone", "numba_alone", *floors, *twins}
 
 
 def test_the_body_alone_is_called_on_aligned_arrays_without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ def nodes(slopes: dict[str, list[float]]) -> pd.DataFrame:
         for launch, cost in enumerate(costs):
             for copies in (1, 4, 16):
                 row = {"case": case, "tool": "pyopbench", "run": "r", "launch": launch, "mode": "node", "calls": 1}
+                row["floor_seconds"] = math.nan
                 rows += [{**row, "copies": copies, "round": i, "seconds": 1e-4 + cost * copies} for i in range(3)]
     return pd.DataFrame(rows)
 

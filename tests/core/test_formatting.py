@@ -68,20 +68,46 @@ def test_seconds_interval_stays_in_one_unit(value, low, high, shown):
     assert formatting.seconds_interval(value, low, high) == shown
 
 
-def test_ratios_and_gains():
+def test_ratios():
     assert formatting.ratio(0.3519) == "0.352×"
     assert formatting.ratio(None) == "–"
-    assert formatting.interval(2.1, 2.9) == "2.10–2.90×"
-    assert formatting.interval(2.1, math.inf) == "2.10–∞×"
-    assert formatting.interval(None, None) == "–"
     assert formatting.ratio_interval(0.352, 0.34, 0.365) == "0.352× (0.340–0.365)"
     assert formatting.ratio_interval(0.352, math.nan, math.nan) == "0.352×"
 
 
-def test_a_gain_is_not_parted_from_its_bound():
-    assert formatting.gain_at_least(3.24, 3.01).split(" ") == ["3.24×\u00a0(≥\u00a03.01×)"]
-    assert formatting.gain_at_least(3.24, None) == "3.24×"
-    assert formatting.gain_at_least(None, 3.01) == "–"
+def test_what_is_saved_is_not_parted_from_its_bound():
+    assert formatting.saved_at_least(0.98, 0.961).split(" ") == ["98%\u00a0(≥\u00a096%)"]
+    assert formatting.saved_at_least(0.98, None) == "98%"
+    assert formatting.saved_at_least(None, 0.96) == "–"
+    assert formatting.saved_interval(0.96, 0.99) == "96% to 99%"
+    assert formatting.saved_interval(-0.12, math.nan) == "−12% to –"
+    assert formatting.saved_interval(None, math.nan) == "–"
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.984, "98%"), (1.0, "100%"), (0.1, "10%"), (0.0994, "9.9%"), (0.032, "3.2%"), (0.03, "3%"), (-0.12, "−12%"),
+     (-0.0321, "−3.2%"), (0.0, "0%"), (-0.0001, "0%"), (-12.0, "< -1,000%"), (None, "–"), (math.nan, "–")],
+)  # fmt: skip
+def test_points_are_whole_percent_and_one_digit_below_ten(share: float | None, shown: str) -> None:
+    assert formatting.points(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (120e-6, 1.1e-6, "120 → 1.10 µs"),
+        (120e-6, 1.3e-6, "120 → 1.30 µs"),
+        (1.2e-3, 1.1e-6, "1.20 ms → 1.10 µs"),
+        (120e-6, -2e-9, "120 → 0 µs"),
+        (120e-6, None, "120 µs → –"),
+        (120e-6, math.nan, "120 µs → –"),
+    ],
+)
+def test_a_change_of_seconds_is_in_one_unit_where_that_is_short(
+    before: float, after: float | None, shown: str
+) -> None:
+    assert formatting.change_of_seconds(before, after) == shown
 
 
 @pytest.mark.parametrize(
@@ -205,19 +231,26 @@ def test_a_moment_is_told_to_the_minute_in_utc(value, expected):
 
 
 @pytest.mark.parametrize(
-    ("gain", "low", "shown"),
+    ("saved", "low", "shown"),
     [
-        (1.0, 0.393, "too noisy to tell"),
-        (2.0, 1e-12, "too noisy to tell"),
-        (2.0, 0.0, "too noisy to tell"),
-        (100.0, 0.9, "too noisy to tell"),
-        (100.0, 30.0, "100×\u00a0(≥\u00a030.0×)"),
-        (1.05, 0.98, "1.05×\u00a0(≥\u00a00.980×)"),
-        (0.2, 0.19, "0.200×\u00a0(≥\u00a00.190×)"),
+        (0.0, -1.5, "too noisy to tell"),
+        (0.5, -0.2, "too noisy to tell"),
+        (0.99, -0.1, "too noisy to tell"),
+        (0.99, 0.9, "99%\u00a0(≥\u00a090%)"),
+        (0.05, -0.02, "5%\u00a0(≥\u00a0−2%)"),
+        (-4.0, -4.3, "−400%\u00a0(≥\u00a0−430%)"),
     ],
 )
-def test_a_lower_bound_that_tells_nothing_is_not_printed(gain: float, low: float, shown: str) -> None:
-    assert formatting.gain_at_least(gain, low) == shown
+def test_a_lower_bound_that_tells_nothing_is_not_printed(saved: float, low: float, shown: str) -> None:
+    assert formatting.saved_at_least(saved, low) == shown
+
+
+@pytest.mark.parametrize(
+    ("time", "high", "expected"),
+    [(0.1, 0.9, False), (0.1, 1.01, True), (0.6, 1.1, False), (0.6, 1.21, True), (5.0, 9.9, False), (5.0, 10.1, True)],
+)
+def test_too_noisy_reaches_past_today_and_past_twice_the_estimate(time: float, high: float, expected: bool) -> None:  # noqa: FBT001
+    assert formatting.is_too_noisy(time, high) is expected
 
 
 @pytest.mark.parametrize(
@@ -226,8 +259,3 @@ def test_a_lower_bound_that_tells_nothing_is_not_printed(gain: float, low: float
 )
 def test_a_difference_beyond_a_doubling_is_too_noisy_to_tell(share: float | None, shown: str) -> None:
     assert formatting.smallest_difference(share) == shown
-
-
-def test_an_interval_without_a_digit_that_means_anything_is_not_printed() -> None:
-    assert formatting.interval(1e-12, 1e15) == "too noisy to tell"
-    assert formatting.interval(5e-5, 6e-5) == "< 0.0001–< 0.0001×"

@@ -26,6 +26,7 @@ QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "r
         ("body_alone", {"is_part"}),
         ("floor", {"is_part"}),
         ("empty", {"is_part"}),
+        ("twin", {"is_part"}),
     ],
 )
 def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[str]) -> None:
@@ -38,7 +39,7 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
 
 
 def test_there_is_a_role_for_each_line_above() -> None:
-    roles = {"candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty"}
+    roles = {"candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"}
     assert set(ROLES) == roles == set(get_args(Role))
 
 
@@ -54,6 +55,7 @@ def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_al
         "body_alone": [False, False],
         "floor": [False, False],
         "empty": [False, False],
+        "twin": [False, False],
     }
 
 

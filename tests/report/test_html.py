@@ -90,11 +90,11 @@ def test_what_a_cell_is_filtered_by_is_escaped():
 
 def test_a_table_is_sorted_by_the_numbers_that_its_cells_stand_for():
     rows = (
-        ("a", _cells.seconds(2e-6), _cells.gain(None, None)),
-        ("b", _cells.seconds(1.5e-3), _cells.gain(12.0, 10.0)),
-        ("c", _cells.seconds(2e-6), _cells.gain(3.0, math.nan)),
+        ("a", _cells.seconds(2e-6), _cells.saved(None, None)),
+        ("b", _cells.seconds(1.5e-3), _cells.saved(0.9, 0.8)),
+        ("c", _cells.seconds(2e-6), _cells.saved(0.5, math.nan)),
         ("d", _cells.seconds(math.nan), "none"),
-        ("e", _cells.seconds(9e-9), _cells.gain(math.inf, None)),
+        ("e", _cells.seconds(9e-9), _cells.saved(0.99, None)),
     )
     assert order_of(rows) == ' data-order=",1, ,2,1 ,1,0 ,, ,0,2"'
     assert order_of([row[:1] for row in rows]) == order_of(()) == ""

@@ -36,9 +36,9 @@ def test_what_is_computed_is_passed_over_and_constants_are_followed(
         "VARIANT = Variant(name='mine', kind=KIND, gradients=('tape', *GIVEN), effort=1 + 1, body=unknown)\n"
     )
     (folder / "broken.py").write_text("VARIANT = (")
-    (folder / "empty.py").write_text("")
+    (folder / "nothing.py").write_text("")
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
     found = declared("variants")
     assert found["mine"]["gradients"][:2] == ("tape", "custom_gradient")
     assert set(found["mine"]) == {"name", "kind", "gradients"}
-    assert found["broken"] == found["empty"] == {}
+    assert found["broken"] == found["nothing"] == {}

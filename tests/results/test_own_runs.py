@@ -15,7 +15,7 @@ import stored
 from certificates import as_stored, certificate
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
-from pyopbench.results import store
+from pyopbench.results import schema, store
 from pyopbench.results.own_runs import POOLED_ENVIRONMENT, read_runs
 from pyopbench.results.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.results.warnings import UnfinishedLine
@@ -113,7 +113,7 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
         read_runs([folder])
     assert (
         refused.value.received
-        == f"{folder}/samples.jsonl:2: kind is None, not one of launch, group, lost, look, limits"
+        == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(schema.LINES)}"
     )
 
 
@@ -239,7 +239,7 @@ def in_graph(variant: str) -> str:
 
 
 def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_in_its_round(tmp_path: Path) -> None:
-    """By hand: the floor of round 0 is 6 s in 3 calls; round 1 has none; a body alone is no graph of copies."""
+    """By hand: the floor of round 0 is 6 s in 3 calls; round 1 has none; from a body alone nothing is taken off."""
     well, alone, empty = (in_graph(variant) for variant in ("well", "numpy_alone", "empty"))
     content = stored.run([well, alone, empty])
     variants = content["catalogue"]["variants"]
@@ -251,6 +251,7 @@ def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_i
         empty: [[0, 1, 3, 6.0, 0]],
     }
     other = {**line, "launch": 1, "samples": {well: [[0, 0, 2, 10.0, 8]], empty: [[0, 1, 1, 7.0, 0]]}}
+    parts["numpy_alone"] = {**parts["numpy_alone"], "role": "body_alone"}
     content["catalogue"] = {**content["catalogue"], "variants": variants, "parts": parts}
     run = read_runs([stored.write(tmp_path / "node", content, [{**line, "samples": samples}, other])])
     told = ["launch", "round", "copies", "floor_seconds"]
@@ -264,7 +265,7 @@ def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_i
     ]
     beside = run.costs.frame.set_index(["variant", "launch", "round"])
     assert beside.loc[("numpy_alone", 0, 0), "copies"] == 1
-    assert math.isnan(beside.loc[("numpy_alone", 0, 0), "floor_seconds"])
+    assert beside.loc[("numpy_alone", 0, 0), "floor_seconds"] == 0.0
     assert beside.loc[("empty", 0, 0), "copies"] == 0
 
 

@@ -63,6 +63,12 @@ def test_what_the_tests_store_fits() -> None:
         {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(CASES[1], "crashed", 1)]},
         {"kind": "look", "launch": 2, "open": list(CASES)},
         stored.limits_line(0),
+        {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.5},
+        {
+            **{"kind": "workers", "launch": 0, "launches": [0, 1], "at_once": 2, "limited_by": "", "seconds": 9.5},
+            **{"worker_bytes": None, "available_bytes": 2**30},
+        },
+        {"kind": "ended", "launch": 1, "by": "look", "looks": 1, "seconds": 60.0, "sampling_seconds": 45.0},
     ]
     assert {line["kind"] for line in lines} == set(schema.LINES)
     assert [wrong for line in lines for wrong in wrong_in("samples", line)] == []

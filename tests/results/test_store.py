@@ -269,7 +269,7 @@ def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:
         store.read_lines(folder)
     assert (
         refused.value.received
-        == f"{folder}/samples.jsonl: 2 lines hold group double/forward/call/float32/1/cpu of launch 0"
+        == f"{folder}/samples.jsonl: 2 lines hold pass 0 of group double/forward/call/float32/1/cpu of launch 0"
     )
 
 

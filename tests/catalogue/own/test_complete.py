@@ -101,7 +101,7 @@ def test_what_is_missing_or_of_another_kind_is_said(fields: dict[str, Any], what
 def outcomes(op: Op, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """Yield variant and outcome of every forward case that is planned by default."""
     put_in_place(monkeypatch, op)
-    plan = make_plan(Axes(ops=("mine",), directions=("forward",)), {"mine": op}, load_variants())
+    plan = make_plan(Axes(ops=("mine",), directions=("forward",), modes=("call",)), {"mine": op}, load_variants())
     for case in plan.cases:
         yield case.variant, _outcome(case)
 
