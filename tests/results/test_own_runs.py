@@ -111,10 +111,7 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
     (folder / store.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
     with pytest.raises(BadInput) as refused:
         read_runs([folder])
-    assert (
-        refused.value.received
-        == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(schema.LINES)}"
-    )
+    assert refused.value.received == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(schema.LINES)}"
 
 
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
