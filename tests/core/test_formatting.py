@@ -247,7 +247,7 @@ def test_a_lower_bound_that_tells_nothing_is_not_printed(saved: float, low: floa
     ("time", "high", "expected"),
     [(0.1, 0.9, False), (0.1, 1.01, True), (0.6, 1.1, False), (0.6, 1.21, True), (5.0, 9.9, False), (5.0, 10.1, True)],
 )
-def test_too_noisy_reaches_past_today_and_past_twice_the_estimate(time: float, high: float, expected: bool) -> None:  # noqa: FBT001
+def test_too_noisy_reaches_past_today_and_past_twice_the_estimate(time: float, high: float, expected: bool) -> None:
     assert formatting.is_too_noisy(time, high) is expected
 
 

@@ -36,9 +36,7 @@ RUNS = (
 
 
 def test_a_run_is_valued_by_the_others_alone() -> None:
-    """For run 0 the others find that native saves 0.375 and xla 0.25; for run 1 0.5 and 0.1875; for run 2 the most is
-    0.625 by native.
-    """
+    """The others of run 0 find 0.375 for native and 0.25 for xla; of run 1, 0.5 and 0.1875; of run 2, 0.625 at most."""
     found = repetition_of(RUNS)
     assert [(one.key, one.run) for one in found.answers] == [(KEY, 0), (KEY, 1), (KEY, 2)]
     assert [one.share for one in found.answers] == pytest.approx([0.625, 0.8125, 1.0])

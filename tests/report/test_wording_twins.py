@@ -19,8 +19,10 @@ def pair(ratio: float, outcome: Outcome) -> Verdict:
         (NO_TWINS, ""),
         (
             Twins((pair(1.01, "equivalent"), pair(0.88, "faster"), pair(1.06, "unresolved")), 0.03),
-            "Identical code in this run (3 callbacks measured twice, under two names): 1 told apart, 1 shown equal within "
-            "3%, 1 left open; furthest apart 12%.",
+            (
+                "Identical code in this run (3 callbacks measured twice, under two names): 1 told apart, 1 shown equal "
+                "within 3%, 1 left open; furthest apart 12%."
+            ),
         ),
     ],
 )

@@ -65,8 +65,14 @@ def test_what_the_tests_store_fits() -> None:
         stored.limits_line(0),
         {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.5},
         {
-            **{"kind": "workers", "launch": 0, "launches": [0, 1], "at_once": 2, "limited_by": "", "seconds": 9.5},
-            **{"worker_bytes": None, "available_bytes": 2**30},
+            "kind": "workers",
+            "launch": 0,
+            "launches": [0, 1],
+            "at_once": 2,
+            "limited_by": "",
+            "seconds": 9.5,
+            "worker_bytes": None,
+            "available_bytes": 2**30,
         },
         {"kind": "ended", "launch": 1, "by": "look", "looks": 1, "seconds": 60.0, "sampling_seconds": 45.0},
     ]
