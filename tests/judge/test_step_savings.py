@@ -111,7 +111,7 @@ def test_without_a_step_nothing_is_said() -> None:
 def test_every_output_holds_it() -> None:
     judgement = judged()
     shown = write.render(judgement)
-    assert "What a port is worth" in shown["report.html"]
+    assert section.SECTION.title in shown["report.html"]
     assert worth_text(judgement.worths[0], "mine, inference") in shown["report.md"]
     found = json.loads(shown["decisions.json"])
     assert found["step"] == {"calls": 5, "seconds": 0.04}

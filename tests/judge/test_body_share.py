@@ -1,0 +1,57 @@
+"""How much of a callback's cost its body is, where both are known."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from frames import VARIANTS, Bench
+from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
+from pyopbench.judge.candidates import Setting
+from pyopbench.judge.mix import even_mix
+from pyopbench.results.run import Costs
+from pyopbench.stats import costs, estimate
+
+TODAY = "py_function_numpy"
+CATALOGUE: dict[str, Any] = {
+    "variants": VARIANTS,
+    "parts": {
+        "numpy_alone": {"role": "body_alone", "body": "numpy"},
+        "tensor_alone": {"role": "floor", "body": "tensor"},
+    },
+}
+
+
+def share(label: str = TODAY, direction: str = "forward") -> BodyShare | None:
+    """Return the share of a body that takes 20 of 100 us at the one size and 90 of 100 at the other."""
+    frame = Bench({TODAY: 1e-4}, sizes=(10, 100), within=0.0, between=0.0, launches=3).frame()
+    alone = frame.assign(
+        case=frame["case"].str.replace(TODAY, "numpy_alone"),
+        variant="numpy_alone",
+        seconds=frame["seconds"] * frame["size"].map({10: 0.2, 100: 0.9}),
+    )
+    bodies = body_costs(SimpleNamespace(catalogue=CATALOGUE, costs=Costs(frame=alone)))  # type: ignore[arg-type]
+    comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
+    return body_share_of(comparison, even_mix((10, 100)), CATALOGUE, bodies, costs.round_costs(frame, estimate.UNIT))
+
+
+def test_the_share_is_over_the_mix() -> None:
+    """Each of the two sizes counts for half: (0.2 + 0.9) / 2."""
+    found = share()
+    assert found is not None
+    assert (found.op, found.baseline, found.body) == ("sinh", TODAY, "numpy")
+    assert found.share == pytest.approx(0.55)
+    assert found.is_most
+    assert found.most_gain == pytest.approx(1 / 0.55)
+
+
+def test_what_is_not_timed_alone_has_no_share() -> None:
+    assert share(direction="forward_backward") is None
+    assert share("py_function") is None, "whose body is of another kind"
+    assert share("numpy_function") is None, "which has no number"
+
+
+def test_a_share_above_one_is_noise_and_leaves_nothing_to_gain() -> None:
+    assert BodyShare("sinh", "node", "float32", "cpu", TODAY, "numpy", 1.1).most_gain == 1.0
