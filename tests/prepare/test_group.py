@@ -15,7 +15,7 @@ from pyopbench.prepare.copies import LINEAR
 from pyopbench.prepare.group import Asked, prepare_group
 from small_ops import case_of, put_in_place, square
 
-SECONDS = {"empty": 50e-6, "py_function_numpy": 124e-6, "numpy_function": 90e-6, "py_func": 126e-6}
+SECONDS = {"empty_graph": 50e-6, "py_function_numpy": 124e-6, "numpy_function": 90e-6, "py_func": 126e-6}
 """On the clock of the tests, of a call of a graph of one copy; 124 us want 4 copies, 126 us want 2."""
 
 
@@ -44,20 +44,20 @@ def copies_in(cases: list[Case], asked: Asked | None = None) -> dict[str, tuple[
 
 def test_the_current_callback_comes_first_and_tells_the_copies_of_all() -> None:
     seen: list[str] = []
-    cases = cases_of("native", "numpy_alone", "py_func", "py_function_numpy", "empty")
+    cases = cases_of("native", "numpy_alone", "py_func", "py_function_numpy", "empty_graph")
     copies = copies_in(cases, Asked(at=lambda case: seen.append(case.variant)))
-    graphs = {"empty": (0,), "py_function_numpy": (1, 4), "native": (4,), "numpy_alone": (1,), "py_func": (1, 4)}
+    graphs = {"empty_graph": (0,), "py_function_numpy": (1, 4), "native": (4,), "numpy_alone": (1,), "py_func": (1, 4)}
     assert copies == graphs
-    assert seen == ["empty", "py_function_numpy", "py_function_numpy", "native", "numpy_alone", "py_func"]
+    assert seen == ["empty_graph", "py_function_numpy", "py_function_numpy", "native", "numpy_alone", "py_func"]
 
 
 def test_without_the_current_callback_the_dearest_tells_it() -> None:
-    copies = copies_in(cases_of("native", "numpy_function", "py_func", "empty"))
-    assert copies == {"empty": (0,), "numpy_function": (1, 2), "py_func": (1, 2), "native": (2,)}
+    copies = copies_in(cases_of("native", "numpy_function", "py_func", "empty_graph"))
+    assert copies == {"empty_graph": (0,), "numpy_function": (1, 2), "py_func": (1, 2), "native": (2,)}
 
 
 def test_without_any_callback_it_is_the_usual_number() -> None:
-    assert copies_in(cases_of("native", "empty")) == {"native": (8,), "empty": (0,)}
+    assert copies_in(cases_of("native", "empty_graph")) == {"native": (8,), "empty_graph": (0,)}
 
 
 def test_an_empty_graph_that_was_not_asked_for_is_timed_and_not_returned() -> None:
@@ -65,19 +65,19 @@ def test_an_empty_graph_that_was_not_asked_for_is_timed_and_not_returned() -> No
 
 
 def test_a_number_that_is_given_is_taken() -> None:
-    cases = cases_of("py_function_numpy", "native", "empty")
-    assert copies_in(cases, Asked(copies=1)) == {"py_function_numpy": (1,), "native": (1,), "empty": (0,)}
+    cases = cases_of("py_function_numpy", "native", "empty_graph")
+    assert copies_in(cases, Asked(copies=1)) == {"py_function_numpy": (1,), "native": (1,), "empty_graph": (0,)}
 
 
 def test_for_a_line_every_graph_is_made() -> None:
-    cases = cases_of("py_function_numpy", "native", "empty")
+    cases = cases_of("py_function_numpy", "native", "empty_graph")
     copies = copies_in(cases, Asked(linearity=True))
-    assert copies == {"py_function_numpy": LINEAR, "native": LINEAR, "empty": (0,)}
+    assert copies == {"py_function_numpy": LINEAR, "native": LINEAR, "empty_graph": (0,)}
 
 
 def test_what_is_wrong_stands_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_place(monkeypatch, square(tensor=lambda x: x * 1.5))
-    found = prepare_group(cases_of("native", "numpy_function", "empty"), Asked())
+    found = prepare_group(cases_of("native", "numpy_function", "empty_graph"), Asked())
     assert isinstance(found["native/none"], WrongResult)
     assert [one.copies for one in found["numpy_function/none"]] == [1, 4]  # type: ignore[union-attr]
 

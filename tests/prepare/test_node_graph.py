@@ -257,7 +257,7 @@ def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, g
     """The op has two inputs, and two floating outputs that a gradient flows into."""
     direction = "forward" if gradient == "none" else "forward_backward"
     full = prepare_all(case_of("numpy_function", gradient, mode="node", direction=direction))[0]
-    (empty,) = prepare_all(case_of("empty", mode="node", direction=direction))
+    (empty,) = prepare_all(case_of("empty_graph", mode="node", direction=direction))
     assert (empty.copies, len(empty.segments)) == (0, 1)
     given, wanted = (one.segments[0].args for one in (empty, full))  # type: ignore[attr-defined]
     assert [(one.shape, one.dtype) for one in given] == [(one.shape, one.dtype) for one in wanted]

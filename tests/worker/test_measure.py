@@ -15,7 +15,7 @@ from extra_cases import case, ignore
 from places import EXTRAS
 from pyopbench.core.discover import PATH_VARIABLE
 from pyopbench.core.model import Case
-from pyopbench.prepare import node_graph
+from pyopbench.prepare import group, node_graph
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared
 from pyopbench.results.schema import check_line
@@ -140,7 +140,7 @@ def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_empty_graph_has_no_copies_and_a_body_alone_no_number_of_them() -> None:
-    empty, alone = (case(part, mode="node") for part in ("empty", "numpy_alone"))
+    empty, alone = (case(part, mode="node") for part in ("empty_graph", "numpy_alone"))
     samples = measure(empty, alone)["samples"]
     assert {row[4] for row in samples[empty]} == {0}
     assert {len(row) for row in samples[alone]} == {4}
@@ -185,7 +185,7 @@ def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPat
 
 def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [case("numpy_function"), case("twin"), case("wrong_value")]
-    prepare_all = prepared_group.prepare_all
+    prepare_all = group.prepare_all
 
     def prepare_flaky(one: Case, **options: Any) -> tuple[Prepared, ...]:
         (prepared,) = prepare_all(one, **options)
@@ -193,7 +193,7 @@ def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.Monke
         segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
         return (Prepared(prepared.case, segments, prepared.checked),)
 
-    monkeypatch.setattr(prepared_group, "prepare_all", prepare_flaky)
+    monkeypatch.setattr(group, "prepare_all", prepare_flaky)
     answer = measure(*keys)
     assert list(answer["samples"]) == keys[:1]
     assert len(answer["samples"][keys[0]]) == 4
@@ -229,9 +229,7 @@ def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> N
         stretches.append(stretch)
         return measure_block(segments, calls, clock, timer, stretch)
 
-    monkeypatch.setattr(
-        prepared_group, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),)
-    )
+    monkeypatch.setattr(group, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
     monkeypatch.setattr(prepared_group, "measure_block", spy)
     measure(case("native"), rounds=2)
     assert stretches == [0.05, 0.05]
@@ -275,7 +273,7 @@ def test_what_is_prepared_stays_and_is_timed_again_with_as_many_calls(monkeypatc
     groups = measuring.WarmGroups()
     groups.prepare({**request, "cases": keys}, ignore)
     first = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 0, "pass": 0}, ignore)["samples"]
-    monkeypatch.setattr(prepared_group, "prepare_all", lambda *given, **named: pytest.fail("prepared"))
+    monkeypatch.setattr(group, "prepare_all", lambda *given, **named: pytest.fail("prepared"))
     monkeypatch.setattr(prepared_group, "calibrate", lambda *given: pytest.fail("calibrated"))
     again = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 12, "pass": 1}, ignore)["samples"]
     assert [row[0] for row in again[keys[0]]] == list(range(12, 24))
