@@ -24,7 +24,7 @@ from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_f
 from pyopbench.results.mix_file import Calls
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
+from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.looks import Looks
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
-    model = launch_model.fit(list(shares.values()), _run_effect(run))
+    model = launch_model.fit(list(shares.values()))
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
@@ -114,12 +114,6 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
         model=model,
     )
-
-
-def _run_effect(run: Run) -> float:
-    """Return what ports shift by from run to run, as the certificate of the machine says; else as is usual."""
-    told = (run.certificate or {}).get("run_effect")
-    return RUN_EFFECT if told is None else float(told["deviation"])
 
 
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
