@@ -32,7 +32,8 @@ from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spr
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 RUN_EFFECT = 0.04
-"""Standard deviation, from run to run, of the log of a port's cost over a callback's: three runs of 12 ops on one idle machine (2 cores) differed by that: docs/statistics.md."""
+"""Standard deviation, from run to run, of the log of a port's cost over a callback's: three runs of 12 ops on one idle
+machine (2 cores) differed by that (docs/statistics.md)."""
 RELATIVE = 0.035
 """Standard deviation between launches of a log ratio, where too few variants tell it (3.3% to 4.0% were measured)."""
 ITERATIONS = 8
