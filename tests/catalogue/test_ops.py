@@ -102,16 +102,15 @@ def test_names_itself_after_its_file(name: str) -> None:
 
 @each_op
 def test_sizes_ascend_from_one_over_at_least_four_decades(name: str) -> None:
-    """An op whose inputs are scalars has the one size; the quick sizes reach to within a decade of the largest."""
+    """An op whose inputs are scalars has the one size; the quick sizes are one all overhead and one near the largest."""
     op = load(name)
     assert list(op.sizes) == sorted(set(op.sizes))
     assert set(op.quick_sizes) <= set(op.sizes)
-    assert op.quick_sizes[0] == op.sizes[0]
     assert op.quick_sizes[-1] * 10 >= op.sizes[-1]
     if all(array.ndim == 0 for array in inputs_of(op, "float64", 1)):
         assert op.sizes == (1,)
     else:
-        assert len(op.quick_sizes) >= 3
+        assert op.quick_sizes[0] * 10 <= op.quick_sizes[-1]
         assert op.sizes[0] == 1
         assert op.sizes[-1] >= 10_000
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyopbench.judge import decide, judge, stopping
+from pyopbench.judge import compared, judge, stopping
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.results import read
 from pyopbench.stats.estimate import Estimate, moderated
@@ -145,7 +145,7 @@ def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: py
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []
     monkeypatch.setattr(read, "read_one", lambda folders: folders)
-    monkeypatch.setattr(decide, "judge", lambda run, **how: charged.append(how["looks"]))
+    monkeypatch.setattr(compared, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(stopping, "look", lambda judgement, launches, most: None)
     judge.look(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
     most = Looks.of({"first_rounds": 8}, held=100)

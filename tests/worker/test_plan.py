@@ -391,7 +391,9 @@ def node_beside(variants: dict[str, Variant], instruments: Instruments, *names: 
     return [case.id for case in plan_instruments(plan.cases, variants, instruments)]
 
 
-EMPTY_GRAPHS = [f"made/empty/none/{direction}/node/float32/3/cpu" for direction in ("forward", "forward_backward")]
+EMPTY_GRAPHS = [
+    f"made/empty_graph/none/{direction}/node/float32/3/cpu" for direction in ("forward", "forward_backward")
+]
 
 
 def test_every_group_of_graphs_has_one_empty_graph_also_without_parts(variants: dict[str, Variant]) -> None:
