@@ -82,13 +82,20 @@ def saved_at_least(saved: float | None, low: float | None) -> str:
     What is too noisy to be told is that instead.
     """
     if saved is None or low is None or _missing(saved) or _missing(low):
-        return points(saved)
-    return TOO_NOISY if is_too_noisy(1 - saved, 1 - low) else f"{points(saved)}\u00a0(≥\u00a0{points(low)})"
+        return points(_at_most_all(saved))
+    return (
+        TOO_NOISY if is_too_noisy(1 - saved, 1 - low) else f"{points(_at_most_all(saved))}\u00a0(≥\u00a0{points(low)})"
+    )
 
 
 def saved_interval(low: float | None, high: float | None) -> str:
     """Format the interval of a share of today's time that is saved: `96% to 99%`."""
-    return MISSING if _missing(low) and _missing(high) else f"{points(low)} to {points(high)}"
+    return MISSING if _missing(low) and _missing(high) else f"{points(low)} to {points(_at_most_all(high))}"
+
+
+def _at_most_all(saved: float | None) -> float | None:
+    """Return what is saved, of which noise makes more than all where next to nothing is left."""
+    return saved if saved is None or math.isnan(saved) else min(saved, 1.0)
 
 
 def points(share: float | None) -> str:

@@ -102,7 +102,7 @@ def test_names_itself_after_its_file(name: str) -> None:
 
 @each_op
 def test_sizes_ascend_from_one_over_at_least_four_decades(name: str) -> None:
-    """An op whose inputs are scalars has the one size; the quick sizes are one all overhead and one near the largest."""
+    """An op of scalars has the one size; of the quick sizes the last is within a decade of the largest."""
     op = load(name)
     assert list(op.sizes) == sorted(set(op.sizes))
     assert set(op.quick_sizes) <= set(op.sizes)

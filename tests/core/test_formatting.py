@@ -257,3 +257,8 @@ def test_too_noisy_reaches_past_today_and_past_twice_the_estimate(time: float, h
 )
 def test_a_difference_beyond_a_doubling_is_too_noisy_to_tell(share: float | None, shown: str) -> None:
     assert formatting.smallest_difference(share) == shown
+
+
+def test_no_more_than_all_is_saved() -> None:
+    assert formatting.saved_at_least(1.03, 0.71) == formatting.saved_at_least(1.0, 0.71)
+    assert formatting.saved_interval(0.9, 1.2) == formatting.saved_interval(0.9, 1.0)

@@ -170,9 +170,9 @@ def gain_text(gain: MeasuredGain) -> str:
     """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`."""
     launches = formatting.count(gain.launches, "launch", "launches")
     if gain.low is None:
-        return f"{gain.label} saves {formatting.points(gain.saved)} ({launches})"
+        return f"{gain.label} saves {formatting.saved_at_least(gain.saved, None)} ({launches})"
     interval = formatting.saved_interval(gain.low, gain.high)
-    return f"{gain.label} saves {formatting.points(gain.saved)} ({interval}, {launches})"
+    return f"{gain.label} saves {formatting.saved_at_least(gain.saved, None)} ({interval}, {launches})"
 
 
 def _passed_over(reason: ClearGain) -> str:
