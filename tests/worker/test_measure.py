@@ -99,10 +99,16 @@ def test_backward_and_forward_backward_come_from_the_same_pass() -> None:
         assert part[3] < whole[3]
 
 
+def eight_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every group have eight copies: how many are enough, and affordable, depends on the machine."""
+    monkeypatch.setattr(group, "enough_copies", lambda empty, one: 8)
+    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+
+
 def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+    eight_copies(monkeypatch)
     expected = {"native": {8}, "numpy_function": {1, 8}}
     keys = [case(variant, mode="node") for variant in expected]
     answer = measure(*keys)
@@ -131,7 +137,7 @@ def test_forward_and_backward_of_mode_node_are_one_graph() -> None:
 def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     use = node_graph.use_grappler
     monkeypatch.setattr(node_graph, "use_grappler", lambda *, enabled: use(enabled=True))
-    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)  # as many copies on every machine
+    eight_copies(monkeypatch)
     keys = [case("native", mode="node"), case("numpy_function", mode="node")]
     answer = measure(*keys)
     (failure,) = answer["failures"]
