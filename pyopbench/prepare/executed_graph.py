@@ -2,6 +2,11 @@
 
 Nodes are told apart by a name scope that no other graph of the process uses, and a number for each copy. It survives
 inlining, which puts the name of a call before the names of what is called.
+
+Only nodes that work on data count. What hangs on constants and shapes alone has the same value at every call, and
+TensorFlow's runtime computes it once, when it makes the graph ready, whatever Grappler is told (`ConstantFold` in
+tensorflow/core/common_runtime/constant_folding.cc, which also puts constants in the place of `Shape`, `Size` and `Rank`
+of known shapes): gradients of sums and means are full of it.
 """
 
 from __future__ import annotations
@@ -13,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorflow.python.eager import context
-from tensorflow.python.framework import op_def_registry
 
 from pyopbench.core.errors import Elided
+from pyopbench.prepare.data_nodes import calls_function, names_on_data
 
 BOOKKEEPING = frozenset({"NoOp"})
 """Node types that inlining adds for control edges; their number says nothing about copies."""
@@ -40,7 +45,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Counts:
-    """Nodes of each copy by op type: in the graph as built, those that its outputs need, and in the executed one."""
+    """Nodes on data of each copy by op type: as built, those that its outputs need, and in the executed graph."""
 
     built: tuple[Mapping[str, int], ...]
     executed: tuple[Mapping[str, int], ...]
@@ -95,7 +100,9 @@ def _call(
     for graphs in metadata.function_graphs:
         # Graphs of other functions may be among them: those that a callback runs, and earlier ones.
         if _named(graphs.pre_optimization_graph.node, scope):
-            return results, [(node.name, node.op) for node in _named(graphs.post_optimization_graph.node, scope)]
+            executed = graphs.post_optimization_graph.node
+            on_data = names_on_data(executed)
+            return results, [(node.name, node.op) for node in _named(executed, scope) if node.name in on_data]
     return results, None
 
 
@@ -104,7 +111,7 @@ def _named(nodes: Sequence[Any], scope: str) -> list[Any]:
 
 
 def _needed(concrete: Any, scope: str) -> list[Any]:
-    """Return the nodes that the outputs of a graph need; calls of functions are left out, because they are inlined."""
+    """Return the nodes on data that a graph's outputs need; calls of functions are left out, as they are inlined."""
     waiting = [tensor.op for tensor in concrete.outputs]
     needed: dict[str, Any] = {}
     while waiting:
@@ -112,13 +119,9 @@ def _needed(concrete: Any, scope: str) -> list[Any]:
         if node.name not in needed:
             needed[node.name] = node
             waiting += [*(tensor.op for tensor in node.inputs), *node.control_inputs]
-    return [node for node in _named(list(needed.values()), scope) if not _calls_function(node)]
-
-
-def _calls_function(node: Any) -> bool:
-    # A call of a Defun has the Defun's name for a type, and so no definition in the registry.
-    definition = op_def_registry.get(node.type)
-    return definition is None or any(attribute.type in ("func", "list(func)") for attribute in definition.attr)
+    on_data = names_on_data(concrete.graph.as_graph_def().node)
+    named = _named(list(needed.values()), scope)
+    return [node for node in named if node.name in on_data and not calls_function(node.type)]
 
 
 def require_alive(counts: Mapping[int, Counts]) -> None:
