@@ -55,6 +55,7 @@ from pyopbench.core.model import BASELINE, Axes
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
 from pyopbench.run import start
+from pyopbench.run.settings import Settings
 
 EPILOG = (
     "**Exit codes**: 0 done; 1 a wrong variant or a slowdown was found, or a certificate missed; 2 bad usage or bad "
@@ -90,7 +91,7 @@ def run(
     context: typer.Context,
     ops: Ops = None,
     inputs: Inputs = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Three sizes, few launches: an answer in minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few sizes and launches: an answer in minutes.")] = False,
     variant: Variants = None,
     gradient: Gradients = None,
     direction: Directions = None,
@@ -141,7 +142,7 @@ def run(
         "first_rounds": min(settings.first_rounds, rounds or settings.rounds),
         "rounds": rounds or settings.rounds,
         "evenly": evenly,
-        "budget_seconds": _budget(settings.budget_seconds, tf) if budget is None else parse_duration(budget),
+        "budget_seconds": _budget(axes, settings, tf) if budget is None else parse_duration(budget),
         "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
         "memory_limit_bytes": read_memory_limit(memory_limit),
     }
@@ -150,8 +151,12 @@ def run(
     raise typer.Exit(measure_and_report(folder, options, probe=bool(require) or probes, as_json=as_json))
 
 
-def _budget(usual: float | None, tf: list[str] | None) -> float | None:
-    return None if usual is None else usual * len(tf or [""])
+def _budget(axes: Axes, usual: Settings, tf: list[str] | None) -> float | None:
+    """Return the usual budget: of a quick run less where it names few ops, and as often as there are versions."""
+    if usual.budget_seconds is None:
+        return None
+    named = start.QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
+    return min(named, usual.budget_seconds) * len(tf or [""])
 
 
 @app.command(rich_help_panel=JUDGE)

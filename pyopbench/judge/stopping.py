@@ -23,7 +23,8 @@ class Look:
         launches: launches that were made.
         verdicts: all of them.
         resolved: those that are faster, slower or equivalent.
-        reachable: unresolved ones that the launches still to come could resolve.
+        reachable: unresolved ones that the launches still to come could resolve, and that are measured on.
+        unneeded: unresolved ones that could be resolved, but that no open answer hangs on: a quick run leaves them.
         most: launches at the most.
     """
 
@@ -32,6 +33,7 @@ class Look:
     verdicts: int
     resolved: int
     reachable: int
+    unneeded: int
     most: int
 
 
@@ -51,14 +53,18 @@ def look(compared: Compared, launches: int, most: int) -> Look:
         for verdict in unresolved
         if _is_reachable(verdict.fewest, verdict.launches, more) and not failed & {verdict.case, verdict.baseline}
     ]
-    # Answers come first: only when no decision hangs on it is time spent on what is merely unresolved.
+    # Answers come first: only when no decision hangs on it is time spent on what is merely unresolved, and in a quick
+    # run not even then.
+    needed = frozenset(_open_candidates(compared, failed))
+    unneeded = len(reachable) if compared.run.settings.get("quick") and not needed else 0
     with_baselines = {case for verdict in reachable for case in (verdict.case, verdict.baseline)}
     return Look(
-        open=frozenset(_open_candidates(compared, failed)) or frozenset(with_baselines),
+        open=needed or (frozenset() if unneeded else frozenset(with_baselines)),
         launches=launches,
         verdicts=len(compared.verdicts),
         resolved=len(compared.verdicts) - len(unresolved),
-        reachable=len(reachable),
+        reachable=len(reachable) - unneeded,
+        unneeded=unneeded,
         most=most,
     )
 

@@ -31,6 +31,9 @@ QUICK = Settings(
     budget_seconds=170.0,
     case_timeout_seconds=60.0,
 )
+QUICK_OP_SECONDS = 35.0
+"""Budget of a quick run for each op that it names, up to that of all: with planning and the report, one takes a minute
+on two cores."""
 FULL = Settings(
     seed=0,
     launches=24,

@@ -61,6 +61,17 @@ def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: in
     assert (seen.resolved, seen.reachable) == (3, int(goes_on))
 
 
+def test_a_quick_run_goes_on_for_answers_alone() -> None:
+    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
+    seen = look(judgement, 4, 8)
+    assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
+    assert seen.open
+    judgement.run.settings["quick"] = True
+    seen = look(judgement, 4, 8)
+    assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 0, 1)
+    assert seen.open == frozenset()
+
+
 def test_what_is_missing_counts_from_the_launches_of_the_case_itself() -> None:
     """A case that was left out of some launches, because it seemed resolved, has fewer behind it."""
     judgement = unresolved(judged({"native": 5e-5}, launches=4, **QUIET), 7)

@@ -9,15 +9,22 @@ from pyopbench.report.wording.stopping import progress_text
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "resolved", "reachable", "words"),
+    ("verdicts", "resolved", "reachable", "unneeded", "words"),
     [
-        (0, 0, 0, "after 4 launches there is no verdict: nothing was measured beside the baseline"),
-        (4, 4, 0, "after 4 launches every verdict is resolved (4)"),
-        (4, 0, 0, "after 4 launches 0 of 4 verdicts are resolved, 4 out of reach of 8 launches"),
-        (4, 2, 1, "after 4 launches 2 of 4 verdicts are resolved, 1 still open, 1 out of reach of 8 launches"),
-        (1, 0, 1, "after 4 launches 0 of 1 verdict is resolved, 1 still open"),
+        (0, 0, 0, 0, "after 4 launches there is no verdict: nothing was measured beside the baseline"),
+        (4, 4, 0, 0, "after 4 launches every verdict is resolved (4)"),
+        (4, 0, 0, 0, "after 4 launches 0 of 4 verdicts are resolved, 4 out of reach of 8 launches"),
+        (4, 2, 1, 0, "after 4 launches 2 of 4 verdicts are resolved, 1 still open, 1 out of reach of 8 launches"),
+        (1, 0, 1, 0, "after 4 launches 0 of 1 verdict is resolved, 1 still open"),
+        (
+            6,
+            3,
+            0,
+            2,
+            "after 4 launches 3 of 6 verdicts are resolved, 2 that no answer hangs on, 1 out of reach of 8 launches",
+        ),
     ],
 )
-def test_progress(verdicts: int, resolved: int, reachable: int, words: str) -> None:
-    look = Look(frozenset(), launches=4, verdicts=verdicts, resolved=resolved, reachable=reachable, most=8)
+def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, words: str) -> None:
+    look = Look(frozenset(), 4, verdicts=verdicts, resolved=resolved, reachable=reachable, unneeded=unneeded, most=8)
     assert progress_text(look) == words

@@ -17,9 +17,10 @@ def progress_text(look: Look) -> str:
         return f"{made} there is no verdict: nothing was measured beside the baseline"
     if look.resolved == look.verdicts:
         return f"{made} every verdict is resolved ({look.verdicts:,})"
-    away = look.verdicts - look.resolved - look.reachable
+    away = look.verdicts - look.resolved - look.reachable - look.unneeded
     are = "is" if look.verdicts == 1 else "are"
     parts = [f"{made} {look.resolved:,} of {formatting.count(look.verdicts, 'verdict')} {are} resolved"]
     parts += [f"{look.reachable:,} still open"] if look.reachable else []
+    parts += [f"{look.unneeded:,} that no answer hangs on"] if look.unneeded else []
     parts += [f"{away:,} out of reach of {formatting.count(look.most, 'launch', 'launches')}"] if away else []
     return ", ".join(parts)
