@@ -109,6 +109,7 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, op: Op, **variant_changes: Any
     """Have an op, and changed variants, prepared in place of what is loaded by name."""
     reference.reference_of.cache_clear()
     finite_differences._checked_differences.clear()
+    finite_differences._vouched.clear()
     for module in (prepare, reference):
         monkeypatch.setattr(module, "load_op", lambda name: op)
     monkeypatch.setattr(prepare, "load_variant", lambda name: replace(load_variant(name), **variant_changes))

@@ -94,6 +94,48 @@ def test_without_a_reference_gradient_finite_differences_are_taken_anyway(put: P
     assert "against finite differences" in refusal(NATIVE)
 
 
+def calls_of_mechanisms(put: Put, elements: int, **changes: Any) -> list[int]:
+    """Return how often each of two mechanisms calls the body of an op with that many elements."""
+    calls: list[int] = []
+
+    def counted(x: Any) -> Any:
+        calls.append(1)
+        return x * x
+
+    taken = []
+    put(square(numpy=counted, sizes=(elements,), **changes))
+    for variant in ("py_function_numpy", "numpy_function"):
+        before = len(calls)
+        prepare(case_of(variant, "custom_gradient", size=elements), finite_differences=True)
+        taken.append(len(calls) - before)
+    return taken
+
+
+def test_one_mechanism_element_by_element_vouches_for_the_reference_of_all(put: Put) -> None:
+    first, second = calls_of_mechanisms(put, 100)
+    assert first >= 2 * 100
+    assert second < 100
+    first, second = calls_of_mechanisms(put, finite_differences.MOST_VOUCHED)
+    assert second >= 2 * finite_differences.MOST_VOUCHED, "few elements are always moved one by one"
+
+
+def test_a_wrong_reference_gradient_of_many_elements_is_found_out_by_every_mechanism(put: Put) -> None:
+    def one_wrong(inputs: Any, outputs: Any, output_gradients: Any) -> Any:
+        (right,) = _gradient_of_square(inputs, output_gradients)
+        wrong = np.array(right)
+        wrong[17] *= 2
+        return (wrong,)
+
+    put(square(numpy_gradient=one_wrong, sizes=(100,)))
+    for variant in ("py_function_numpy", "numpy_function"):
+        with pytest.raises(WrongResult):
+            prepare(case_of(variant, "custom_gradient", size=100), finite_differences=True)
+
+
+def _gradient_of_square(inputs: Any, output_gradients: Any) -> Any:
+    return (2 * inputs[0] * output_gradients[0],)
+
+
 X = np.random.default_rng(0).uniform(0.5, 2, (40, 50))
 
 
