@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +86,13 @@ def _error_beside_infinities(got: Any, expected: Any) -> tuple[Any, Any]:
     return error, finite.max() if finite.size else 0.0
 
 
-def central_differences(scalar: Callable[..., float], inputs: Sequence[Any], position: int, step: float) -> Any:
+def central_differences(
+    scalar: Callable[..., float],
+    inputs: Sequence[Any],
+    position: int,
+    step: float,
+    places: Iterable[tuple[int, ...]] | None = None,
+) -> Any:
     """Return the numeric gradient of a function, by (f(x + step) - f(x - step)) / (2 step) for each element.
 
     `tf.test.compute_gradient` does the same, but takes the analytic side from a persistent tape, under which
@@ -97,12 +103,13 @@ def central_differences(scalar: Callable[..., float], inputs: Sequence[Any], pos
         inputs: the arrays at which to differentiate.
         position: the input to differentiate by, any shape.
         step: half the distance between both points, times the magnitude of the element where that is above 1.
+        places: indices of the elements to move; None for all.
 
     Returns:
-        An array of the shape and dtype of that input.
+        An array of the shape and dtype of that input, 0 where nothing was moved.
     """
     gradient = np.zeros_like(inputs[position])
-    for index in np.ndindex(gradient.shape):
+    for index in np.ndindex(gradient.shape) if places is None else places:
         values = []
         # Grown with the element, because one that its dtype cannot tell from 0 moves nothing.
         reach = step * max(1.0, abs(float(inputs[position][index])))

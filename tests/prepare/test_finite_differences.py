@@ -116,7 +116,7 @@ def test_one_mechanism_element_by_element_vouches_for_the_reference_of_all(put: 
     assert first >= 2 * 100
     assert second < 100
     first, second = calls_of_mechanisms(put, finite_differences.MOST_VOUCHED)
-    assert second >= 2 * finite_differences.MOST_VOUCHED, "few elements are always moved one by one"
+    assert second >= 2 * finite_differences.MOST_VOUCHED, "few elements are all moved"
 
 
 def test_a_wrong_reference_gradient_of_many_elements_is_found_out_by_every_mechanism(put: Put) -> None:
