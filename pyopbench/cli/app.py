@@ -133,7 +133,7 @@ def run(
     options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
-    usual = Axes(quick=quick, parts=parts, linearity=linearity)
+    usual = Axes(quick=quick, parts=parts)
     axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs)
     settings = start.QUICK if quick else start.FULL
     changes: dict[str, Any] = {
@@ -145,6 +145,7 @@ def run(
         "budget_seconds": _budget(axes, settings, tf) if budget is None else parse_duration(budget),
         "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
         "memory_limit_bytes": read_memory_limit(memory_limit),
+        "linearity": linearity,
     }
     request = start.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
     folder = begin(out_dir, request, tf)

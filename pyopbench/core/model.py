@@ -127,7 +127,6 @@ class Axes:
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
         parts: with each callback that runs forward in a graph, its body alone, and in mode call its bridge's floor.
-        linearity: in mode node, graphs of 1, 2, 4 ... 32 copies, which show whether each copy adds as much.
     """
 
     ops: tuple[str, ...] = ()
@@ -140,7 +139,6 @@ class Axes:
     sizes: tuple[int, ...] = ()
     quick: bool = False
     parts: bool = True
-    linearity: bool = False
 
 
 @dataclass(frozen=True)

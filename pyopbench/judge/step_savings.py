@@ -64,6 +64,7 @@ class Worth:
         baseline: label of the current callback.
         call_seconds: mean seconds per call today, over the mix; in mode node of the calls of one step, the first of
             which costs a callback more than those after it.
+        apart_seconds: the same where each of them costs what the first does, because other ops stand between them.
         share: of the step that these calls take today; above 1 they overlap.
         ports: every candidate that has numbers over the whole mix, what saves most at the lower end first.
     """
@@ -75,6 +76,7 @@ class Worth:
     placement: str
     baseline: str
     call_seconds: float
+    apart_seconds: float
     share: float
     ports: tuple[Port, ...]
 
@@ -110,7 +112,8 @@ def worth_of(comparison: Comparison, choice: Choice, mix: Mix, step: Step) -> Wo
     compared = share * mean_seconds(mix, comparison.seconds) / seconds
     ports = sorted((_port(gain, share, compared, step) for gain in choice.gains), key=_rank)
     place = (setting.op, setting.use, setting.mode, setting.dtype, setting.placement)
-    return Worth(*place, comparison.baseline, seconds, share, tuple(ports))
+    apart = mean_seconds(mix, comparison.seconds_of(1.0))
+    return Worth(*place, comparison.baseline, seconds, apart, share, tuple(ports))
 
 
 def mean_seconds(mix: Mix, seconds: Mapping[int, float]) -> float:

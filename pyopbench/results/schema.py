@@ -48,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     budget_seconds: float | None
     case_timeout_seconds: float
     memory_limit_bytes: int | UnsetType | None = UNSET
+    linearity: bool | UnsetType = UNSET
     quick: bool
     baseline: str
     first_look: int | UnsetType = UNSET

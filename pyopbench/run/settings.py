@@ -21,6 +21,7 @@ class Settings:
             for each case; None for no limit.
         case_timeout_seconds: how long one case may be silent.
         memory_limit_bytes: how much memory a worker may take, as in `memory_limit.limit`; None for as much as there is.
+        linearity: in mode node, make graphs of 1, 2, 4 ... 32 copies, which show whether each copy adds as much.
     """
 
     seed: int
@@ -33,3 +34,4 @@ class Settings:
     budget_seconds: float | None
     case_timeout_seconds: float
     memory_limit_bytes: int | None = None
+    linearity: bool = False

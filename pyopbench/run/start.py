@@ -31,7 +31,7 @@ QUICK = Settings(
     budget_seconds=170.0,
     case_timeout_seconds=60.0,
 )
-QUICK_OP_SECONDS = 35.0
+QUICK_OP_SECONDS = 45.0
 """Budget of a quick run for each op that it names, up to that of all: with planning and the report, one takes a minute
 on two cores."""
 FULL = Settings(
@@ -209,6 +209,7 @@ def settings_of(folder: Path) -> Settings:
     settings = store.read_run(folder)["settings"]
     # In a run from before workers stayed, a launch had as many rounds as it was to have, and no look within it.
     before = {"first_rounds": settings["rounds"], "evenly": "first_look" not in settings, "memory_limit_bytes": None}
+    before["linearity"] = False
     stored = {**before, **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
 

@@ -163,7 +163,9 @@ class WarmLaunch:
             self.todo.pop(0)
         if self.todo:
             self._asked = time.monotonic()
-            self.worker.send(self._request("prepare", self.todo[0], finite_differences=self._is_to_check(self.todo[0])))
+            group, linearity = self.todo[0], self.work.settings.linearity
+            is_to_check = self._is_to_check(group)
+            self.worker.send(self._request("prepare", group, finite_differences=is_to_check, linearity=linearity))
 
     def _is_to_check(self, group: str) -> bool:
         return self.checks and group not in self.work.checked

@@ -6,6 +6,11 @@ taken as drawn from one distribution, which is fitted to all of them, and moved 
 more alike they are. Where they are not alike the fit says so, and each is left to itself; so is a single one that
 scatters far more than what is usual explains.
 
+The fit is by maximum likelihood. By the moments of log variances, as in the first source, two launches each told
+1.4, 2.0 and 8 degrees of freedom in three runs of one machine, where the likelihood says 4.6, 8 and 7.1: with one
+degree of freedom the logs of a variance vary mostly by those that happen to be almost 0, which say nothing about how
+large one can be.
+
 Sources: G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray
 experiments", Stat. Appl. Genet. Mol. Biol. 3 (2004), article 3, sections 5 and 6.2. For single ones that scatter more,
 and simpler here: B. Phipson et al., "Robust hyperparameter estimation protects against hypervariable genes and improves
@@ -17,9 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import optimize, special
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 LEAST_COMPARISONS = 10
 """With fewer spreads there is nothing to call usual."""
@@ -27,8 +36,10 @@ MOST_DEGREES = 8.0
 """More would trust few launches that happen to agree, in a case that is noisier than the others. Simulated without a
 minimum effect: one case in 200 with five times the spread of the others made a false verdict in 22% of 100 reports with
 30 and without `RARE`, in 5% with 8, in 2% with both."""
-LEAST_EXCESS = 1e-6
-"""Log variances that vary no more than chance explains count as varying by this much: as all but equal."""
+LEAST_DEGREES = 0.1
+"""Fewer are no different: what is usual then counts for nothing."""
+ALL_EQUAL = 1000.0
+"""With more the spreads are all but equal."""
 RARE = 0.2
 """A spread that is passed less often than this under what is usual is moved towards it by less in proportion."""
 
@@ -67,21 +78,34 @@ def usual_spread(samples: Iterable[tuple[float, float]]) -> Spread:
             without degrees of freedom, or without any spread, are passed over.
 
     Returns:
-        The fit by the moments of the log variances; `UNKNOWN` for fewer than `LEAST_COMPARISONS`.
+        The fit by maximum likelihood; `UNKNOWN` for fewer than `LEAST_COMPARISONS`.
     """
     known = [(deviation, degrees) for deviation, degrees in samples if degrees > 0 and deviation > 0]
     if len(known) < LEAST_COMPARISONS:
         return UNKNOWN
     deviations, own = np.array(known, dtype=np.float64).T
-    half = own / 2
-    logs = 2 * np.log(deviations) - special.digamma(half) + np.log(half)
-    centre = float(logs.mean())
-    excess = float(logs.var(ddof=1) - special.polygamma(1, half).mean())
-    fitted = _inverse_trigamma(max(excess, LEAST_EXCESS))
-    return Spread(min(2 * fitted, MOST_DEGREES), math.exp(centre + float(special.digamma(fitted)) - math.log(fitted)))
+    return _most_likely(deviations**2, own)
 
 
-def _inverse_trigamma(value: float) -> float:
-    # trigamma falls from infinity to 0, like 1/x² near 0 and 1/x far out, so both ends are on either side of it.
-    low, high = min(1.0, 0.5 / math.sqrt(value)), 1.0 + 2.0 / value
-    return float(optimize.brentq(lambda x: float(special.polygamma(1, x)) - value, low, high))
+def _most_likely(variances: Floats, own: Floats) -> Spread:
+    """Return the spread that variances with `own` degrees are likeliest drawn by: variance * F(own, degrees)."""
+    # In units of their median, so that the search begins near its end whatever the spreads are.
+    unit = float(np.median(variances))
+    scaled = variances / unit
+
+    def loss(place: Floats) -> tuple[float, Floats]:
+        log_variance, degrees = place[0], math.exp(place[1])
+        ratio = own * scaled * math.exp(-log_variance) / degrees
+        spread, both = np.log1p(ratio), (own + degrees) / 2
+        part = ratio / (1 + ratio)
+        likelihood = (
+            own / 2 * (math.log(1 / degrees) - log_variance) - both * spread - special.betaln(own / 2, degrees / 2)
+        )
+        by_variance = -own / 2 + both * part
+        trend = special.digamma(both) - special.digamma(degrees / 2)
+        by_degrees = (degrees * (trend - spread) - own) / 2 + both * part
+        return -float(likelihood.sum()), -np.array([by_variance.sum(), by_degrees.sum()])
+
+    bounds = [(None, None), (math.log(LEAST_DEGREES), math.log(ALL_EQUAL))]
+    found = optimize.minimize(loss, np.array([0.0, math.log(MOST_DEGREES / 2)]), jac=True, bounds=bounds).x
+    return Spread(min(math.exp(found[1]), MOST_DEGREES), unit * math.exp(found[0]))

@@ -222,6 +222,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "budget_seconds": 120.0,
         "case_timeout_seconds": 90.0,
         "memory_limit_bytes": None,
+        "linearity": False,
         "quick": True,
         "baseline": "py_function_numpy",
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 
+import pandas as pd
 import pytest
 
-from frames import Bench
+from frames import Bench, run_of
 from pyopbench.core import formatting
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.step_savings import Step
@@ -29,7 +30,7 @@ def judged(step: Step | None = STEP, **changes: object) -> Judgement:
 def test_the_share_is_the_calls_of_a_step_over_the_step() -> None:
     """5 calls of 2 ms are 10 of 40 ms: a quarter, so that nothing makes the step more than 4/3 as fast."""
     (worth,) = judged().worths
-    assert worth.call_seconds == pytest.approx(2e-3)
+    assert worth.call_seconds == worth.apart_seconds == pytest.approx(2e-3)
     assert worth.share == pytest.approx(0.25)
     assert worth.ceiling == pytest.approx(4 / 3)
 
@@ -67,6 +68,21 @@ def test_seconds_of_a_call_are_the_mean_over_the_calls_of_the_mix() -> None:
     bench = Bench({TODAY: {10: 1e-3, 100: 9e-3}, "native": 1e-4}, op="mine", sizes=(10, 100), within=0, between=0)
     (worth,) = judge(bench.run(), mix={10: 3, 100: 1}, step=STEP).worths
     assert worth.call_seconds == pytest.approx(3e-3)
+
+
+def test_calls_apart_cost_what_the_first_does() -> None:
+    """In a graph 1 ms each, and 2 ms more for the first of them: 11 and 3 ms in a step of ten and of one."""
+    benches = [
+        Bench({TODAY: 1e-3, "native": 1e-5}, sizes=(10,), mode="node", copies=many, launches=4, rounds=20, within=0.0)
+        for many in (1, 8)
+    ]
+    run = run_of(*benches)
+    frame = pd.concat([bench.frame() for bench in benches], ignore_index=True)
+    frame["seconds"] += 2e-3 * frame["calls"] * (frame["variant"] == TODAY)
+    run.frame = frame
+    (worth,) = judge(run, step=Step(calls=10, seconds=1.0)).worths
+    assert worth.call_seconds == pytest.approx(1.2e-3, rel=0.05)
+    assert worth.apart_seconds == pytest.approx(3e-3, rel=0.05)
 
 
 def test_a_share_above_1_is_said_and_nothing_is_computed_with_it() -> None:

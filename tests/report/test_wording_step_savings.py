@@ -24,15 +24,22 @@ def test_what_was_given() -> None:
 
 
 def test_the_surest_port_is_named_with_its_hours() -> None:
-    assert worth_text(Worth(*PLACE, 2e-3, 0.25, (NATIVE,)), "sinh, inference") == (
+    assert worth_text(Worth(*PLACE, 2e-3, 2e-3, 0.25, (NATIVE,)), "sinh, inference") == (
         f"sinh, inference: 2.00 ms a call today, 25% of the step; {CEILING}. "
         "native saves at least 2.06 hours per million steps."
     )
 
 
+def test_callbacks_between_other_ops_cost_what_the_first_does() -> None:
+    assert worth_text(Worth(*PLACE, 2e-4, 6e-4, 0.25, (NATIVE,)), "sinh") == (
+        "sinh: 200 µs a call today (up to 600 µs with other ops between the calls, and so much more to save), 25% of "
+        f"the step; {CEILING}. native saves at least 2.06 hours per million steps."
+    )
+
+
 def test_without_a_port_that_saves_for_sure_that_is_said() -> None:
     unsure = Port("native", 0.75, math.nan, 0.0625, math.nan, 2.08, math.nan, 1.23, math.nan)
-    assert worth_text(Worth(*PLACE, 2e-3, 0.25, (unsure,)), "sinh") == (
+    assert worth_text(Worth(*PLACE, 2e-3, 2e-3, 0.25, (unsure,)), "sinh") == (
         f"sinh: 2.00 ms a call today, 25% of the step; {CEILING}. No port saves time for sure."
     )
 
@@ -43,8 +50,8 @@ def test_calls_that_take_more_than_the_step_overlap() -> None:
         "least 2 at a time (or the step or the calls are not those of this machine). What a port saves of the step "
         "cannot be told from that: it may wait for these calls or for something else. "
     )
-    assert worth_text(Worth(*PLACE, 2e-3, 1.42, (NATIVE,)), "sinh") == (
+    assert worth_text(Worth(*PLACE, 2e-3, 2e-3, 1.42, (NATIVE,)), "sinh") == (
         f"{said}native saves at least 74.4% of the time of the calls; the step gains no more than they do. Time a step "
         "with it to know."
     )
-    assert worth_text(Worth(*PLACE, 2e-3, 1.42, ()), "sinh") == f"{said}No port saves time for sure."
+    assert worth_text(Worth(*PLACE, 2e-3, 2e-3, 1.42, ()), "sinh") == f"{said}No port saves time for sure."

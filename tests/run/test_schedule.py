@@ -138,15 +138,16 @@ def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None
     assert [number for number, _ in sweep] == sorted(number for number, _ in sweep), "sweep by sweep"
 
 
-def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
+@pytest.mark.parametrize("linearity", [False, True])
+def test_the_worker_is_told_what_to_do(folder: Path, log: Path, linearity: bool) -> None:
     plan(folder, "well", sizes=(1,))
-    chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75)
+    chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75, linearity=linearity)
     schedule.measure(folder, chosen, ignore, never)
     same = {"cases": [stored.case("well")], "seed": 5}
     prepared = requests_in(log, "prepare")
     assert sorted(prepared, key=lambda one: int(one["launch"])) == [
-        {"do": "prepare", **same, "launch": 0, "finite_differences": True},
-        {"do": "prepare", **same, "launch": 1, "finite_differences": False},
+        {"do": "prepare", **same, "launch": 0, "finite_differences": True, "linearity": linearity},
+        {"do": "prepare", **same, "launch": 1, "finite_differences": False, "linearity": linearity},
     ]
     sampled = requests_in(log, "sample")
     how = {"rounds": 3, "first_round": 0, "block_seconds": 0.25, "group_seconds": 0.75, "pass": 0}

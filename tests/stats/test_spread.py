@@ -15,7 +15,6 @@ from pyopbench.stats.spread import (
     RARE,
     UNKNOWN,
     Spread,
-    _inverse_trigamma,
     usual_spread,
 )
 
@@ -75,12 +74,27 @@ def test_a_variance_far_above_the_usual_one_keeps_to_itself() -> None:
     assert UNKNOWN.weight(3.0, 2) == 0.0
 
 
-def test_the_inverse_of_trigamma() -> None:
-    """Trigamma is pi^2 / 6 at 1 and pi^2 / 2 at 1/2."""
-    assert _inverse_trigamma(math.pi**2 / 6) == pytest.approx(1.0)
-    assert _inverse_trigamma(math.pi**2 / 2) == pytest.approx(0.5)
-    for value in (1e-6, 1e-2, 50.0, 1e6):
-        assert _inverse_trigamma(value) > 0
+def test_nothing_near_the_fit_is_more_likely() -> None:
+    """By SciPy's F distribution."""
+    own = 2.0
+    samples = drawn(np.random.default_rng(7), 4.0, 0.0016, own)[:300]
+    variances = np.array([deviation**2 for deviation, _ in samples])
+
+    def likelihood(degrees: float, variance: float) -> float:
+        return float((scipy_stats.f.logpdf(variances / variance, own, degrees) - math.log(variance)).sum())
+
+    found = usual_spread(samples)
+    best = likelihood(found.degrees, found.variance)
+    for factor in (0.97, 1.03):
+        assert likelihood(found.degrees * factor, found.variance) < best
+        assert likelihood(found.degrees, found.variance * factor) < best
+
+
+def test_two_launches_each_tell_the_degrees_in_nearly_every_run() -> None:
+    """With one degree of freedom logs of variances vary by those near 0; moments of them told 1.4 to 8."""
+    rng = np.random.default_rng(8)
+    runs = [usual_spread(drawn(rng, 7.0, 0.0016, 1)[:350]).degrees for _ in range(100)]
+    assert np.quantile(runs, 0.05) > 3.0
 
 
 def test_an_interval_has_the_moderated_spread_and_all_degrees_of_freedom() -> None:

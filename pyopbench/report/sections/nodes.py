@@ -20,7 +20,8 @@ MEANING = (
     "One graph holds the op some times, one copy after another, and is timed in turns with a function of the same "
     "arguments that does nothing: the difference over the number of copies is what an op costs inside a graph, also "
     "where it is within what it is uncertain by of zero. The first callback of a step finds its threads asleep and "
-    "costs more than those after it, which is why both are given for callbacks. These graphs run without Grappler, "
+    "costs more than those after it, which is why both are given for callbacks; one that stands between other ops "
+    "costs up to what the first does, and a port may save that much more there. These graphs run without Grappler, "
     "which would drop or fold most copies, so that the costs are those of the ops as they are written; that all copies "
     "run was read from the executed graph. Each cost is the mean over launches with its 95% interval."
 )

@@ -23,9 +23,7 @@ def worth_text(worth: Worth, name: str) -> str:
         worth: of one op for one use.
         name: of that op and use, and of where it holds.
     """
-    takes = (
-        f"{name}: {formatting.seconds(worth.call_seconds)} a call today, {formatting.percent(worth.share)} of the step"
-    )
+    takes = f"{name}: {_call_text(worth)}, {formatting.percent(worth.share)} of the step"
     if worth.overlaps:
         return f"{_overlapping(worth, name)} {_at_most(worth)}"
     ceiling = (
@@ -38,10 +36,18 @@ def worth_text(worth: Worth, name: str) -> str:
     return f"{takes}; {ceiling}. {saved}."
 
 
+def _call_text(worth: Worth) -> str:
+    """Return what a call takes today, one after another and, where that is more, with other ops between them."""
+    usual, apart = formatting.seconds(worth.call_seconds), formatting.seconds(worth.apart_seconds)
+    if apart == usual or not worth.apart_seconds > worth.call_seconds:
+        return f"{usual} a call today"
+    return f"{usual} a call today (up to {apart} with other ops between the calls, and so much more to save)"
+
+
 def _overlapping(worth: Worth, name: str) -> str:
     """Return that calls of an op are under way at the same time, and what that leaves open."""
     return (
-        f"{name}: {formatting.seconds(worth.call_seconds)} a call today, and all calls together take "
+        f"{name}: {_call_text(worth)}, and all calls together take "
         f"{formatting.number(worth.share)} times as long as the step, so they overlap, at least {worth.at_once} at a "
         "time (or the step or the calls are not those of this machine). What a port saves of the step cannot be told "
         "from that: it may wait for these calls or for something else."
