@@ -24,6 +24,7 @@ SETTINGS: dict[str, Any] = {
     "budget_seconds": None,
     "case_timeout_seconds": 60.0,
     "memory_limit_bytes": None,
+    "linearity": False,
     "quick": False,
     "baseline": "well",
 }
