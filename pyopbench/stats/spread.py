@@ -40,6 +40,8 @@ LEAST_DEGREES = 0.1
 """Fewer are no different: what is usual then counts for nothing."""
 ALL_EQUAL = 1000.0
 """With more the spreads are all but equal."""
+FAR_LOG = 100.0
+"""No spread's log is so far from that of the median one."""
 RARE = 0.2
 """A spread that is passed less often than this under what is usual is moved towards it by less in proportion."""
 
@@ -88,24 +90,33 @@ def usual_spread(samples: Iterable[tuple[float, float]]) -> Spread:
 
 
 def _most_likely(variances: Floats, own: Floats) -> Spread:
-    """Return the spread that variances with `own` degrees are likeliest drawn by: variance * F(own, degrees)."""
-    # In units of their median, so that the search begins near its end whatever the spreads are.
+    """Return the spread that variances with `own` degrees are likeliest drawn by: variance * F(own, degrees).
+
+    Where both derivatives of the log likelihood are 0: the one by the variance for given degrees, within that by them.
+    """
     unit = float(np.median(variances))
-    scaled = variances / unit
+    scaled = own * variances / unit
+    kinds, counts = np.unique(own, return_counts=True)  # launches are mostly as many for all: few special functions
 
-    def loss(place: Floats) -> tuple[float, Floats]:
-        log_variance, degrees = place[0], math.exp(place[1])
-        ratio = own * scaled * math.exp(-log_variance) / degrees
-        spread, both = np.log1p(ratio), (own + degrees) / 2
-        part = ratio / (1 + ratio)
-        likelihood = (
-            own / 2 * (math.log(1 / degrees) - log_variance) - both * spread - special.betaln(own / 2, degrees / 2)
-        )
-        by_variance = -own / 2 + both * part
-        trend = special.digamma(both) - special.digamma(degrees / 2)
-        by_degrees = (degrees * (trend - spread) - own) / 2 + both * part
-        return -float(likelihood.sum()), -np.array([by_variance.sum(), by_degrees.sum()])
+    def by_variance(log_variance: float, degrees: float) -> float:
+        ratio = scaled * (math.exp(-log_variance) / degrees)
+        return float(((own + degrees) * (ratio / (1 + ratio)) - own).sum())
 
-    bounds = [(None, None), (math.log(LEAST_DEGREES), math.log(ALL_EQUAL))]
-    found = optimize.minimize(loss, np.array([0.0, math.log(MOST_DEGREES / 2)]), jac=True, bounds=bounds).x
-    return Spread(min(math.exp(found[1]), MOST_DEGREES), unit * math.exp(found[0]))
+    def best_variance(degrees: float) -> float:
+        return float(optimize.brentq(by_variance, -FAR_LOG, FAR_LOG, (degrees,)))
+
+    def by_degrees(log_degrees: float) -> float:
+        degrees = math.exp(log_degrees)
+        logs = np.log1p(scaled * (math.exp(-best_variance(degrees)) / degrees))
+        trend = special.digamma((kinds + degrees) / 2) - special.digamma(degrees / 2)
+        return float((counts * trend).sum() - logs.sum())  # the rest is 0 where the derivative by the variance is
+
+    low, high = math.log(LEAST_DEGREES), math.log(ALL_EQUAL)
+    if by_degrees(low) <= 0:
+        found = low
+    elif by_degrees(high) >= 0:
+        found = high
+    else:
+        found = float(optimize.brentq(by_degrees, low, high, xtol=1e-6))
+    degrees = math.exp(found)
+    return Spread(min(degrees, MOST_DEGREES), unit * math.exp(best_variance(degrees)))
