@@ -13,12 +13,15 @@ from typing import Any
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.judge import judge
+from pyopbench.judge.compared import compared
 from pyopbench.judge.decide import Judgement
 from pyopbench.report.wording.measuring import stage_text
 from pyopbench.results import store
+from pyopbench.results.read import read_one
 from pyopbench.run import start
 from pyopbench.run.certificate_extent import BASES, CALLBACKS, PORTS, Extent, MainJob, Trial
 from pyopbench.run.schedule import Ended, measure
+from pyopbench.stats.looks import ALL_LOOKS
 
 MODE = "node"
 """What the main job measures."""
@@ -143,13 +146,13 @@ def _run(work: Work, name: str, request: start.Request, of: Trial | MainJob) -> 
     how, most = judge.Judging(BASELINE, MINIMUM_EFFECT), request.settings.launches
 
     def look(launches: int) -> frozenset[str]:
-        return judge.look(folder, how, launches, most).open
+        return _open_pairs(folder) if request.pairs else judge.look(folder, how, launches, most).open
 
     ended = measure(
         folder,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
-        (lambda launches: _with_today(look(launches), folder)) if request.pairs else look,
+        look,
     )
     start.require_measured(folder)
     judgement = judge.judge([folder], how)
@@ -157,8 +160,14 @@ def _run(work: Work, name: str, request: start.Request, of: Trial | MainJob) -> 
     return Measured(of, ended, judgement)
 
 
-def _with_today(cases: frozenset[str], folder: Path) -> frozenset[str]:
-    """Return the cases that are measured on with, for ports, the callback whose time their difference is a share of."""
+def _open_pairs(folder: Path) -> frozenset[str]:
+    """Return the cases of all pairs that are not resolved, however many launches that would take.
+
+    With a pair of ports goes the current callback, whose time their difference is a share of.
+    """
+    found = compared(read_one([folder]), BASELINE, MINIMUM_EFFECT, looks=ALL_LOOKS)
+    unresolved = [verdict for verdict in found.verdicts if verdict.outcome == "unresolved"]
+    cases = frozenset(case for verdict in unresolved for case in (verdict.case, verdict.baseline))
     groups = {case.group for case in map(Case.from_id, cases) if case.variant in PORTS}
     planned = map(Case.from_id, store.read_run(folder)["cases"])
     return cases | {case.id for case in planned if case.variant == BASELINE and case.group in groups}
