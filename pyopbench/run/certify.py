@@ -2,9 +2,9 @@
 
 Controls are a variant's twin, which is the same code in a graph of its own, and a callback slowed down by a known share
 of what it costs. They are measured in the mode of the main job and by the same workers, until they are resolved or have
-the full number of launches, and each is compared with the variant that it is made from. Between them the main job is run
-several times, whose answers are not known: each run is valued by the others, and what ports shift by from run to run is
-the run effect.
+the full number of launches, and each is compared with the variant that it is made from. Between them the main job is
+run several times, whose answers are not known: each run is valued by the others, and what ports shift by from run to
+run is the run effect.
 """
 
 from __future__ import annotations
