@@ -657,6 +657,12 @@ def test_a_certificate_of_an_older_pyopbench_is_not_shown(judged):
     assert "another pyopbench" in told.text
 
 
+def test_the_run_effect_is_told_in_short_too(judged):
+    made = certificate()
+    found = with_run(judged, certificate=as_stored(made), environment=made.environment)
+    assert effect_text(made.run_effect) in words(certificate_section.brief(found))
+
+
 def test_decisions_of_a_quick_certificate_are_promised_nothing(judged):
     (table,) = tables(certified(judged, certificate(quick=True)))
     rows = {row[0]: row[1:] for row in texts(table)}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("what", "found", "promised")
 Row = tuple[str, str, str]
+RUN_EFFECT = "run effect"
 FACTS = {"pyopbench": "version", "commit": "commit", "dirty": "uncommitted changes"}
 """What tells one pyopbench from another, by its name in the environment."""
 COMMIT_CHARACTERS = 12
@@ -58,7 +59,9 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     if judgement.run.cannot or certificate is None:
         return build(judgement)
     told = "; ".join(
-        f"{what}: {found}" for what, found, promised in rows_of(certificate) if promised != formatting.MISSING
+        f"{what}: {found}"
+        for what, found, promised in rows_of(certificate)
+        if promised != formatting.MISSING or what == RUN_EFFECT
     )
     return (Paragraph(f"{made_text(certificate)} {told}."), *_misses(certificate))
 
@@ -106,7 +109,7 @@ def rows_of(certificate: Certificate) -> tuple[Row, ...]:
             for one in certificate.overheads
         ),
         ("clock, read twice", _clock(certificate), formatting.MISSING),
-        ("run effect", effect_text(certificate.run_effect), formatting.MISSING),
+        (RUN_EFFECT, effect_text(certificate.run_effect), formatting.MISSING),
         *(_repeated(certificate.decisions, is_held=not certificate.quick) if certificate.decisions else ()),
     )
 
