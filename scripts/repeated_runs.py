@@ -12,23 +12,11 @@ from pathlib import Path
 
 from pyopbench.core import formatting
 from pyopbench.judge.decide import Judgement, judge
-from pyopbench.judge.repetition import Repetition, repetition_of
+from pyopbench.judge.repetition import Repetition, repetition_of, run_effect_of
 from pyopbench.report.wording.decisions import answer_text
 from pyopbench.results.read import read_one
-from pyopbench.stats.run_effect import run_effect
 
 LEAST_RUNS = 2
-
-
-def shares_of_ports(judgement: Judgement) -> dict[str, tuple[float, float]]:
-    """Return by case what each port leaves of its callback's time, and the standard error of that within the run."""
-    variants = judgement.run.catalogue["variants"]
-    pairs = zip(judgement.verdicts, judgement.estimates, strict=True)
-    return {
-        verdict.case: (1 + one.mean, one.moderated / one.n**0.5)
-        for verdict, one in pairs
-        if variants.get(verdict.case.split("/")[1], {}).get("kind") == "port" and one.known
-    }
 
 
 def lines_of_run(judgement: Judgement) -> Iterator[str]:
@@ -66,10 +54,13 @@ def main() -> None:
     judgements = [judge(read_one([Path(folder)])) for folder in sys.argv[1:]]
     lines = [line for judgement in judgements for line in lines_of_run(judgement)]
     lines += lines_of_all(repetition_of(judgements))
-    effect = run_effect([shares_of_ports(judgement) for judgement in judgements])
+    effect = run_effect_of(judgements)
     if effect is not None:
         ends = " to ".join(f"{100 * end:.1f}%" for end in (effect.low, effect.high))
-        lines.append(f"ports differ from run to run by {100 * effect.deviation:.1f}% ({ends}), {effect.cases} cases")
+        lines.append(
+            f"ports differ from run to run by {100 * effect.deviation:.1f}% ({ends}), {effect.cases} cases; intervals "
+            f"would allow for {100 * effect.allowed:.1f}%"
+        )
     sys.stdout.write("\n".join(lines) + "\n")
 
 

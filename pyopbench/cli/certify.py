@@ -19,23 +19,27 @@ from pyopbench.results.certificate import FILE, Certificate
 from pyopbench.run import start
 
 if TYPE_CHECKING:
-    from pyopbench.run.certify import Stage
+    from pyopbench.run.certificate_runs import Stage
 
 EXIT_MISSED = 1
 EXIT_INTERRUPTED = 130
 
 
 def certify(
-    quick: Annotated[bool, typer.Option("--quick", help="About 100 pairs in 5 minutes, not 1,000 in 40.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few pairs and the decisions of 3 ops: 6 minutes, not 35.")
+    ] = False,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON to stdout.")] = False,
 ) -> None:
-    """Measure false alarms, missed slowdowns and overhead of this pyopbench on this machine.
+    """Measure what verdicts and decisions of this pyopbench are worth on this machine.
 
-    Every later run here carries the figures in its report. Exit code 1 if they are not as good as promised.
+    Variants are compared with copies of themselves and with slowed ones, and the main job is run three times. Every
+    later run here carries the figures in its report, and its intervals allow for what runs were found to differ by.
+    Exit code 1 if the figures are not as good as promised.
     """
     # pandas and SciPy cost a second, which other commands need not pay.
-    from pyopbench.run.certify import FULL, QUICK
+    from pyopbench.run.certificate_extent import FULL, QUICK
     from pyopbench.run.certify import certify as measure
 
     created = datetime.now(timezone.utc)
@@ -55,8 +59,9 @@ def certify(
     else:
         _print(certificate, folder)
     from pyopbench.report.wording.certificate import miss_text
+    from pyopbench.results.promises import misses_of
 
-    misses = certificate.misses()
+    misses = misses_of(certificate)
     for miss in misses:
         say(f"[bold red]missed:[/] {escape(miss_text(miss))}", err)
     raise typer.Exit(EXIT_MISSED if misses else 0)
@@ -81,8 +86,10 @@ def _progress() -> Iterator[Callable[[Stage], None]]:
 
 def _print(certificate: Certificate, folder: Path) -> None:
     from pyopbench.report.sections.certificate import COLUMNS, rows_of
+    from pyopbench.report.wording.certificate import made_text, renaming_text
 
+    out.print(escape(made_text(certificate)))
     print_table("What pyopbench is worth on this machine", COLUMNS, rows_of(certificate))
-    for one in certificate.moved:
-        say(f"{escape(one.op)}, {one.use}: {escape(formatting.listing(one.answers, 'then'))}")
+    for renamed in certificate.decisions.renamed if certificate.decisions else ():
+        say(escape(renaming_text(renamed)))
     out.print(f"certificate: {escape(str(folder / FILE))}", soft_wrap=True)

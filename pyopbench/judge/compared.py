@@ -20,11 +20,13 @@ from pyopbench.judge.choice import Choice, Rulebook, Rules, choose_over_mix, rul
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.judge.mix import Mix
+from pyopbench.judge.pairs import shares_of_pairs
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
+from pyopbench.results.certificate import certified_run_effect
 from pyopbench.results.mix_file import Calls
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.looks import Looks
 
 if TYPE_CHECKING:
@@ -90,12 +92,18 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     frame = checked_frame(run)
     latencies = latency_table(frame, run.catalogue)
     pairs = run.settings.get("pairs")
-    baselines = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline), pairs)
-    ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), baselines, estimate.UNIT)
+    today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
+    baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
+    found = costs.round_costs(frame, estimate.UNIT)
+    ratios = costs.ratios(found, baselines, estimate.UNIT)
     looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
-    shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
-    model = launch_model.fit(list(shares.values()))
+    shares = (
+        shares_of_pairs(found, baselines, today, run.catalogue)
+        if pairs
+        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
+    )
+    model = launch_model.fit(list(shares.values()), run_effect_for(run))
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
@@ -114,6 +122,12 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
         model=model,
     )
+
+
+def run_effect_for(run: Run) -> float:
+    """Return what ports shift by from run to run: by the certificate of the run's machine, else what is usual."""
+    certified = certified_run_effect(run.certificate)
+    return RUN_EFFECT if certified is None else certified
 
 
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:

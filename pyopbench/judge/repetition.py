@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.findings import Answer
+from pyopbench.stats.run_effect import run_effect
 
 if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decide import Judgement
+    from pyopbench.results.certificate import RunEffect
 
 Key: TypeAlias = tuple[str, str, str, str, str]
 """Op, use, mode, dtype and placement of a decision."""
@@ -150,3 +152,19 @@ def _answer(key: Key, run: int, choice: Choice, others: Sequence[Choice]) -> Rep
 
 def _shares(choice: Choice) -> Mapping[str, float]:
     return {gain.label: 1 - gain.saved for gain in choice.gains}
+
+
+def run_effect_of(judgements: Sequence[Judgement]) -> RunEffect | None:
+    """Return what runs of the same differ by; None where too few ports are known well enough in all of them."""
+    return run_effect([shares_of_ports(judgement) for judgement in judgements])
+
+
+def shares_of_ports(judgement: Judgement) -> dict[str, tuple[float, float]]:
+    """Return by case what each port leaves of its callback's time, and the standard error of that within the run."""
+    variants = judgement.run.catalogue["variants"]
+    pairs = zip(judgement.verdicts, judgement.estimates, strict=True)
+    return {
+        verdict.case: (1 + one.mean, one.moderated / one.n**0.5)
+        for verdict, one in pairs
+        if variants.get(verdict.case.split("/")[1], {}).get("kind") == "port" and one.known
+    }

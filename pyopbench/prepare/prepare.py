@@ -45,7 +45,8 @@ class Prepared:
         checked: the errors against the reference.
         copies: of the op in a call; 1 in every mode but node, where the empty graph has 0.
         crossing: what crosses the bridge of a callback over this body; None for what is no body alone.
-        stretch: how much longer each block is to last than it takes, as a share; for controls.
+        stretch: how much longer each block is to last, as a share of what it costs: in mode node of what it takes
+            beyond the empty graph. For controls.
     """
 
     case: Case

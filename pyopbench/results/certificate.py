@@ -1,8 +1,8 @@
-"""What `pyopbench certify` found out about a machine: its figures, what they promise, and where they are kept.
+"""What `pyopbench certify` found out about a machine: its figures, and where they are kept.
 
 A certificate holds for one processor, number of cores, TensorFlow, NumPy and minor version of Python; the newest for
 these is the one that counts. Every run copies the one that fits it into its `run.json`, so that reports remain
-functions of the stored files alone.
+functions of the stored files alone. `promises` has what its figures are held to.
 """
 
 from __future__ import annotations
@@ -12,26 +12,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import platformdirs
 
 from pyopbench.results.validation import converted, corrupt, parse
 
-SCHEMA = 1
+SCHEMA = 2
 FILE = "certificate.json"
 KEY = ("cpu", "cores", "tensorflow", "numpy", "python")
 """What a certificate depends on; of Python the minor version."""
-
-MOST_FALSE = 0.01
-MOST_FALSE_BOUND = 0.02
-"""Of identical pairs: the share with a false verdict, and its upper bound (of full certificates: a quick one has too
-few pairs to show it)."""
-LEAST_FOUND = {5: 0.95, 10: 0.99}
-"""Percent of slowdown -> the share of such pairs that are to be called slower. One of 3% is on the minimum effect
-itself, where half of all estimates lie below it, so that nothing is promised there."""
-MOST_OVERHEAD = 0.001
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +47,7 @@ class Pairs:
         faster, slower, equivalent, unresolved: how many were called so.
         ratio: median over pairs of the measured ratio; None if there were none.
         bound: 95% Clopper-Pearson bound of `share`, from above for identical pairs and from below for others.
+        equivalent_bound: the same of `equivalent_share`, from below.
     """
 
     percent: int
@@ -66,6 +58,7 @@ class Pairs:
     unresolved: int
     ratio: float | None
     bound: float
+    equivalent_bound: float
 
     @property
     def hits(self) -> int:
@@ -76,6 +69,20 @@ class Pairs:
     def share(self) -> float:
         """Return `hits` as a share of the pairs; 0 without any."""
         return self.hits / self.pairs if self.pairs else 0.0
+
+    @property
+    def equivalent_share(self) -> float:
+        """Return how many were shown equivalent, as a share of the pairs; 0 without any."""
+        return self.equivalent / self.pairs if self.pairs else 0.0
+
+
+@dataclass(frozen=True)
+class ControlRun:
+    """A run of controls: the launches that it took, of at most so many, and what ended it, as `schedule.Ended.by`."""
+
+    launches: int
+    most: int
+    ended: str
 
 
 @dataclass(frozen=True)
@@ -92,53 +99,72 @@ class Overhead:
 
 
 @dataclass(frozen=True)
-class Moved:
+class RunEffect:
+    """What ports shift by against callbacks from run to run, beyond what the launches of a run show.
+
+    Attributes:
+        deviation: standard deviation between runs, as a part of the share itself.
+        low, high: its 95% interval; what is common to all ports of a run is taken for one observation of it.
+        allowed: what intervals have to allow for, which is more than `deviation`: few runs tell it badly.
+        runs: how many runs it is from.
+        cases: how many ports were known well enough in all of them.
+    """
+
+    deviation: float
+    low: float
+    high: float
+    allowed: float
+    runs: int
+    cases: int
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """What a run said is to be done, and the label to go to; None to keep or for undecided."""
+
+    action: str
+    label: str | None
+
+
+@dataclass(frozen=True)
+class Renamed:
     """A decision whose answers differ between runs: `op`, `use`, and the answer of each run."""
 
     op: str
     use: str
-    answers: tuple[str, ...]
+    answers: tuple[GivenAnswer, ...]
 
 
 @dataclass(frozen=True)
-class NoIdenticalPairs:
-    """No identical pair has a verdict."""
+class Loss:
+    """What an answer of one run costs more than the best, in shares of today's time, as the other runs found."""
+
+    op: str
+    use: str
+    share: float
 
 
 @dataclass(frozen=True)
-class ToldApart:
-    """More identical pairs were told apart than the share `most`."""
+class Decisions:
+    """What became of decisions that were made several times, each run valued by the others.
 
-    pairs: Pairs
-    most: float
+    Attributes:
+        runs: how often they were made.
+        decisions: how many each run made.
+        renamed: those whose answers differ.
+        mean_loss: over decisions and runs, as a share of today's time.
+        worst: the answer that costs most; None without any.
+        unbounded: answers whose own bound on that excludes what the others found.
+        covered: share of intervals of what is saved that hold what the others found; None without an interval.
+    """
 
-
-@dataclass(frozen=True)
-class MayBeToldApart:
-    """The bound of the share of identical pairs that are told apart is above `most`."""
-
-    pairs: Pairs
-    most: float
-
-
-@dataclass(frozen=True)
-class SlowdownMissed:
-    """Fewer slowed pairs were found than the share `least`."""
-
-    pairs: Pairs
-    least: float
-
-
-@dataclass(frozen=True)
-class TooCostly:
-    """Timing adds more to a call than the share `most`, or takes more away."""
-
-    overhead: Overhead
-    most: float
-
-
-Miss: TypeAlias = NoIdenticalPairs | ToldApart | MayBeToldApart | SlowdownMissed | TooCostly
-"""What of a certificate is not as good as promised."""
+    runs: int
+    decisions: int
+    renamed: tuple[Renamed, ...]
+    mean_loss: float
+    worst: Loss | None
+    unbounded: int
+    covered: float | None
 
 
 @dataclass(frozen=True)
@@ -148,29 +174,31 @@ class Certificate:
     Attributes:
         created: date and time, ISO 8601.
         command: the command line that made it.
-        quick: made with the settings of a quick run, from few pairs.
+        quick: made from few pairs, and from the decisions of a few ops.
         seconds: how long it took.
+        mode: that controls were measured in.
         minimum_effect: the difference that verdicts were held against.
         environment: the keys of `KEY`, `pyopbench` (version), `commit` and `dirty`.
-        launches: of each run of pairs, how many worker processes it took.
+        controls: the runs of pairs.
         identical: pairs without a difference.
         injected: pairs with one, by percent.
         effect, effect_90: median and 90th percentile over pairs of the smallest effect that they could have resolved:
             half the width of the corrected interval, as a share; None if no pair had an interval.
         overheads: by the cost of the body.
         timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
-        decision_runs: how often the decisions of a few ops were made.
-        decisions: how many these are in each run.
-        moved: those of them that did not come out alike.
+        decisions: what became of decisions that were made several times; None if they were not.
+        run_effect: what these runs differ by; None where they are too few or do not tell.
+        undone: names of the runs that there was no time for.
     """
 
     created: str
     command: tuple[str, ...]
     quick: bool
     seconds: float
+    mode: str
     minimum_effect: float
     environment: Mapping[str, Any]
-    launches: tuple[int, ...]
+    controls: tuple[ControlRun, ...]
     identical: Pairs
     injected: tuple[Pairs, ...]
     effect: float | None
@@ -178,51 +206,41 @@ class Certificate:
     overheads: tuple[Overhead, ...]
     timer_seconds: float
     timer_error_seconds: float
-    decision_runs: int
-    decisions: int
-    moved: tuple[Moved, ...]
-
-    def misses(self) -> tuple[Miss, ...]:
-        """Return what is not as good as promised; empty if all is."""
-        return (*self._false_verdicts(), *self._missed_slowdowns(), *self._too_costly())
-
-    def _false_verdicts(self) -> list[Miss]:
-        found = self.identical
-        if not found.pairs:
-            return [NoIdenticalPairs()]
-        if found.share > MOST_FALSE:
-            return [ToldApart(found, MOST_FALSE)]
-        if not self.quick and found.bound > MOST_FALSE_BOUND:
-            return [MayBeToldApart(found, MOST_FALSE_BOUND)]
-        return []
-
-    def _missed_slowdowns(self) -> list[Miss]:
-        promised = [(pairs, LEAST_FOUND[pairs.percent]) for pairs in self.injected if pairs.percent in LEAST_FOUND]
-        return [SlowdownMissed(pairs, least) for pairs, least in promised if pairs.share < least]
-
-    def _too_costly(self) -> list[Miss]:
-        return [TooCostly(one, MOST_OVERHEAD) for one in self.overheads if abs(one.share) > MOST_OVERHEAD]
+    decisions: Decisions | None
+    run_effect: RunEffect | None
+    undone: tuple[str, ...]
 
     def as_json(self) -> str:
         """Return it as it is stored; results/README.md has the meaning of every key."""
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, allow_nan=False) + "\n"
 
 
-def from_dict(content: Mapping[str, Any]) -> Certificate:
-    """Return the certificate that `as_json` wrote; `content` has been checked by `check_certificate`."""
-    return msgspec.convert(content, Certificate)
+def from_dict(content: Mapping[str, Any]) -> Certificate | None:
+    """Return the certificate that `as_json` wrote, which `check_certificate` has checked; None if of another schema."""
+    return msgspec.convert(content, Certificate) if content["schema"] == SCHEMA else None
+
+
+def certified_run_effect(content: Mapping[str, Any] | None) -> float | None:
+    """Return what intervals have to allow for between runs, by the certificate of a run; None where it does not say."""
+    found = None if content is None else from_dict(content)
+    return None if found is None or found.run_effect is None else found.run_effect.allowed
 
 
 def check_certificate(content: Any, place: str) -> None:
-    """Check the content of a certificate.
+    """Check the content of a certificate; of one of another schema only that it says so.
 
     Raises:
-        BadInput: it has another shape; names `place`.
+        BadInput: it has another shape, or no identical pairs; names `place`.
     """
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if type(schema) is not int:
+        raise corrupt(place, f"schema: expected int, got {schema}")
+    if schema != SCHEMA:
+        return
     made = converted(content, Certificate, place)
     converted(content["environment"], Environment, f"{place}: environment")
-    if type(content.get("schema")) is not int:
-        raise corrupt(place, f"schema: expected int, got {content.get('schema')}")
+    if made.identical.pairs < 1:
+        raise corrupt(place, "a certificate without identical pairs")
     durations = [made.seconds, *(one.known_seconds for one in made.overheads)]
     if min(durations) <= 0:
         raise corrupt(place, f"durations that are not above 0: {durations}")
@@ -248,10 +266,10 @@ def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     except (ValueError, RecursionError):
         content = None
-    if isinstance(content, dict) and content.get("schema", SCHEMA) != SCHEMA:
-        return None
     check_certificate(content, str(path))
     found: dict[str, Any] = content
+    if found["schema"] != SCHEMA:
+        return None
     return found if _key(found["environment"]) == _key(environment) else None
 
 

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
+from pyopbench.results.certificate import SCHEMA as CERTIFICATE_SCHEMA
 from pyopbench.results.certificate import Certificate, Environment, check_certificate
 from pyopbench.results.validation import converted, corrupt
 
@@ -25,6 +26,18 @@ Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 # What `check_line` says of these two names the case and what each number is, so that only the schema has their lengths.
 Sample: TypeAlias = Annotated[list[float], Meta(extra_json_schema={"minItems": 4, "maxItems": 5})]
+StoredCertificate: TypeAlias = Annotated[
+    dict[str, Any],
+    Meta(
+        extra_json_schema={
+            "required": ["schema"],
+            "properties": {"schema": {"type": "integer"}},
+            "if": {"properties": {"schema": {"const": CERTIFICATE_SCHEMA}}},
+            "then": {"$ref": "#/$defs/Certificate"},
+        }
+    ),
+]
+"""One of an earlier pyopbench is let be, whatever it holds."""
 Crossing: TypeAlias = Annotated[list[int], Meta(extra_json_schema={"minItems": 2, "maxItems": 2})]
 
 
@@ -123,7 +136,7 @@ class Run(Struct, frozen=True, kw_only=True):
     cases: list[str]
     skips: list[Failure]
     own: dict[str, Own] | UnsetType = UNSET
-    certificate: Certificate | UnsetType | None = UNSET
+    certificate: StoredCertificate | UnsetType | None = UNSET
 
 
 class Line(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
@@ -282,6 +295,8 @@ PUBLISHED: dict[str, tuple[str, Any]] = {
     "samples": ("a line of pyopbench samples.jsonl", AnyLine),
 }
 """What `docs/` has a JSON Schema of, by the name in front of `.schema.json`: its title and its type."""
+INNER: dict[str, tuple[Any, ...]] = {"run": (Certificate,)}
+"""Types that such a schema names and that no field of its type is of."""
 
 
 def check_run(content: Any, place: str) -> None:
@@ -294,7 +309,7 @@ def check_run(content: Any, place: str) -> None:
     for key in run.cases:
         _require_case(key, place)
     _check_failures(run.skips, place)
-    if run.certificate:
+    if isinstance(run.certificate, dict):
         check_certificate(content["certificate"], f"{place}: certificate")
 
 
@@ -313,7 +328,8 @@ def check_line(content: Any, place: str) -> None:
 def as_text(name: str) -> str:
     """Return a JSON Schema (draft 2020-12), by its name in `PUBLISHED`, as the text of its file."""
     title, kind = PUBLISHED[name]
-    document: dict[str, Any] = {"$schema": DIALECT, **msgspec.json.schema(kind), "title": title}
+    _, nouns = msgspec.json.schema_components([kind, *INNER.get(name, ())], ref_template="#/$defs/{name}")
+    document: dict[str, Any] = {"$schema": DIALECT, **msgspec.json.schema(kind), "$defs": nouns, "title": title}
     for noun in document["$defs"].values():  # how the rest of a docstring is indented depends on the version of Python
         noun["description"] = noun["description"].partition("\n")[0]
     return json.dumps(document, indent=1, sort_keys=True) + "\n"

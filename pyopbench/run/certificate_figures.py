@@ -10,13 +10,14 @@ from scipy import special
 
 from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.findings import Answer
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.certificate import Moved, Pairs
+from pyopbench.judge.repetition import repetition_of
+from pyopbench.results.certificate import Decisions, GivenAnswer, Loss, Pairs, Renamed
 
 LEVEL = 0.95
 LEAST_LAUNCHES = 2
 """A pair that was measured in fewer has no interval, and so could not be judged at all."""
+LEAST_RUNS = 2
+"""With fewer there is nothing to value an answer by."""
 
 
 def upper_bound(hits: int, n: int) -> float:
@@ -48,6 +49,7 @@ def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
         unresolved=outcomes.count("unresolved"),
         ratio=statistics.median(verdict.ratio for verdict in judged) if judged else None,
         bound=lower_bound(slower, n) if percent else upper_bound(faster + slower, n),
+        equivalent_bound=lower_bound(outcomes.count("equivalent"), n),
     )
 
 
@@ -66,13 +68,21 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     return sorted(values)[max(math.ceil(share * len(values)), 1) - 1] if values else None
 
 
-def moved(judgements: Sequence[Judgement]) -> tuple[int, tuple[Moved, ...]]:
-    """Return how many decisions each of several runs of the same made, and those whose answers differ."""
-    answers: dict[tuple[str, str], list[Answer]] = {}
-    for judgement in judgements:
-        for decision in judgement.decisions:
-            answers.setdefault((decision.op, decision.use), []).append(decision.answer)
-    found = [
-        Moved(op, use, tuple(map(answer_text, given))) for (op, use), given in answers.items() if len(set(given)) > 1
-    ]
-    return len(answers), tuple(found)
+def decisions_of(judgements: Sequence[Judgement]) -> Decisions | None:
+    """Return what became of the decisions of several runs of the same; None if they were not made twice."""
+    if len(judgements) < LEAST_RUNS:
+        return None
+    found = repetition_of(judgements)
+    worst = found.worst
+    return Decisions(
+        runs=found.runs,
+        decisions=found.decisions,
+        renamed=tuple(
+            Renamed(key[0], key[1], tuple(GivenAnswer(one.action, one.choice) for one in answers))
+            for key, answers in found.renamed.items()
+        ),
+        mean_loss=found.mean_loss,
+        worst=None if worst is None else Loss(worst.key[0], worst.key[1], worst.loss),
+        unbounded=len(found.unbounded),
+        covered=found.coverage,
+    )

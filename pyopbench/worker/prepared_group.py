@@ -19,6 +19,7 @@ from pyopbench.worker.sampling import (
     Block,
     Calibration,
     Segments,
+    Stretch,
     Timer,
     balanced_orders,
     calibrate,
@@ -145,9 +146,16 @@ class PreparedGroup:
         seconds = sum(one.seconds for one in found.values())
         rounds = rounds_within(seconds, float(request["group_seconds"]), int(request["rounds"]))
 
+        empty = next((name for name, (_, one) in flat.items() if one.copies == 0), None)
+        beside = found[empty].seconds if empty else 0.0
+
         def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
-            stretch = flat[name][1].stretch
-            return tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, stretch)))
+            nonlocal beside
+            stretch = Stretch(flat[name][1].stretch, beside)
+            seconds = tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, stretch)))
+            if name == empty:  # the last block of it, so that a slowdown follows what the machine does meanwhile
+                beside = seconds[0]
+            return seconds
 
         runners: dict[str, Segments] = {name: one.segments for name, (_, one) in flat.items()}
         orders = balanced_orders(len(runners), rounds, rng)

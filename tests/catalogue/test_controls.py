@@ -9,10 +9,11 @@ import pytest
 from pyopbench.catalogue.load import load_ops, load_variant, load_variants
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE, find
 from pyopbench.core.model import Axes
-from pyopbench.run.certify import BASES, INJECTED, controls
+from pyopbench.run.certificate_extent import BASES, CALLBACKS, INJECTED
+from pyopbench.run.certificate_runs import controls
 from pyopbench.worker.plan import make_plan
 
-NAMES = {**{f"{base}_twin": 0 for base in BASES}, **{f"{base}_slowed_{n}": n for base in BASES for n in INJECTED}}
+NAMES = {**{f"{base}_twin": 0 for base in BASES}, **{f"{base}_slowed_{n}": n for base in CALLBACKS for n in INJECTED}}
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from frames import Bench, run_of
 from pyopbench.judge.candidates import Setting
+from pyopbench.judge.decide import judge
 from pyopbench.judge.findings import Answer
-from pyopbench.judge.repetition import repetition_of
+from pyopbench.judge.repetition import repetition_of, run_effect_of, shares_of_ports
 
 SETTING = Setting("sinh", "forward", "node", "float32", "cpu")
 KEY = ("sinh", "inference", "node", "float32", "cpu")
@@ -60,3 +63,27 @@ def test_a_decision_that_some_run_lacks_is_left_out() -> None:
     empty = SimpleNamespace(choices=[])
     found = repetition_of([RUNS[0], empty])  # type: ignore[list-item]
     assert (found.answers, found.coverage, found.worst, found.mean_loss) == ((), None, None, 0.0)
+
+
+def shifted(by: float) -> Any:
+    """Return a run of two ports that leave a tenth and a fifth of today's time, both shifted by a factor."""
+    curves = {"py_function_numpy": 1e-4, "py_function": 9e-5, "native": 1e-5 * by, "xla": 2e-5 * by}
+    return judge(run_of(Bench(curves, sizes=(10,), rounds=40, within=1e-4, between=1e-4)))  # type: ignore[arg-type]
+
+
+def test_shares_of_ports_leave_callbacks_out() -> None:
+    found = {key.split("/")[1]: share for key, share in shares_of_ports(shifted(1.5)).items()}
+    assert {name: share for name, (share, _) in found.items()} == {
+        "native": pytest.approx(0.15, rel=1e-3),
+        "xla": pytest.approx(0.3, rel=1e-3),
+    }
+    assert max(error for _, error in found.values()) < 1e-3
+
+
+def test_what_ports_shift_by_together_is_the_run_effect() -> None:
+    shifts = (0.95, 1.0, 1.06)
+    found = run_effect_of([shifted(by) for by in shifts])
+    assert found is not None
+    assert found.deviation == pytest.approx(float(np.log(shifts).std(ddof=1)), rel=0.02)
+    assert (found.runs, found.cases) == (3, 2)
+    assert found.low < found.deviation < found.allowed < found.high

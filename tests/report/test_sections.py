@@ -38,7 +38,7 @@ from pyopbench.report.sections import latency as latency_section
 from pyopbench.report.sections import limits as limits_section
 from pyopbench.report.sections import noise as noise_section
 from pyopbench.report.sections import ratios as ratios_section
-from pyopbench.report.wording.certificate import miss_text
+from pyopbench.report.wording.certificate import effect_text, made_text, miss_text
 from pyopbench.report.wording.crossovers import change_text as change_text_of
 from pyopbench.report.wording.crossovers import fastest_text, size_trend_text
 from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
@@ -47,6 +47,7 @@ from pyopbench.report.wording.roofline import BRIEF
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.report.wording.warnings import warning_text
 from pyopbench.results.certificate import Pairs
+from pyopbench.results.promises import misses_of
 from pyopbench.results.warnings import UnfinishedLine
 
 
@@ -645,6 +646,29 @@ def certified(judged, made, **environment):
     return certificate_section.build(found)
 
 
+MANY_APART = Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16, 0.83)
+
+
+def test_a_certificate_of_an_older_pyopbench_is_not_shown(judged):
+    found = with_run(judged, certificate={"schema": 1, "launches": [10]})
+    (told,) = certificate_section.build(found)
+    assert certificate_section.brief(found) == (told,)
+    assert told.tone == "warn"
+    assert "another pyopbench" in told.text
+
+
+def test_the_run_effect_is_told_in_short_too(judged):
+    made = certificate()
+    found = with_run(judged, certificate=as_stored(made), environment=made.environment)
+    assert effect_text(made.run_effect) in words(certificate_section.brief(found))
+
+
+def test_decisions_of_a_quick_certificate_are_promised_nothing(judged):
+    (table,) = tables(certified(judged, certificate(quick=True)))
+    rows = {row[0]: row[1:] for row in texts(table)}
+    assert {rows[what][1] for what in ("decisions renamed", "loss of answers")} == {formatting.MISSING}
+
+
 def test_a_machine_without_a_certificate_is_said_to_have_none(judged):
     (told,) = certificate_section.build(judged)
     assert "never certified" in told.text
@@ -655,22 +679,25 @@ def test_the_figures_of_the_certificate_are_shown(judged):
     blocks = certified(judged, certificate())
     (table,) = tables(blocks)
     rows = {row[0]: row[1:] for row in texts(table)}
-    assert rows["identical, told apart"] == ["2 of 1,080 (0.185%, at most 0.58%)", "at most 1%, bound 2%"]
+    assert rows["identical, told apart"] == ["1 of 1,080 (0.0926%, at most 0.44%)", "at most 0.1%, bound 2%"]
+    assert rows["identical, shown equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
     assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
-    assert rows["slowed by 3%, found"][1] == formatting.MISSING
+    assert rows["run effect"][0] == effect_text(certificate().run_effect)
+    assert rows["decisions renamed"] == ["1 of 24, made 3 times", "at most 8.33%"]
+    assert rows["answers beyond their bound"] == ["0 of 72", "none"]
     assert rows["overhead on 20.0 µs"] == ["0.05%", "at most 0.1%"]
-    assert "3 runs of 4 to 6 launches each" in words(blocks)
+    assert made_text(certificate()) in words(blocks)
     assert [block.items for block in blocks if isinstance(block, Bullets)] == [
-        ("sinh, training: keep, undecided then keep",)
+        ("sinh, training: keep, undecided then port to native",)
     ]
     assert "Not as good as promised" not in words(blocks)
 
 
 def test_what_a_certificate_misses_is_shown(judged):
-    blocks = certified(judged, certificate(identical=Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16), moved=()))
+    blocks = certified(judged, certificate(identical=MANY_APART, decisions=None))
     assert "Not as good as promised" in words(blocks)
     (misses,) = (block.items for block in blocks if isinstance(block, Bullets))
-    expected = certificate(identical=Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16)).misses()
+    expected = misses_of(certificate(identical=MANY_APART, decisions=None))
     assert misses == tuple(map(miss_text, expected))
 
 

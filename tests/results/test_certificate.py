@@ -1,7 +1,8 @@
-"""What a certificate promises, and that the one that fits a machine is found again, and no other."""
+"""The certificate that fits a machine is found again, and no other; one of an older pyopbench is let be."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,24 +11,9 @@ import pytest
 
 from certificates import ENVIRONMENT, as_stored, certificate
 from pyopbench.core.errors import BadInput
-from pyopbench.results.certificate import (
-    MayBeToldApart,
-    Miss,
-    NoIdenticalPairs,
-    Overhead,
-    Pairs,
-    SlowdownMissed,
-    ToldApart,
-    TooCostly,
-    find,
-    from_dict,
-    path_for,
-)
+from pyopbench.results.certificate import Pairs, certified_run_effect, check_certificate, find, from_dict, path_for
 
-MANY_APART = Pairs(0, 1_000, 6, 5, 900, 89, 1.0, 0.018)
-FEW_APART = Pairs(0, 200, 1, 1, 198, 0, 1.0, 0.031)
-FIVE = Pairs(5, 100, 0, 94, 0, 6, 1.05, 0.9)
-TEN = Pairs(10, 100, 0, 98, 2, 0, 1.1, 0.9)
+OLDER = {"schema": 1, "identical": {"pairs": 0}, "launches": [10]}
 
 
 @pytest.fixture(autouse=True)
@@ -45,36 +31,6 @@ def keep(content: str) -> Path:
 
 def test_what_is_stored_is_read_back() -> None:
     assert from_dict(as_stored(certificate())) == certificate()
-
-
-def test_a_good_certificate_misses_nothing() -> None:
-    assert certificate().misses() == ()
-
-
-@pytest.mark.parametrize(
-    ("changes", "missed"),
-    [
-        ({"identical": MANY_APART}, ToldApart(MANY_APART, 0.01)),
-        ({"identical": FEW_APART}, MayBeToldApart(FEW_APART, 0.02)),
-        ({"identical": Pairs(0, 0, 0, 0, 0, 0, None, 1.0)}, NoIdenticalPairs()),
-        ({"injected": (FIVE,)}, SlowdownMissed(FIVE, 0.95)),
-        ({"injected": (TEN,)}, SlowdownMissed(TEN, 0.99)),
-        ({"overheads": (Overhead(20e-6, 20.03e-6),)}, TooCostly(Overhead(20e-6, 20.03e-6), 0.001)),
-        ({"overheads": (Overhead(20e-6, 19.97e-6),)}, TooCostly(Overhead(20e-6, 19.97e-6), 0.001)),
-    ],
-)
-def test_what_is_not_as_good_as_promised_is_named(changes: dict[str, Any], missed: Miss) -> None:
-    assert certificate(**changes).misses() == (missed,)
-
-
-def test_nothing_is_promised_for_slowdowns_of_the_minimum_effect_itself() -> None:
-    assert certificate(injected=(Pairs(3, 100, 1, 0, 50, 49, 1.03, 0.0),)).misses() == ()
-
-
-def test_a_quick_certificate_has_too_few_pairs_to_be_held_to_the_bound() -> None:
-    few = Pairs(0, 108, 0, 1, 107, 0, 1.0, 0.043)
-    assert certificate(identical=few, quick=True).misses() == ()
-    assert len(certificate(identical=few).misses()) == 1
 
 
 def test_the_certificate_of_this_machine_is_found_for_every_patch_of_its_python() -> None:
@@ -106,8 +62,25 @@ def test_without_any_certificate_there_is_none(data_folder: Path) -> None:
 
 
 def test_a_certificate_of_another_schema_is_none() -> None:
-    keep(certificate().as_json().replace('"schema": 1', '"schema": 2'))
+    keep(json.dumps(OLDER))
     assert find(ENVIRONMENT) is None
+    check_certificate(OLDER, "here")
+    assert from_dict(OLDER) is None
+    assert certified_run_effect(OLDER) is None
+
+
+def test_what_intervals_allow_for_is_certified_where_the_main_job_was_repeated() -> None:
+    assert certified_run_effect(as_stored(certificate())) == certificate().run_effect.allowed  # type: ignore[union-attr]
+    assert certified_run_effect(as_stored(certificate(run_effect=None))) is None
+    assert certified_run_effect(None) is None
+
+
+def test_a_certificate_without_identical_pairs_is_none_and_is_refused() -> None:
+    none = Pairs(0, 0, 0, 0, 0, 0, None, 1.0, 0.0)
+    path = keep(certificate(identical=none).as_json())
+    with pytest.raises(BadInput) as refused:
+        find(ENVIRONMENT)
+    assert refused.value.received == f"{path}: a certificate without identical pairs"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", certificate().as_json().replace("identical", "alike")])
@@ -119,4 +92,5 @@ def test_a_damaged_certificate_is_refused_by_the_name_of_its_file(content: str) 
 
 
 def test_shares_of_no_pairs_are_zero() -> None:
-    assert replace(certificate().identical, pairs=0, faster=0, slower=0).share == 0.0
+    none = replace(certificate().identical, pairs=0, faster=0, slower=0, equivalent=0)
+    assert (none.share, none.equivalent_share) == (0.0, 0.0)

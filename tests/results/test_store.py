@@ -386,7 +386,8 @@ def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
     lacking = {key: value for key, value in made["identical"].items() if key != "bound"}
     durations = [0.0, *(one.known_seconds for one in certificate().overheads)]
     wrong: dict[str, dict[str, Any]] = {
-        "certificate.identical: missing bound": {"identical": lacking},
+        "certificate: identical: missing bound": {"identical": lacking},
+        "certificate: a certificate without identical pairs": {"identical": {**made["identical"], "pairs": 0}},
         f"certificate: durations that are not above 0: {durations}": {"seconds": 0},
     }
     for told, change in wrong.items():
@@ -394,6 +395,12 @@ def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
         with pytest.raises(BadInput) as refused:
             store.read_run(folder)
         assert refused.value.received == f"{folder / RUN_FILE}: {told}"
+
+
+def test_a_certificate_of_an_older_pyopbench_is_let_be(folder: Path) -> None:
+    older = {"schema": 1, "identical": {"pairs": 0}, "moved": []}
+    rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "certificate": older})
+    assert store.read_run(folder)["certificate"] == older
 
 
 RUN = {

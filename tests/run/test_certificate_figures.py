@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 from frames import Bench, run_of
 from pyopbench.judge.decide import judge
 from pyopbench.judge.decision import Verdict
-from pyopbench.results.certificate import Moved
+from pyopbench.results.certificate import GivenAnswer, Loss
 from pyopbench.run import certificate_figures
 
 VERDICT = Verdict("case", "baseline", 1.0, 0.99, 1.01, 4, 0.5, "unresolved")
@@ -39,7 +39,8 @@ def test_nothing_is_known_from_no_pairs() -> None:
 def test_false_verdicts_among_identical_pairs_are_those_that_say_any_difference() -> None:
     found = certificate_figures.count(verdicts(faster=1, slower=2, equivalent=30, unresolved=7), 0)
     assert (found.pairs, found.faster, found.slower, found.equivalent, found.unresolved) == (40, 1, 2, 30, 7)
-    assert (found.hits, found.share) == (3, 3 / 40)
+    assert (found.hits, found.share, found.equivalent_share) == (3, 3 / 40, 30 / 40)
+    assert found.equivalent_bound == certificate_figures.lower_bound(30, 40)
     assert found.bound == certificate_figures.upper_bound(3, 40)
     assert found.ratio == pytest.approx(1.195)
 
@@ -79,9 +80,24 @@ def test_a_quantile_is_a_value_that_was_seen() -> None:
     assert certificate_figures.quantile([], 0.5) is None
 
 
-def test_decisions_that_moved_are_named_with_every_answer() -> None:
+def test_decisions_are_valued_by_the_other_runs_and_named_with_every_answer() -> None:
+    """In the first run native leaves a tenth of today's time, in the second it takes ten times as long as today."""
     curves = {"py_function_numpy": 1e-4, "native": 1e-5}
     fast = judge(run_of(Bench(curves, op="sinh"), Bench(curves, op="log")))
     slow = judge(run_of(Bench({**curves, "native": 1e-3}, op="sinh"), Bench(curves, op="log")))
-    assert certificate_figures.moved([fast, fast]) == (2, ())
-    assert certificate_figures.moved([fast, slow]) == (2, (Moved("sinh", "inference", ("port to native", "keep")),))
+    same = certificate_figures.decisions_of([fast, fast])
+    assert same is not None
+    assert (same.runs, same.decisions, same.renamed, same.unbounded, same.covered) == (2, 2, (), 0, 1.0)
+    found = certificate_figures.decisions_of([fast, slow])
+    assert found is not None
+    (renamed,) = found.renamed
+    assert (renamed.op, renamed.use) == ("sinh", "inference")
+    assert renamed.answers == (GivenAnswer("port", "native"), GivenAnswer("keep", None))
+    assert found.worst == Loss("sinh", "inference", pytest.approx(9.0, rel=0.1))
+    assert found.mean_loss == pytest.approx((9.0 + 0.9) / 4, rel=0.1)
+    assert found.unbounded == 2
+
+
+def test_one_run_says_nothing_of_how_answers_repeat() -> None:
+    assert certificate_figures.decisions_of([]) is None
+    assert certificate_figures.decisions_of([judge(run_of(Bench({"py_function_numpy": 1e-4, "native": 1e-5})))]) is None

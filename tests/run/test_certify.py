@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,23 @@ import pytest
 import stored
 from places import EXTRAS, FAKE_WORKER
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE
+from pyopbench.core.errors import NothingMeasured
+from pyopbench.core.model import BASELINE
 from pyopbench.results import store
 from pyopbench.results.certificate import Overhead, find, from_dict
 from pyopbench.run import certify as module
 from pyopbench.run import start, worker_process
-from pyopbench.run.certify import BASES, FULL, INJECTED, QUICK, Extent, Stage, Trial, certify, controls
+from pyopbench.run.certificate_extent import BASES, INJECTED, Extent, MainJob, Trial
+from pyopbench.run.certificate_runs import LEAST_SECONDS, Stage, controls
+from pyopbench.run.certify import certify
+from pyopbench.worker.plan import directions_of, modes_of
 
 SMALL = Extent(
     settings=replace(start.QUICK, launches=3, rounds=4),
-    trials=(Trial(("double",), (1,), (0, 5), 20.0), Trial(("double",), (1,), (3, 10), 40.0)),
-    decisions=("double",),
-    decision_runs=2,
-    decision_seconds=20.0,
-    seconds=200.0,
+    trials=(Trial(("double",), (1,), (0, 5), 20.0), Trial(("double",), (1,), (10,), 40.0)),
+    job=MainJob(("double",), 20.0),
+    times=3,
+    seconds=400.0,
 )
 OVERHEAD = {"overheads": [[2e-5, 2.001e-5]], "timer_seconds": 4e-8, "timer_error_seconds": 1e-9}
 
@@ -54,17 +58,18 @@ def test_a_certificate_counts_every_pair_of_every_run_and_is_kept_twice(tmp_path
     told: list[str] = []
     made = run(tmp_path / "out", lambda stage: told.append(stage.what))
     assert (made.identical.pairs, made.identical.equivalent, made.identical.ratio) == (3, 3, 1.0)
-    assert {pairs.percent: pairs.equivalent for pairs in made.injected} == {3: 3, 5: 3, 10: 3}
+    assert {pairs.percent: pairs.equivalent for pairs in made.injected} == {5: 2, 10: 2}
     assert made.effect == made.effect_90 == 0.0
     assert made.overheads == (Overhead(2e-5, 2.001e-5),)
-    assert made.launches == (3, 3)
-    assert (made.decisions, made.decision_runs, made.moved) == (1, 2, ())
-    assert len(made.misses()) == 2
+    assert [(one.launches, one.most) for one in made.controls] == [(3, 3), (3, 3)]
+    assert (made.mode, made.undone) == ("node", ())
+    assert (made.decisions.runs, made.decisions.decisions, made.decisions.renamed) == (3, 1, ())
     kept = find(stored.ENVIRONMENT)
     assert kept is not None
     assert from_dict(kept) == made == from_dict(json.loads((tmp_path / "out" / "certificate.json").read_text()))
     assert [what for what in dict.fromkeys(told) if "planning" in what] == [
-        "controls-1: planning", "controls-2: planning", "decisions-1: planning", "decisions-2: planning",
+        "decisions-1: planning", "controls-1: planning", "decisions-2: planning", "controls-2: planning",
+        "decisions-3: planning",
     ]  # fmt: skip
 
 
@@ -72,12 +77,43 @@ def test_runs_of_controls_are_kept_with_their_pairs_and_seeds(tmp_path: Path) ->
     run(tmp_path / "out")
     first, second = (store.read_run(tmp_path / "out" / f"controls-{n}")["settings"] for n in (1, 2))
     assert first["pairs"] == controls((0, 5))
-    assert second["pairs"] == controls((3, 10))
-    assert (first["seed"], second["seed"]) == (0, 1)
+    assert second["pairs"] == controls((10,))
+    assert (first["seed"], second["seed"]) == (1, 2)
     assert (first["budget_seconds"], second["budget_seconds"]) == (20.0, 40.0)
     decisions = store.read_run(tmp_path / "out" / "decisions-2")["settings"]
     assert "pairs" not in decisions
-    assert decisions["budget_seconds"] == SMALL.decision_seconds
+    assert {**decisions, "seed": 0} == {
+        **asdict(start.QUICK), "quick": True, "baseline": BASELINE, "budget_seconds": SMALL.job.seconds
+    }  # fmt: skip
+
+
+def test_controls_are_measured_as_the_main_job_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[start.Request] = []
+    begin = start.begin
+
+    def record(folder: Path, request: start.Request) -> start.PlannedRun:
+        asked.append(request)
+        return begin(folder, request)
+
+    monkeypatch.setattr(start, "begin", record)
+    run(tmp_path / "out")
+    _, twins, _, slowed, job = (request.axes for request in asked)
+    assert modes_of(job) == twins.modes == slowed.modes == ("node",)
+    assert directions_of(job, "node") == twins.directions == slowed.directions
+    assert job.quick
+    assert "native_twin" in twins.variants
+    assert not [name for name in slowed.variants if name.startswith("native")]
+    assert asked[1].baseline in twins.variants
+
+
+def test_nothing_is_kept_without_identical_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slowed = replace(SMALL, trials=SMALL.trials[1:], times=0)
+    monkeypatch.setattr(sys.modules[__name__], "SMALL", slowed)
+    with pytest.raises(NothingMeasured) as refused:
+        run(tmp_path / "out")
+    assert refused.value.received == f"{tmp_path / 'out'}: 1 run of controls"
+    assert find(stored.ENVIRONMENT) is None
+    assert not (tmp_path / "out" / "certificate.json").exists()
 
 
 def test_workers_find_controls_only_while_controls_are_measured(
@@ -97,28 +133,14 @@ def test_workers_find_controls_only_while_controls_are_measured(
     assert searched["decisions-1"] == own == os.environ[PATH_VARIABLE]
 
 
-def test_a_slow_machine_still_gets_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left over is never below zero, and two launches are made whatever the budget."""
+def test_a_slow_machine_still_gets_identical_pairs_and_the_rest_is_said_to_be_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys.modules[__name__], "SMALL", replace(SMALL, seconds=0.0))
-    assert run(tmp_path / "out").identical.pairs == 3
-    assert store.read_run(tmp_path / "out" / "controls-1")["settings"]["budget_seconds"] == 1.0
-
-
-def test_what_is_left_is_shared_as_the_budgets_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ask for 60 s, and 30 are left once planning and the repeated decisions are taken off: each has half."""
-    spare = 2 * module.PLAN_SECONDS + 2 * (SMALL.decision_seconds + module.PLAN_SECONDS)
-    monkeypatch.setattr(sys.modules[__name__], "SMALL", replace(SMALL, seconds=spare + 30.0))
-    monkeypatch.setattr(module.time, "monotonic", lambda: 0.0)
-    work = module._Work(tmp_path, SMALL, (), spare + 30.0, lambda stage: None)
-    assert work.budget(0) == pytest.approx(10.0)
-
-
-@pytest.mark.parametrize(("extent", "pairs", "minutes"), [(FULL, 1_000, 40), (QUICK, 100, 5)])
-def test_enough_identical_pairs_are_planned(extent: Extent, pairs: int, minutes: int) -> None:
-    planned = {
-        percent: sum(len(t.ops) * len(t.sizes) * len(BASES) * 3 for t in extent.trials if percent in t.percents)
-        for percent in (0, *INJECTED)
-    }
-    assert planned[0] >= pairs
-    assert set(planned.values()) - {planned[0]} == {72 if extent is FULL else 18}
-    assert extent.seconds <= minutes * 60
+    made = run(tmp_path / "out")
+    assert made.identical.pairs == 3
+    assert made.undone == ("decisions-1", "decisions-2", "controls-2", "decisions-3")
+    assert (made.decisions, made.run_effect) == (None, None)
+    settings = store.read_run(tmp_path / "out" / "controls-1")["settings"]
+    assert settings["budget_seconds"] == LEAST_SECONDS
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["certificate.json", "controls-1"]

@@ -6,8 +6,10 @@ import gc
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -22,7 +24,8 @@ from pyopbench.results.schema import check_line
 from pyopbench.worker import measure as measuring
 from pyopbench.worker import prepared_group
 from pyopbench.worker.overhead import DURATIONS
-from pyopbench.worker.sampling import Calibration, measure_block
+from pyopbench.worker.prepared_group import PreparedGroup
+from pyopbench.worker.sampling import NO_STRETCH, Calibration, Stretch, Timer, measure_block
 
 pytestmark = pytest.mark.measures
 
@@ -230,16 +233,81 @@ def test_a_group_tells_what_crosses_the_bridge() -> None:
 
 
 def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> None:
-    stretches: list[float] = []
+    stretches: list[Stretch] = []
 
-    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: float) -> tuple[float, ...]:
+    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: Stretch) -> tuple[float, ...]:
         stretches.append(stretch)
         return measure_block(segments, calls, clock, timer, stretch)
 
     monkeypatch.setattr(group, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
     monkeypatch.setattr(prepared_group, "measure_block", spy)
     measure(case("native"), rounds=2)
-    assert stretches == [0.05, 0.05]
+    assert stretches == [Stretch(0.05), Stretch(0.05)]
+
+
+def test_a_control_in_a_graph_is_stretched_by_what_it_takes_beyond_the_last_block_of_the_empty_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blocks of the empty graph take 1 s, 2 s and so on: none is waited for itself, and each counts until the next."""
+    blocks: list[tuple[str, Stretch]] = []
+    control, empty = case("native", mode="node"), case("empty_graph", mode="node")
+    bodies: dict[str, Any] = {"control": lambda: "control", "empty": lambda: "empty"}
+    prepared = PreparedGroup(
+        {
+            "control": (Prepared(Case.from_id(control), (bodies["control"],), Checked(0.0), 4, stretch=0.05),),
+            "empty": (Prepared(Case.from_id(empty), (bodies["empty"],), Checked(0.0), 0),),
+        }
+    )
+
+    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: Stretch = NO_STRETCH) -> tuple[float, ...]:
+        name = segments[0]()
+        blocks.append((name, stretch))
+        return (float(sum(other == "empty" for other, _ in blocks)) if name == "empty" else 100.0,)
+
+    monkeypatch.setattr(prepared_group, "measure_block", spy)
+    monkeypatch.setattr(prepared_group, "calibrate", lambda *_: Calibration(1, 0.5))
+    request = {"block_seconds": 0.1, "group_seconds": 1e9, "rounds": 8}
+    prepared.sample(["control", "empty"], request, np.random.default_rng(0), Timer(0.0, 0.0), lambda event: None)
+    assert len(blocks) == 16
+    beside = 0.5
+    for name, stretch in blocks:
+        assert stretch == Stretch(0.05 if name == "control" else 0.0, beside)
+        beside = (beside + 1 if beside >= 1 else 1.0) if name == "empty" else beside
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1])
+def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call is 100 us and each of 4 copies 40 us, blocks vary by 5%, and the machine gets slower by a quarter."""
+    rng, now = np.random.default_rng(0), [1.0]
+
+    def clock() -> float:
+        now[0] += 1e-7
+        return now[0]
+
+    def body(seconds: float) -> Any:
+        def call() -> None:
+            now[0] += seconds * (1 + now[0] / 20) * float(np.exp(0.05 * rng.standard_normal()))
+
+        return call
+
+    named = {"empty": ("empty_graph", 0, 0.0), "native": ("native", 4, 0.0), "slowed": ("native", 4, share)}
+    runners = {
+        name: (
+            Prepared(
+                Case.from_id(case(of, mode="node")), (body(1e-4 + copies * 4e-5),), Checked(0.0), copies, None, at
+            ),
+        )
+        for name, (of, copies, at) in named.items()
+    }
+    monkeypatch.setattr(prepared_group, "time", SimpleNamespace(perf_counter=clock))
+    request = {"block_seconds": 1e-3, "group_seconds": 1e9, "rounds": 1_500}
+    blocks = PreparedGroup(runners).sample(list(named), request, rng, Timer(0.0, 0.0), lambda event: None)
+    seconds = {name: np.array([one.segment_seconds[0] for one in blocks[name][named[name][1]]]) for name in named}
+    beyond = (seconds["slowed"] - seconds["empty"]) / np.median(seconds["native"] - seconds["empty"])
+    assert now[0] > 6.0
+    assert np.median(beyond) == pytest.approx(1 + share, abs=0.01)
 
 
 def test_variants_that_take_about_as_long_are_called_as_often_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:

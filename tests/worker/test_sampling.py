@@ -17,6 +17,7 @@ from pyopbench.worker.sampling import (
     LARGEST_GROWTH,
     Block,
     Calibration,
+    Stretch,
     Timer,
     balanced_orders,
     calibrate,
@@ -94,11 +95,21 @@ def test_a_stretched_block_lasts_longer_by_its_share_in_every_segment(share: flo
     clock, ends = FakeClock(), list[float]()
     calls = [clock.costing(2.0**-10), clock.costing(2.0**-12)]
     segments = [lambda: (calls[0](), ends.append(clock.now)), calls[1]]
-    found = measure_block(segments, 7, clock, TIMER, share)
+    found = measure_block(segments, 7, clock, TIMER, Stretch(share))
     assert found == pytest.approx((7 * 2.0**-10 * (1 + share), 7 * 2.0**-12 * (1 + share)), abs=2 * READING)
     assert np.diff(ends) == pytest.approx(2.0**-10 + 2.0**-12, abs=4 * READING)
-    (alone,) = measure_block(segments[1:], 7, clock, TIMER, share)
+    (alone,) = measure_block(segments[1:], 7, clock, TIMER, Stretch(share))
     assert alone == pytest.approx(7 * 2.0**-12 * (1 + share), abs=2 * READING)
+
+
+def test_what_is_no_cost_of_a_block_does_not_stretch_it() -> None:
+    """Of 7 calls of 2**-10 s each, 3 are no cost: what the other 4 take is longer by a tenth."""
+    clock = FakeClock()
+    segment, beside = clock.costing(2.0**-10), 3 * 2.0**-10
+    (found,) = measure_block([segment], 7, clock, TIMER, Stretch(0.1, beside))
+    assert found - beside == pytest.approx(4 * 2.0**-10 * 1.1, abs=2 * READING)
+    (cheap,) = measure_block([segment], 2, clock, TIMER, Stretch(0.1, beside))
+    assert cheap == pytest.approx(2 * 2.0**-10, abs=2 * READING)
 
 
 def test_calls_that_take_about_as_long_are_as_many_in_a_block() -> None:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
-from pyopbench.report.wording.certificate import miss_text
-from pyopbench.results.certificate import (
+from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
+from pyopbench.results.certificate import Certificate, Decisions, Pairs, from_dict
+from pyopbench.results.promises import (
+    LEAST_EQUIVALENT,
     LEAST_FOUND,
     MOST_FALSE,
     MOST_FALSE_BOUND,
+    MOST_LOSS,
+    MOST_MEAN_LOSS,
     MOST_OVERHEAD,
-    Certificate,
-    Pairs,
-    from_dict,
+    MOST_RENAMED,
+    misses_of,
 )
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("what", "found", "promised")
 Row = tuple[str, str, str]
+RUN_EFFECT = "run effect"
 FACTS = {"pyopbench": "version", "commit": "commit", "dirty": "uncommitted changes"}
 """What tells one pyopbench from another, by its name in the environment."""
 COMMIT_CHARACTERS = 12
@@ -31,50 +35,70 @@ COMMIT_CHARACTERS = 12
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate, or that there is none."""
-    stored = judgement.run.certificate
     if judgement.run.cannot:  # what pyopbench's own clock is worth says nothing of another tool's
         return ()
-    if stored is None:
-        return (
-            Paragraph(
-                "This machine was never certified, so how often a verdict here is false or a slowdown missed is not "
-                "known: run `pyopbench certify`.",
-                "warn",
-            ),
-        )
-    certificate = from_dict(stored)
+    certificate = _certificate(judgement)
+    if certificate is None:
+        return _without(judgement)
     return (
-        Paragraph(_made(certificate)),
+        Paragraph(made_text(certificate)),
         *_differences(certificate, judgement.run.environment),
         Table(COLUMNS, rows_of(certificate), "What pyopbench found when it measured itself on this machine"),
         *_misses(certificate),
         Paragraph(
             "Bounds are one-sided, at 95% (Clopper and Pearson), and count every pair as independent of the others, "
-            "although the pairs of one launch share its process."
+            "although the pairs of one launch share its process. The interval of the run effect takes each run for one "
+            "observation."
         ),
     )
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate in a sentence each, or that there is none."""
-    if judgement.run.cannot or judgement.run.certificate is None:
+    certificate = _certificate(judgement)
+    if judgement.run.cannot or certificate is None:
         return build(judgement)
-    certificate = from_dict(judgement.run.certificate)
     told = "; ".join(
-        f"{what}: {found}" for what, found, promised in rows_of(certificate) if promised != formatting.MISSING
+        f"{what}: {found}"
+        for what, found, promised in rows_of(certificate)
+        if promised != formatting.MISSING or what == RUN_EFFECT
     )
-    return (Paragraph(f"{_made(certificate)} {told}."), *_misses(certificate))
+    return (Paragraph(f"{made_text(certificate)} {told}."), *_misses(certificate))
+
+
+def _certificate(judgement: Judgement) -> Certificate | None:
+    stored = judgement.run.certificate
+    return None if stored is None else from_dict(stored)
+
+
+def _without(judgement: Judgement) -> Sequence[Block]:
+    why = (
+        "This machine was never certified"
+        if judgement.run.certificate is None
+        else "The certificate of this machine is of another pyopbench, whose figures mean something else"
+    )
+    return (
+        Paragraph(
+            f"{why}, so how often a verdict here is false or a slowdown missed is not known: run `pyopbench certify`.",
+            "warn",
+        ),
+    )
 
 
 def rows_of(certificate: Certificate) -> tuple[Row, ...]:
     """Return the figures as rows of `COLUMNS`."""
     identical = certificate.identical
     bound = "" if certificate.quick else f", bound {formatting.percent(MOST_FALSE_BOUND)}"
-    open_pairs = f"{_of(identical.unresolved, identical)}; {_of(identical.equivalent, identical)} equivalent"
+    shown = formatting.percent(identical.equivalent_share)
+    equivalent = f"{_of(identical.equivalent, identical)} ({shown}, at least "
     return (
+        (
+            "identical, shown equivalent",
+            f"{equivalent}{formatting.percent(identical.equivalent_bound)})",
+            f"at least {formatting.percent(LEAST_EQUIVALENT)}",
+        ),
         ("identical, told apart", _share(identical, "at most"), f"at most {formatting.percent(MOST_FALSE)}{bound}"),
-        ("identical, unresolved", open_pairs, formatting.MISSING),
-        *(row for pairs in certificate.injected for row in _slowdown(pairs)),
+        *(row for pairs in certificate.injected if pairs.pairs for row in _slowdown(pairs)),
         ("smallest effect resolved", _effect(certificate), formatting.MISSING),
         *(
             (
@@ -85,7 +109,23 @@ def rows_of(certificate: Certificate) -> tuple[Row, ...]:
             for one in certificate.overheads
         ),
         ("clock, read twice", _clock(certificate), formatting.MISSING),
-        ("decisions that moved", _moved(certificate), formatting.MISSING),
+        (RUN_EFFECT, effect_text(certificate.run_effect), formatting.MISSING),
+        *(_repeated(certificate.decisions, is_held=not certificate.quick) if certificate.decisions else ()),
+    )
+
+
+def _repeated(decisions: Decisions, *, is_held: bool) -> tuple[Row, ...]:
+    made = f"{len(decisions.renamed)} of {decisions.decisions}, made {formatting.count(decisions.runs, 'time')}"
+    covered = formatting.MISSING if decisions.covered is None else formatting.percent(decisions.covered)
+    most = f"at most {formatting.percent(MOST_MEAN_LOSS)} and {formatting.percent(MOST_LOSS)}"
+    rows = (
+        ("decisions renamed", made, f"at most {formatting.percent(MOST_RENAMED)}"),
+        ("loss of answers", loss_text(decisions), most),
+        ("answers beyond their bound", f"{decisions.unbounded} of {decisions.decisions * decisions.runs}", "none"),
+    )
+    return (
+        *((what, found, promised if is_held else formatting.MISSING) for what, found, promised in rows),
+        ("intervals that hold the others", covered, formatting.MISSING),
     )
 
 
@@ -119,29 +159,6 @@ def _clock(certificate: Certificate) -> str:
     )
 
 
-def _moved(certificate: Certificate) -> str:
-    return (
-        f"{len(certificate.moved)} of {certificate.decisions}, made "
-        f"{formatting.count(certificate.decision_runs, 'time')}"
-    )
-
-
-def _made(certificate: Certificate) -> str:
-    how = "quick settings" if certificate.quick else "the settings of a full run"
-    launches = (
-        formatting.size_range(min(certificate.launches), max(certificate.launches)) if certificate.launches else "no"
-    )
-    effect = formatting.percent(certificate.minimum_effect)
-    return (
-        f"Certified on {formatting.moment(certificate.created)} in {formatting.duration(certificate.seconds)} with "
-        f"{how}, in "
-        f"{formatting.count(len(certificate.launches), 'run')} of {launches} launches each and held against a "
-        "minimum effect "
-        f"of {effect}. Variants were compared with copies of themselves, and with copies that were slowed down by a "
-        "known share; each case of each run counts once."
-    )
-
-
 def _differences(certificate: Certificate, environment: Mapping[str, Any]) -> Sequence[Block]:
     """Say where the certificate is of another pyopbench than the run."""
     theirs = certificate.environment
@@ -162,11 +179,11 @@ def _fact(value: object) -> str:
 
 
 def _misses(certificate: Certificate) -> Sequence[Block]:
-    moved = tuple(f"{one.op}, {one.use}: {formatting.listing(one.answers, 'then')}" for one in certificate.moved)
-    misses = tuple(map(miss_text, certificate.misses()))
+    renamed = tuple(map(renaming_text, certificate.decisions.renamed)) if certificate.decisions else ()
+    misses = tuple(map(miss_text, misses_of(certificate)))
     return (
         *((Paragraph("Not as good as promised:", "bad"), Bullets(misses)) if misses else ()),
-        *((Paragraph("Decisions that did not come out alike:"), Bullets(moved)) if moved else ()),
+        *((Paragraph("Decisions that did not come out alike:"), Bullets(renamed)) if renamed else ()),
     )
 
 

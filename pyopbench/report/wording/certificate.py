@@ -1,36 +1,102 @@
-"""What of a certificate is not as good as promised, in words."""
+"""What a certificate found, and what of it is not as good as promised, in words."""
 
 from __future__ import annotations
 
 from pyopbench.core import formatting
-from pyopbench.results.certificate import (
+from pyopbench.judge.findings import Answer
+from pyopbench.report.wording.decisions import answer_text
+from pyopbench.results.certificate import Certificate, Decisions, Pairs, Renamed, RunEffect
+from pyopbench.results.promises import (
+    BoundsTooTight,
+    LosesTooMuch,
     MayBeToldApart,
     Miss,
-    NoIdenticalPairs,
-    Pairs,
+    NotShownEquivalent,
     SlowdownMissed,
     ToldApart,
     TooCostly,
+    TooManyRenamed,
+    Undone,
 )
 
 
 def miss_text(miss: Miss) -> str:
     """Return what was found, and what is promised."""
     match miss:
-        case NoIdenticalPairs():
-            return "no identical pair has a verdict"
         case ToldApart(pairs, most):
             return f"{_told_apart(pairs)}, {formatting.percent(pairs.share)}; {_at_most(most)}"
         case MayBeToldApart(pairs, most):
             return f"{_told_apart(pairs)}: up to {formatting.percent(pairs.bound)}; {_at_most(most)}"
+        case NotShownEquivalent(pairs, least):
+            found = f"{pairs.equivalent} of {formatting.count(pairs.pairs, 'identical pair')} were shown equivalent"
+            return f"{found}, {formatting.percent(pairs.equivalent_share)}; {_at_least(least)}"
         case SlowdownMissed(pairs, least):
-            return (
-                f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found, "
-                f"{formatting.percent(pairs.share)}; promised are at least {formatting.percent(least)}"
-            )
+            found = f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found"
+            return f"{found}, {formatting.percent(pairs.share)}; {_at_least(least)}"
         case TooCostly(overhead, most):
             call = formatting.seconds(overhead.known_seconds)
             return f"timing adds {formatting.percent(overhead.share)} to a call of {call}; {_at_most(most)}"
+        case TooManyRenamed(decisions, most):
+            return f"{renamed_text(decisions)}; {_at_most(most)}"
+        case LosesTooMuch(decisions, most_mean, most):
+            promised = f"{formatting.percent(most_mean)} and {formatting.percent(most)}"
+            return f"answers cost {loss_text(decisions)}; promised are at most {promised}"
+        case BoundsTooTight(decisions):
+            beyond = formatting.count(decisions.unbounded, "answer")
+            return f"{beyond} cost more than the run's own bound, as the others found; promised are none"
+        case Undone(runs):
+            return f"there was no time for {formatting.listing(runs)}"
+
+
+def renamed_text(decisions: Decisions) -> str:
+    """Return how many decisions have answers that differ."""
+    return f"{len(decisions.renamed)} of {formatting.count(decisions.decisions, 'decision')} were renamed"
+
+
+def loss_text(decisions: Decisions) -> str:
+    """Return what answers cost more than the best, on average and at the most."""
+    mean, worst = formatting.percent(decisions.mean_loss), decisions.worst
+    if worst is None:
+        return f"{mean} of today's time on average"
+    where = f"{worst.op}, {worst.use}"
+    return f"{mean} of today's time on average, at most {formatting.percent(worst.share)} ({where})"
+
+
+def renaming_text(renamed: Renamed) -> str:
+    """Return a decision with the answer of each run."""
+    answers = [answer_text(Answer(one.action, one.label)) for one in renamed.answers]  # type: ignore[arg-type]
+    return f"{renamed.op}, {renamed.use}: {formatting.listing(answers, 'then')}"
+
+
+def effect_text(effect: RunEffect | None) -> str:
+    """Return what ports shift by from run to run, with its interval, and what intervals allow for."""
+    if effect is None:
+        return "not known; intervals allow for what is usual"
+    ends = f"{formatting.percent(effect.low)} to {formatting.percent(effect.high)}"
+    return f"{formatting.percent(effect.deviation)} ({ends}); intervals allow for {formatting.percent(effect.allowed)}"
+
+
+def made_text(certificate: Certificate) -> str:
+    """Return when a certificate was made, and from what."""
+    runs, jobs = certificate.controls, certificate.decisions
+    cut = sum(one.ended == "budget" for one in runs)
+    ended = f", {cut} of them ended by their time" if cut else ""
+    launches = "no"
+    if runs:
+        made = [one.launches for one in runs]
+        launches = f"{formatting.size_range(min(made), max(made))} of at most {max(one.most for one in runs)}"
+    repeated = "The main job was not repeated"
+    if jobs is not None:
+        what = "the decisions of a few ops were" if certificate.quick else "all decisions of the main job were"
+        repeated = f"Between them {what} made {formatting.count(jobs.runs, 'time')}, each run valued by the others"
+    return (
+        f"Certified on {formatting.moment(certificate.created)} in {formatting.duration(certificate.seconds)}, "
+        f"{'from few pairs' if certificate.quick else 'in full'}: {formatting.count(len(runs), 'run')} of controls in "
+        f"mode {certificate.mode}, of {launches} launches each{ended}. Variants were "
+        "compared with copies of themselves, and callbacks with copies that were slowed down by a known share of what "
+        f"they cost; a difference counts from {formatting.percent(certificate.minimum_effect)} of today's time. "
+        f"{repeated}."
+    )
 
 
 def _told_apart(pairs: Pairs) -> str:
@@ -39,3 +105,7 @@ def _told_apart(pairs: Pairs) -> str:
 
 def _at_most(most: float) -> str:
     return f"promised are at most {formatting.percent(most)}"
+
+
+def _at_least(least: float) -> str:
+    return f"promised are at least {formatting.percent(least)}"

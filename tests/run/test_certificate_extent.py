@@ -1,0 +1,51 @@
+"""How much a certificate is made of: enough pairs, within its time, with the main job spread between the controls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pyopbench.run import start
+from pyopbench.run.certificate_extent import BASES, CALLBACKS, FULL, INJECTED, QUICK, Extent
+from pyopbench.run.certificate_runs import DIRECTIONS, PLAN_SECONDS
+
+
+def planned(extent: Extent) -> dict[int, int]:
+    return {
+        percent: sum(
+            len(trial.ops) * len(trial.sizes) * len(CALLBACKS if percent else BASES) * len(DIRECTIONS)
+            for trial in extent.trials
+            if percent in trial.percents
+        )
+        for percent in (0, *INJECTED)
+    }
+
+
+@pytest.mark.parametrize(("extent", "pairs", "slowed", "minutes"), [(FULL, 149, 20, 35), (QUICK, 24, 4, 6)])
+def test_enough_pairs_are_planned_within_the_time(extent: Extent, pairs: int, slowed: int, minutes: int) -> None:
+    """Of 149 pairs of which none is told apart at most 2% are, with 95% confidence."""
+    found = planned(extent)
+    assert found[0] >= pairs
+    assert min(found[percent] for percent in INJECTED) >= slowed
+    seconds = sum(trial.seconds for trial in extent.trials) + extent.times * extent.job.seconds
+    assert seconds + len(list(extent.stages())) * PLAN_SECONDS <= extent.seconds <= minutes * 60
+
+
+def test_a_full_one_repeats_the_whole_main_job_three_times() -> None:
+    assert (FULL.job.ops, FULL.times) == ((), 3)
+    assert FULL.job.seconds == start.QUICK.budget_seconds
+
+
+def test_the_main_job_is_spread_between_the_controls() -> None:
+    names = [f"{stage.name}-{number}" for number, stage in FULL.stages()]
+    assert names == [
+        "decisions-1", "controls-1", "controls-2", "decisions-2", "controls-3", "controls-4", "decisions-3",
+    ]  # fmt: skip
+    assert [stage.name for _, stage in replace(FULL, times=0).stages()] == ["controls"] * 4
+    assert [stage.name for _, stage in replace(FULL, times=1).stages()] == ["decisions", *["controls"] * 4]
+
+
+@pytest.mark.parametrize("extent", [FULL, QUICK])
+def test_identical_pairs_come_first(extent: Extent) -> None:
+    assert extent.trials[0].percents == (0,)
