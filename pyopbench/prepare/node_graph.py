@@ -35,8 +35,8 @@ WARM_CALLS = 3
 """Calls of which the shortest tells about how long a graph takes."""
 
 ENOUGH_SECONDS = 2 * LONGEST_CALL_SECONDS
-"""After so long no further call is made: noise is a small share of a long call, and only a call that the machine held up
-for longer than a graph may take at all would be told wrong."""
+"""After so long no further call is made: noise is a small share of a long call. Only a quick one that the machine has
+held up for twice as long as a graph of several copies may take is believed to be long."""
 
 READINGS = 5
 """How often the executed graph is read, each time of a fresh function: TensorFlow hands it out only when it first
