@@ -74,7 +74,7 @@ class Warming:
 
     def _planned(self, work: RemainingWork, first: int, row: int) -> WarmLaunch:
         groups = [group for group in work.groups if work.needs(group) > row]
-        launch = WarmLaunch(work, first + row, groups, checks=row == 0)
+        launch = WarmLaunch(work, first + row, groups)
         launch.heard = self._heard
         return launch
 
