@@ -113,6 +113,12 @@ class Case:
         return f"{self.variant}/{self.gradient}"
 
 
+def forward_group(group: str) -> str:
+    """Return the key of the group that holds the forward passes of what another group measures, as `Case.group`."""
+    op, _, rest = group.split("/", 2)
+    return f"{op}/forward/{rest}"
+
+
 @dataclass(frozen=True)
 class Axes:
     """What a run is asked to cover; an empty tuple means the default.

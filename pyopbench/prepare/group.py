@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.model import BASELINE, EMPTY, NO_GRADIENT, Case
 from pyopbench.prepare.copies import LEAST_LINEAR, LINEAR, USUAL, Copies, copies_of, enough_copies
-from pyopbench.prepare.node_graph import OUT_OF_MEMORY, shortest_call
+from pyopbench.prepare.node_graph import OUT_OF_MEMORY
 from pyopbench.prepare.prepare import Prepared, prepare_all
 
 Runners: TypeAlias = dict[str, tuple[Prepared, ...] | Exception]
@@ -104,7 +104,7 @@ def _empty_seconds(beside: Case, cases: Mapping[str, Case], asked: Asked, found:
     (empty,) = prepare_all(case)
     if case.runner in cases:
         found[case.runner] = (empty,)
-    return shortest_call(empty)
+    return call_seconds(empty)
 
 
 def _seconds_of_one(cases: Iterable[Case], asked: Asked, found: Runners) -> list[float]:
@@ -112,7 +112,13 @@ def _seconds_of_one(cases: Iterable[Case], asked: Asked, found: Runners) -> list
     for case in cases:
         found[case.runner] = _prepare(case, asked, Copies((1,)))
     made = (found[case.runner] for case in cases)
-    return [shortest_call(one[0]) for one in made if isinstance(one, tuple)]
+    return [call_seconds(one[0]) for one in made if isinstance(one, tuple)]
+
+
+def call_seconds(prepared: Prepared) -> float:
+    """Return how long a call takes, as it was seen when the graph was made."""
+    assert prepared.call_seconds is not None
+    return prepared.call_seconds
 
 
 def _with_more(made: tuple[Prepared, ...], asked: Asked, enough: int) -> tuple[Prepared, ...] | Exception:

@@ -28,11 +28,15 @@ from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.copies import Copies, affordable, buildable
+from pyopbench.prepare.copies import LONGEST_CALL_SECONDS, Copies, affordable, buildable
 from pyopbench.prepare.executed_graph import Chain, Counts, call_and_count, require_alive
 
 WARM_CALLS = 3
 """Calls of which the shortest tells about how long a graph takes."""
+
+ENOUGH_SECONDS = 2 * LONGEST_CALL_SECONDS
+"""After so long no further call is made: noise is a small share of a long call. Only a quick one that the machine has
+held up for twice as long as a graph of several copies may take is believed to be long."""
 
 READINGS = 5
 """How often the executed graph is read, each time of a fresh function: TensorFlow hands it out only when it first
@@ -200,9 +204,9 @@ def alive_graphs(
 
 
 def shortest_call(call: Callable[[], Any]) -> float:
-    """Return about how long a call takes, in seconds."""
-    found = []
-    for _ in range(WARM_CALLS):
+    """Return about how long a call takes, in seconds: the shortest of a few calls, of fewer where they are long."""
+    found: list[float] = []
+    while len(found) < WARM_CALLS and sum(found) < ENOUGH_SECONDS:
         start = time.perf_counter()
         call()
         found.append(time.perf_counter() - start)

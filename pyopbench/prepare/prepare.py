@@ -47,6 +47,7 @@ class Prepared:
         crossing: what crosses the bridge of a callback over this body; None for what is no body alone.
         stretch: how much longer each block is to last, as a share of what it costs: in mode node of what it takes
             beyond the empty graph. For controls.
+        call_seconds: about how long a call takes, where that was looked at.
     """
 
     case: Case
@@ -55,6 +56,7 @@ class Prepared:
     copies: int = 1
     crossing: Crossing | None = None
     stretch: float = 0.0
+    call_seconds: float | None = None
 
     @property
     def timed(self) -> tuple[int, ...]:
@@ -128,7 +130,7 @@ def _prepare_empty(op: Op, variant: Variant, case: Case) -> Prepared:
     arguments = (*constants(reference.inputs), *constants(_incoming(case, reference)))
     call = partial(wrap(variant.build(op, case), variant, case.mode), *arguments)
     call()
-    return Prepared(case, (call,), Checked(0.0), copies=0)
+    return Prepared(case, (call,), Checked(0.0), copies=0, call_seconds=node_graph.shortest_call(call))
 
 
 def _incoming(case: Case, reference: Reference) -> tuple[Any, ...]:
@@ -156,9 +158,10 @@ def _prepare_nodes(
     difference = None
     if gradient and (finite_differences or reference.gradients is None):
         difference = difference_error(op, variant, replace(case, mode="call"))  # the same mechanism, attached alike
+    checked = (replace(graph.checked, finite_difference=difference) for graph in graphs)
     return tuple(
-        Prepared(case, (graph.call,), replace(graph.checked, finite_difference=difference), graph.copies)
-        for graph in graphs
+        Prepared(case, (graph.call,), errors, graph.copies, call_seconds=graph.seconds)
+        for graph, errors in zip(graphs, checked, strict=True)
     )
 
 

@@ -1,11 +1,13 @@
-"""What a lost worker costs: the failures of the cases that it takes along."""
+"""What fails with a case that has failed: by a lost worker, or because it holds what was refused."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from pyopbench.core.model import FLOOR_OPS, FLOOR_SUFFIX, Case, Failure
+from pyopbench.core.model import FLOOR_OPS, FLOOR_SUFFIX, NO_GRADIENT, Case, Failure
 from pyopbench.run.worker_process import CaseLost
 
 MOST_LOSSES = 2
@@ -72,3 +74,33 @@ def failures_elsewhere(
 
 def _is_floor_of(case: Case, variant: str) -> bool:
     return case.variant == variant + FLOOR_SUFFIX or (case.variant == variant and case.op in FLOOR_OPS)
+
+
+def refused_with_gradient(failures: Sequence[Mapping[str, Any]], cases: Iterable[str]) -> list[dict[str, Any]]:
+    """Return a failure, of the same reason, for every case with a gradient whose forward pass is unsupported.
+
+    The forward pass is part of it: the same body at the same size. To try is dear where XLA is what refuses, because it
+    compiles first (2 s for sparse_conv_q, TensorFlow 2.21).
+
+    Args:
+        failures: as they are stored.
+        cases: ids of all cases that are still measured.
+    """
+    reasons = {
+        _forward_pass(Case.from_id(failure["case"])): failure
+        for failure in failures
+        if failure["status"] == "unsupported" and Case.from_id(failure["case"]).direction == "forward"
+    }
+    if not reasons:
+        return []
+    left = {key: Case.from_id(key) for key in cases}
+    return [
+        {**reasons[refused], "case": key}
+        for key, case in left.items()
+        if case.direction != "forward" and (refused := _forward_pass(case)) in reasons
+    ]
+
+
+def _forward_pass(case: Case) -> Case:
+    """Return the forward pass that a case has in it."""
+    return replace(case, direction="forward", gradient=NO_GRADIENT)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyopbench.core.model import EMPTY, TWIN_SUFFIX, Case
 from pyopbench.results import store
+from pyopbench.run.lost_cases import refused_with_gradient
 from pyopbench.run.settings import Settings
 
 Look = Callable[[int], frozenset[str]]
@@ -27,6 +28,7 @@ class RemainingWork:
         sampled: launches that have samples of a group.
         failed: ids of cases that have a failure.
         checked: groups that were checked against finite differences.
+        checking: which launch checks the groups of an op against them, of those that prepare at the same time.
         environment: of `run.json`.
         limits: launches that asked what the machine can do at most, each with the reason why that is not known.
         looks: how many were taken.
@@ -51,6 +53,7 @@ class RemainingWork:
     python: Path | None
     retried: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
+    checking: dict[str, int] = field(default_factory=dict)
     losses: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def cases(self, group: str) -> list[str]:
@@ -80,14 +83,28 @@ class RemainingWork:
         """The number of the next launch: above all that have samples."""
         return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
 
+    def is_to_check(self, group: str, launch: int) -> bool:
+        """Whether a launch is to check a group against finite differences, which one launch does for each op.
+
+        That takes a fifth of what preparing takes, and is done at one size for all; so it is left to whichever launch
+        comes to the op first, and launches that prepare at the same time share it.
+        """
+        if group in self.checked:
+            return False
+        op = Case.from_id(self.planned[group][0]).op
+        return self.checking.setdefault(op, launch) == launch
+
     def append(self, kind: str, launch: int, **content: Any) -> None:
-        """Store a line; what failed according to it is not measured any more.
+        """Store a line; what failed according to it is not measured any more, nor what has to fail with it.
 
         What several workers have prepared at the same time may fail in each of them: that is told once.
         """
         if "failures" in content:
-            content["failures"] = [failure for failure in content["failures"] if failure["case"] not in self.failed]
-            self.failed.update(failure["case"] for failure in content["failures"])
+            fresh = [failure for failure in content["failures"] if failure["case"] not in self.failed]
+            self.failed.update(failure["case"] for failure in fresh)
+            refused = refused_with_gradient(fresh, self.unfailed())
+            self.failed.update(failure["case"] for failure in refused)
+            content["failures"] = [*fresh, *refused]
         store.append(self.folder, {"kind": kind, "launch": launch, **content})
 
     def narrow(self, look: Look) -> None:

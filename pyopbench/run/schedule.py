@@ -218,7 +218,7 @@ class _Schedule:
             if not groups or not self._is_worth_replacing(lost, len(beside)):
                 continue
             number = 1 + max([lost.launch, *(one.launch for one in sweeps.launches)])
-            fresh = WarmLaunch(lost.work, max(number, lost.work.next_launch), groups, checks=lost.checks)
+            fresh = WarmLaunch(lost.work, max(number, lost.work.next_launch), groups)
             stack.callback(fresh.close)
             fresh.warm_up()
             if not fresh.is_lost:
@@ -237,7 +237,7 @@ class _Schedule:
         for group in sorted(work.apart):
             if launch.launch in work.sampled[group] or not work.needs(group):
                 continue
-            alone = WarmLaunch(work, launch.launch, [group], checks=launch.checks, is_apart=True)
+            alone = WarmLaunch(work, launch.launch, [group], is_apart=True)
             try:
                 alone.warm_up()
                 if not alone.is_lost:

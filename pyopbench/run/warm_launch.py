@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Case
+from pyopbench.core.model import Case, forward_group
 from pyopbench.results import store
 from pyopbench.results.warnings import is_spoilt
 from pyopbench.run import memory
@@ -35,20 +35,16 @@ class WarmLaunch:
         worker_bytes: memory that it took when it had prepared everything; None where that is not known.
         seconds: that it took to get there, with the workers that were lost.
         heard: is set whenever its worker has said something; several launches may share one.
-        checks: does it check against finite differences too?
         is_lost: has its worker been lost while it sampled, or is there nothing to prepare, so that it cannot go on?
     """
 
-    def __init__(
-        self, work: RemainingWork, launch: int, groups: Sequence[str], *, checks: bool, is_apart: bool = False
-    ) -> None:
+    def __init__(self, work: RemainingWork, launch: int, groups: Sequence[str], *, is_apart: bool = False) -> None:
         """Plan to prepare some groups.
 
         Args:
             work: of the run.
             launch: its number.
             groups: what to prepare.
-            checks: against finite differences too, which no other launch has to do again.
             is_apart: prepare what does not go with others too.
         """
         self.work, self.launch = work, launch
@@ -59,7 +55,6 @@ class WarmLaunch:
         self.worker_bytes: int | None = None
         self.seconds = 0.0
         self.is_lost = False
-        self.checks = checks
         self._groups, self._is_apart = list(groups), is_apart
         self._passes: dict[str, int] = {}
         self.heard = threading.Event()
@@ -89,6 +84,7 @@ class WarmLaunch:
         self.prepared = []
         self.todo = [group for group in self._groups if self.work.cases(group) and self._goes_here(group)]
         random.Random(f"{self.work.settings.seed}/{self.launch}").shuffle(self.todo)
+        self.todo = forward_first(self.todo)
         self.is_lost = not self.todo
         if self.is_lost:
             return
@@ -163,12 +159,9 @@ class WarmLaunch:
             self.todo.pop(0)
         if self.todo:
             self._asked = time.monotonic()
-            group, linearity = self.todo[0], self.work.settings.linearity
-            is_to_check = self._is_to_check(group)
-            self.worker.send(self._request("prepare", group, finite_differences=is_to_check, linearity=linearity))
-
-    def _is_to_check(self, group: str) -> bool:
-        return self.checks and group not in self.work.checked
+            checks, linearity = self.work.is_to_check(self.todo[0], self.launch), self.work.settings.linearity
+            request = self._request("prepare", self.todo[0], finite_differences=checks, linearity=linearity)
+            self.worker.send(request)
 
     # Sampling: waited for, because nobody else does anything meanwhile.
 
@@ -233,6 +226,20 @@ class WarmLaunch:
         else:
             work.retried.add(group)
         work.append("lost", self.launch, group=group, failures=[asdict(failure) for failure in failures])
+
+
+def forward_first(groups: Sequence[str]) -> list[str]:
+    """Return groups in their order, but of two of a size first the one without gradients.
+
+    What is refused there need not be tried in the other (`lost_cases.refused_with_gradient`).
+    """
+    order = list(groups)
+    for group in groups:
+        forward = forward_group(group)
+        if forward in order and order.index(forward) > order.index(group):
+            first, second = order.index(group), order.index(forward)
+            order[first], order[second] = forward, group
+    return order
 
 
 def runner_seconds(content: Mapping[str, Any]) -> dict[str, float]:

@@ -16,8 +16,9 @@ from pyopbench.run.warm_launch import WarmLaunch
 MOST_WORKERS = 3
 """Workers of a run that take turns: three have nearly the error of two in the same time, and tell twice as much about
 how far launches differ (two and one degrees of freedom)."""
-LEAST_SAMPLING = 0.5
-"""Share of the time that is left before preparing, which a third worker has to leave for sampling."""
+LEAST_SAMPLING = 0.6
+"""Share of the time that is left before preparing, which a third worker has to leave for sampling. With less it costs
+more rounds than it is worth: docs/decisions/0011-warm-workers.md."""
 SILENT_SECONDS = 1.0
 """How often it is looked whether a worker has been silent for too long."""
 
@@ -74,7 +75,7 @@ class Warming:
 
     def _planned(self, work: RemainingWork, first: int, row: int) -> WarmLaunch:
         groups = [group for group in work.groups if work.needs(group) > row]
-        launch = WarmLaunch(work, first + row, groups, checks=row == 0)
+        launch = WarmLaunch(work, first + row, groups)
         launch.heard = self._heard
         return launch
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +47,66 @@ def test_results_keep_their_type(name: str) -> None:
     body, _ = load_numba(name)
     assert body(np.ones(3, np.float32)).dtype == np.float32
     assert body(np.ones(3)).dtype == np.float64
+
+
+def _cubed(x: Any) -> Any:
+    return x * x * x
+
+
+def test_a_type_that_is_not_used_is_not_compiled() -> None:
+    """Each costs every worker a tenth of a second. And float32 stays float32 once float64 has been compiled."""
+    from pyopbench.catalogue.numba_bodies._ufuncs import ufunc
+
+    compiled: Any = ufunc(_cubed)
+    single, double = np.linspace(-2, 2, 5, dtype=np.float32), np.linspace(-2, 2, 5)
+    np.testing.assert_array_equal(compiled(single), single**3)
+    assert compiled.types == ["f->f"]
+    np.testing.assert_array_equal(compiled(double), double**3)
+    assert compiled.types == ["f->f", "d->d"]
+    assert (compiled(single).dtype, compiled(double).dtype) == (np.float32, np.float64)
+
+
+COMPILED = """
+import json, sys
+import numpy as np
+from pyopbench.catalogue import numba_bodies
+body, _ = numba_bodies.bodies("determinant")()
+body(np.ones((1, 4, 4), np.float32))
+print(json.dumps([len(body.stats.cache_hits), len(body.stats.cache_misses)]))
+"""
+
+
+def compiled_elsewhere(environment: dict[str, str]) -> list[int]:
+    """Return how often another process has found the body of determinant on disk, and how often it has not."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED], env=environment, capture_output=True, text=True, check=True, timeout=300
+    )
+    return [int(number) for number in json.loads(done.stdout)]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_what_a_worker_has_compiled_is_there_for_the_next_in_a_private_folder(tmp_path: Path, trusted: bool) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    environment.pop(numba_bodies.FOLDER_VARIABLE)
+    folder = tmp_path / "pyopbench" / numba_bodies.FOLDER
+    if not trusted:
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        compiled_elsewhere(environment)
+        assert list(folder.iterdir()) == [], "what others can write is neither read nor added to"
+        return
+    assert compiled_elsewhere(environment) == [0, 1]
+    assert folder.stat().st_mode & 0o777 == 0o700, "what is in there is run"
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".nbi", ".nbc"}
+    assert compiled_elsewhere(environment) == [1, 0]
+
+
+def test_a_folder_that_the_user_has_named_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv(numba_bodies.FOLDER_VARIABLE, "/elsewhere")
+    numba_bodies.keep_in_cache_folder.__wrapped__()
+    assert os.environ[numba_bodies.FOLDER_VARIABLE] == "/elsewhere"
+    assert list(tmp_path.iterdir()) == []
 
 
 def load_numba(name: str) -> tuple[Any, Any]:

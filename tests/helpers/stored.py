@@ -86,9 +86,9 @@ BANDWIDTHS: list[dict[str, Any]] = [
 PEAKS: dict[str, float] = {"float32": 2e11, "float64": 1e11}
 
 
-def case(variant: str, op: str = "double", size: int = 1) -> str:
-    """Return the id of a forward case."""
-    return Case(op, variant, "none", "forward", "call", "float32", size).id
+def case(variant: str, op: str = "double", size: int = 1, *, gradient: str = "none", direction: str = "forward") -> str:
+    """Return the id of a case, a forward one unless it is said otherwise."""
+    return Case(op, variant, gradient, direction, "call", "float32", size).id
 
 
 def group(op: str = "double", size: int = 1) -> str:

@@ -23,7 +23,7 @@ SECONDS = {"empty_graph": 50e-6, "py_function_numpy": 124e-6, "numpy_function": 
 def op(monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
     made = square()
     put_in_place(monkeypatch, made)
-    monkeypatch.setattr(group, "shortest_call", lambda one: SECONDS[one.case.variant])
+    monkeypatch.setattr(group, "call_seconds", lambda one: SECONDS[one.case.variant])
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
     yield made
     node_graph.use_grappler(enabled=True)
@@ -99,3 +99,19 @@ def test_two_directions_of_a_case_are_prepared_once() -> None:
     found = prepare_group(both, Asked(at=lambda case: seen.append(case.direction)))
     assert (list(found), seen) == (["native/autodiff"], ["backward"])
     assert replace(both[0], direction="forward_backward").runner == "native/autodiff"
+
+
+def test_no_graph_is_timed_again_to_find_how_many_copies_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow callback would be called three times more for nothing."""
+    timed: list[object] = []
+
+    def shortest(call: object) -> float:
+        timed.append(call)
+        return 1e-6
+
+    monkeypatch.undo()
+    put_in_place(monkeypatch, square())
+    monkeypatch.setattr(node_graph, "shortest_call", shortest)
+    found = prepare_group(cases_of("py_function_numpy", "native", "empty_graph"), Asked())
+    graphs = [one.segments[0] for made in found.values() if isinstance(made, tuple) for one in made]
+    assert sorted(map(id, timed)) == sorted(map(id, graphs))

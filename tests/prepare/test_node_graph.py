@@ -287,3 +287,16 @@ def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, 
     assert prepared.copies == 2
     line = prepare_all(case_of("native", mode="node"), copies=Copies(LINEAR, LEAST_LINEAR))
     assert [one.copies for one in line] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.001, 3), (0.025, 2), (0.045, 1), (2.0, 1)])
+def test_of_a_long_call_few_are_enough(monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int) -> None:
+    now, made = [0.0], []
+
+    def call() -> None:
+        made.append(1)
+        now[0] += seconds
+
+    monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
+    assert node_graph.shortest_call(call) == pytest.approx(seconds)
+    assert len(made) == calls

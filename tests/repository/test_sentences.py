@@ -92,7 +92,7 @@ NOT_MENDED = {
     "run/test_worker_log.py": 1,
     "run/test_worker_process.py": 7,
     "worker/test_host_copies.py": 2,
-    "worker/test_main.py": 4,
+    "worker/test_requests.py": 4,
     "worker/test_measure.py": 1,
     "worker/test_peers.py": 3,
     "worker/test_plan.py": 1,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import stored
-from pyopbench.run.lost_cases import MOST_LOSSES, failures_elsewhere, failures_of
+from pyopbench.run.lost_cases import MOST_LOSSES, failures_elsewhere, failures_of, refused_with_gradient
 from pyopbench.run.worker_process import CaseLost
 
 KEYS = [
@@ -69,3 +70,26 @@ def test_a_floor_that_is_lost_often_has_one_failure_for_each_case() -> None:
     losses = Counter({("floor_produce", "crashing"): MOST_LOSSES})
     (found,) = failures_elsewhere(lost(stored.case("crashing", op="floor_produce", size=2)), [floor], 0, (), losses)
     assert "crashing was lost" in found.reason
+
+
+def test_what_holds_a_refused_forward_pass_is_refused_with_it() -> None:
+    """All directions with a gradient, at that size, on that device, by that variant; and for nothing but a refusal."""
+
+    def row(status: str, **parts: Any) -> dict[str, Any]:
+        return {"case": stored.case("xla", **parts), "status": status, "reason": "no", "launch": 3}
+
+    with_gradient = [
+        stored.case("xla", direction=direction, gradient="autodiff") for direction in ("backward", "forward_backward")
+    ]
+    others = [
+        stored.case("xla", direction="backward", gradient="autodiff", size=7),
+        stored.case("native", direction="backward", gradient="autodiff"),
+        stored.case("xla", op="other", direction="backward", gradient="autodiff"),
+        stored.case("xla"),
+    ]
+    found = refused_with_gradient([row("unsupported")], [*with_gradient, *others])
+    assert found == [{"case": key, "status": "unsupported", "reason": "no", "launch": 3} for key in with_gradient]
+    for status in ("wrong", "raised", "elided", "crashed"):
+        assert refused_with_gradient([row(status)], with_gradient) == []
+    gradient = row("unsupported", direction="backward", gradient="autodiff")
+    assert refused_with_gradient([gradient], [*with_gradient, *others]) == [], "forward may work all the same"

@@ -7,12 +7,21 @@ They are imported only where the variant `numba` is asked for, because Numba is 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 
+from pyopbench.core.cache_folder import private_folder
+from pyopbench.core.errors import BadInput
 from pyopbench.core.op import Body, GradientBody
 
 Compiled = Callable[[], tuple[Body, GradientBody | None]]
+
+FOLDER = "numba"
+FOLDER_VARIABLE = "NUMBA_CACHE_DIR"
+"""Where Numba keeps what it has compiled, by the path, time and size of the source, its own version and the CPU:
+https://numba.readthedocs.io/en/stable/reference/envvars.html"""
 
 
 def why_no_numba() -> str | None:
@@ -24,7 +33,25 @@ def bodies(name: str) -> Compiled:
     """Return what imports the compiled bodies of an op."""
 
     def load() -> tuple[Body, GradientBody | None]:
+        keep_in_cache_folder()
         module = importlib.import_module(f"pyopbench.catalogue.numba_bodies.{name}")
         return module.body, module.gradient
 
     return load
+
+
+@cache
+def keep_in_cache_folder() -> None:
+    """Have Numba keep what it compiles in the folder of the user, unless the user has named another.
+
+    Numba's own choice is beside the sources, which belong to whoever has installed them.
+    """
+    if os.environ.get(FOLDER_VARIABLE):
+        return
+    try:
+        os.environ[FOLDER_VARIABLE] = str(private_folder(FOLDER, "what Numba has compiled"))
+    except BadInput:  # it only saves time
+        return
+    import numba
+
+    numba.config.reload_config()  # it may have been imported before

@@ -7,15 +7,18 @@ from typing import Any
 
 import numba
 
-TYPES = ("float32", "float64")
-
 
 def ufunc(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a formula for numbers into a ufunc over arrays of either type; kept on disk, so compiled once."""
+    """Compile a formula for numbers into a ufunc over arrays of float32, and of float64 once it is given some.
+
+    Numba keeps the formula on disk, but not the loop of the ufunc around it, which it builds in each process, in a
+    tenth of a second for each type. float32 has to come first: a ufunc that had a loop for float64 alone would use
+    that for float32 too, and NumPy would have it return float64.
+    """
     count = formula.__code__.co_argcount
-    signatures = [f"{name}({', '.join([name] * count)})" for name in TYPES]
-    compiled: Callable[..., Any] = numba.vectorize(signatures, cache=True)(formula)
-    return compiled
+    compiled = numba.vectorize(cache=True)(formula)
+    compiled.add(f"float32({', '.join(['float32'] * count)})")
+    return compiled  # type: ignore[no-any-return,unused-ignore]
 
 
 def gradient_of(formula: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:

@@ -1,0 +1,256 @@
+"""The requests of a parent: one JSON object a line is read, and answered with events, one JSON object a line.
+
+`{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "prepare"}` prepares the
+cases of one group, which stay prepared, and `{"do": "sample"}` times them, `{"do": "overhead"}` times bodies of known
+cost, `{"do": "limits"}` measures what the machine can do at most, `{"do": "build"}` compiles kernels,
+`{"do": "device"}` and `{"do": "count_copies"}` count copies between host and device, `{"do": "host_copies"}` measures
+those on the host and `{"do": "gpu_copies"}` those to a GPU, `{"do": "probes"}` and `{"do": "probe"}` try what works on
+this TensorFlow.
+Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
+that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
+the parent; what bodies print goes to the log.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.kernels import cuda, register
+from pyopbench.catalogue.kernels.batch import compile_all
+from pyopbench.catalogue.kernels.compiler import CannotCompile
+from pyopbench.catalogue.load import (
+    describe,
+    describe_instruments,
+    load_floor,
+    load_op,
+    load_ops,
+    load_parts,
+    load_variants,
+    why_unloadable,
+)
+from pyopbench.core.failures import describe_error, failure_of
+from pyopbench.core.marker import Marker
+from pyopbench.core.model import GPU, Axes, Case
+from pyopbench.core.op import Op
+from pyopbench.core.variant import Variant
+from pyopbench.prepare.prepare import prepare_all
+from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
+from pyopbench.worker.count_copies import count_copies, open_device
+from pyopbench.worker.measure import Emit, WarmGroups, overhead
+from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
+from pyopbench.worker.prepared_group import OutOfMemory
+
+SIGN_OF_LIFE_SECONDS = 1.0
+"""How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
+
+MOST_LOG_BYTES = 16 << 20
+"""What bodies print goes to the disk; beyond this it is thrown away, so that they cannot fill it."""
+
+
+def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for the cases of `axes`: cases, skips, catalogue and environment, or a file's error.
+
+    With `compile`, kernels that the cases need are compiled first, and those that cannot be are among the skips.
+    """
+    given: dict[str, Any] = {name: _as_tuple(value) for name, value in request["axes"].items()}
+    axes = Axes(**given)
+    reason = why_unloadable()
+    if reason:
+        return {"error": reason}
+    ops, variants = load_ops(), load_variants()
+    if request["compile"]:
+        _compile_ahead(axes, ops, variants, emit)
+    made = make_plan(axes, ops, variants)
+    instruments = Instruments(load_parts(), load_floor()) if axes.parts else Instruments()
+    beside = plan_instruments(made.cases, variants, instruments)
+    return {
+        "cases": [case.id for case in (*made.cases, *beside)],
+        "skips": [dataclasses.asdict(skip) for skip in made.skips],
+        "catalogue": {**_catalogue(axes, ops, variants), **describe_instruments(instruments.parts, instruments.floor)},
+        "environment": {**environment.machine(), **environment.software()},
+    }
+
+
+def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant], emit: Emit) -> None:
+    names = axes.variants or tuple(name for name, variant in variants.items() if variant.is_usual)
+    if any(variants[name].body == "kernel" for name in names):
+        chosen = [ops[name] for name in axes.ops or ops]
+        register.compile_ahead(chosen, partial(_tell_compiled, emit), on_gpu=GPU in axes.placements)
+
+
+def _tell_compiled(emit: Emit, source: Path) -> None:
+    emit({"event": "compiled", "source": source.name})
+
+
+def build(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to compile the kernels of some ops: the library of each, or why there is none.
+
+    The same under `gpu`, for CUDA kernels, with the reason why no op has any.
+    """
+    ops = {name: load_op(name) for name in request["ops"] or load_ops()}
+    tell = partial(_tell_compiled, emit)
+    kernels = {name: op.kernel for name, op in ops.items() if op.kernel is not None}
+    elementwise = {name: source for name, source in kernels.items() if cuda.why_not_for(source) is None}
+    reason = cuda.why_not()
+    on_gpu = {} if reason else compile_all(elementwise.values(), tell, cuda.library_of)
+    return {
+        **_compiled(ops, kernels, compile_all(kernels.values(), tell)),
+        "gpu": {**_compiled(ops, {} if reason else elementwise, on_gpu), "reason": reason},
+    }
+
+
+def _compiled(
+    ops: Iterable[str], sources: Mapping[str, Path], found: Mapping[Path, Path | CannotCompile]
+) -> dict[str, Any]:
+    answers = {name: found[source] for name, source in sources.items()}
+    return {
+        "libraries": {name: str(library) for name, library in answers.items() if isinstance(library, Path)},
+        "reasons": {name: why.sentence for name, why in answers.items() if isinstance(why, CannotCompile)},
+        "without": [name for name in ops if name not in sources],
+    }
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _catalogue(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]:
+    chosen = {name: op for name, op in ops.items() if not axes.ops or name in axes.ops}
+    return describe(chosen, variants, {name: sizes_of(op, axes) for name, op in chosen.items()})
+
+
+def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request to check one case: the errors found, or the failure."""
+    case = Case.from_id(request["case"])
+    emit({"event": "at", "case": case.id})
+    try:
+        prepared = prepare_all(case, finite_differences=bool(request["finite_differences"]))
+    except Exception as error:  # noqa: BLE001 - a body may raise anything
+        return {"failure": dataclasses.asdict(failure_of(case, error, None))}
+    return {"checked": dataclasses.asdict(prepared[-1].checked)}
+
+
+def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for what the machine can do at most: the limits, or the reason why there are none."""
+    try:
+        return machine_limits.measure(time.perf_counter)
+    except (MemoryError, OSError, RuntimeError) as error:  # too little memory, or too few threads allowed
+        return {"reason": describe_error(error)}
+
+
+WARM_GROUPS = WarmGroups()
+
+HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
+    "plan": plan,
+    "verify": verify,
+    "build": build,
+    "prepare": WARM_GROUPS.prepare,
+    "sample": WARM_GROUPS.sample,
+    "overhead": overhead,
+    "limits": measure_limits,
+    "host_copies": host_copies.measure,
+    "gpu_copies": gpu_copies.measure,
+    "device": open_device,
+    "count_copies": count_copies,
+    "probes": probe.describe,
+    "probe": probe.probe,
+}
+
+
+@dataclasses.dataclass
+class ParentPipe:
+    """The worker's end of the pipe to its parent.
+
+    `signed` is when the last event that says what is being timed was sent, on the monotonic clock.
+    """
+
+    answers: IO[str]
+    log: IO[str]
+    marker: Marker
+    signed: float = 0.0
+    process: int = dataclasses.field(default_factory=os.getpid)
+
+    def emit(self, event: Mapping[str, Any]) -> None:
+        """Send an event; of those that say what is being timed, only one now and then, as a sign of life."""
+        if os.getpid() != self.process:  # a body has forked, and both sides have returned from it
+            os.kill(os.getpid(), signal.SIGKILL)
+        before = self.marker.get() if event["event"] == "at" else None
+        if "case" in event:
+            self.marker.set(event["case"])
+            now = time.monotonic()
+            if event["event"] == "timing" and now - self.signed < SIGN_OF_LIFE_SECONDS:
+                return
+            self.signed = now
+            self._log_case(event["case"])
+        try:
+            self.answers.write(json.dumps(event) + "\n")
+            self.answers.flush()
+        except OSError:  # what broke the pipe is the case before, not the one that was just to be begun
+            if before is not None:
+                self.marker.set(before)
+            raise
+
+    def _log_case(self, case: str) -> None:
+        """Write down that what the log says from here on belongs to a case."""
+        with suppress(OSError):  # it is no file
+            if os.fstat(self.log.fileno()).st_size > MOST_LOG_BYTES:
+                os.ftruncate(self.log.fileno(), 0)
+                os.lseek(self.log.fileno(), 0, os.SEEK_SET)
+        with suppress(OSError):  # a full disk costs the last words of a crash, and nothing else
+            self.log.write(f"{case}\n")
+            self.log.flush()
+
+
+def serve(requests: IO[str], parent: ParentPipe) -> None:
+    """Answer every request until the parent closes its end."""
+    emit = parent.emit
+
+    tf.get_logger().setLevel("ERROR")
+    # TensorFlow itself is never garbage, and looking through it takes a tenth of a second each time.
+    gc.collect()
+    gc.freeze()
+    versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
+    emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
+    for request in map(json.loads, requests):
+        emit(_answer(request, emit))
+
+
+def _answer(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    try:
+        return {"event": "done", **HANDLERS[request["do"]](request, emit)}
+    except OutOfMemory as error:
+        return {"event": "full", "case": error.case, "reason": error.reason}
+
+
+def main() -> None:
+    """Take standard input and output for the parent, and leave bodies an empty input and the log for their output."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    os.register_at_fork(after_in_child=partial(_leave_to_parent, (requests.fileno(), answers.fileno())))
+    serve(requests, ParentPipe(answers, sys.stderr, Marker.inherited(os.environ)))
+
+
+def _leave_to_parent(descriptors: Iterable[int]) -> None:
+    """Take the pipes from a process that a body has forked: it could take requests, or hold them open for ever."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(null, descriptor)
+    os.close(null)
