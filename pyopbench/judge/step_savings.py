@@ -108,7 +108,7 @@ def worth_of(comparison: Comparison, choice: Choice, mix: Mix, step: Step) -> Wo
     setting, each = comparison.setting, comparison.seconds_of(step.calls)
     seconds = mean_seconds(mix, each)
     share = step.calls * seconds / step.seconds
-    # Candidates were compared at the cost of one of several copies, of which the first weighs less than in this step.
+    # Candidates were compared at what the first callback of a step costs, which weighs less in a step of several.
     compared = share * mean_seconds(mix, comparison.seconds) / seconds
     ports = sorted((_port(gain, share, compared, step) for gain in choice.gains), key=_rank)
     place = (setting.op, setting.use, setting.mode, setting.dtype, setting.placement)

@@ -5,8 +5,8 @@ arguments. Their difference over k is what an op costs inside a graph; it is a n
 because what it is compared with, the current callback, costs far more than it is uncertain by.
 
 The cost of a callback is that of the first of a graph, as of one that stands between other ops: those right after it
-find its threads awake and cost less, by as much as half, so that a mean over k would hang on k, which each process finds
-out for itself.
+find its threads awake and cost less, by as much as half, so that a mean over k would hang on k, which each process
+finds out for itself.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     """Return what each case costs in each round: columns case, those of `unit`, round, seconds (float64).
 
     Blocks of one case in one round (a group that was measured again) become their median. In mode node the graph of one
-    copy of a case counts where there is one and it takes long enough, else its largest, less the empty function; where a
-    group has none of these, the largest less the smallest.
+    copy of a case counts where there is one and it takes long enough, else its largest, less the empty function; where
+    a group has none of these, the largest less the smallest.
 
     Args:
         frame: one row per timed block, in any order, as `results.Run.frame`.
@@ -58,7 +58,8 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
 
 def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     points = blocks.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
-    points = points[(points["copies"] == 1) | ~points["case"].isin(_told_by_one(points))]
+    is_more = points["case"].isin(_told_by_one(points)) & (points["copies"] > 1) & points["floor_seconds"].notna()
+    points = points[~is_more]
     case = points.groupby(list(keys[:-1]), observed=True)["copies"]
     most, least = case.transform("max"), case.transform("min")
     large = points[points["copies"] == most].drop(columns="copies").assign(most=most, least=least)
@@ -71,7 +72,7 @@ def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def _told_by_one(points: pd.DataFrame) -> list[Any]:
-    """Return the cases of which a graph of one copy stands out from the empty function, over all launches and rounds."""
+    """Return the cases whose graph of one copy stands out from the empty function, over all launches and rounds."""
     one = points[(points["copies"] == 1) & points["floor_seconds"].notna()]
     middle = one.groupby("case", observed=True)[["y", "floor_seconds"]].median()
     clear = middle["y"] - middle["floor_seconds"] >= LEAST_OF_EMPTY * middle["floor_seconds"]

@@ -55,6 +55,16 @@ def test_a_copy_costs_what_its_graph_takes_beyond_the_empty_function() -> None:
     assert cost(graph(8, 36.0, floor=2.0, calls=2)) == [2.0]
 
 
+def test_the_first_copy_tells_what_a_callback_costs() -> None:
+    """By hand: 15 - 10 beside four that take 24, whose mean is 3.5."""
+    assert cost(graph(1, 15.0, floor=10.0), graph(4, 24.0, floor=10.0)) == [5.0]
+
+
+def test_a_copy_that_does_not_stand_out_from_the_empty_function_tells_nothing() -> None:
+    """As of a port of which there are graphs of many numbers of copies: half of 10 would be 15."""
+    assert cost(graph(1, 14.9, floor=10.0), graph(4, 24.0, floor=10.0)) == [3.5]
+
+
 def test_a_cost_below_zero_is_a_number() -> None:
     """An op that costs next to nothing is sometimes faster than nothing: its mean is what is asked for."""
     assert cost(graph(4, 9.0, floor=10.0), graph(4, 11.0, floor=10.0, round=1)) == [-0.25, 0.25]
