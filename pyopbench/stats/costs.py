@@ -58,8 +58,14 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
 
 def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     points = blocks.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
-    is_more = points["case"].isin(_told_by_one(points)) & (points["copies"] > 1) & points["floor_seconds"].notna()
-    points = points[~is_more]
+    is_told = points["case"].isin(_told_by_one(points)) & points["floor_seconds"].notna()
+    first = points[is_told & (points["copies"] == 1)]
+    firsts = first[list(keys)].assign(seconds=first["y"] - first["floor_seconds"])
+    means = _means_of_copies(points[~is_told], keys)
+    return pd.concat([one for one in (firsts, means) if len(one)], ignore_index=True) if len(firsts) else means
+
+
+def _means_of_copies(points: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     case = points.groupby(list(keys[:-1]), observed=True)["copies"]
     most, least = case.transform("max"), case.transform("min")
     large = points[points["copies"] == most].drop(columns="copies").assign(most=most, least=least)
