@@ -17,6 +17,7 @@ import stored
 from places import EXTRAS, FAKE_WORKER
 from pyopbench.cli import app
 from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.errors import PyopbenchError
 from pyopbench.results import store
 from pyopbench.run import probe, worker_process
 
@@ -30,6 +31,11 @@ class Ended:
     code: int
     out: str
     err: str
+
+
+def told(what: str, *, received: object = None, legal: object = None, next_step: str = "") -> str:
+    """Return what a command that ends with such an error prints on stderr, whole."""
+    return f"error: {PyopbenchError(what, received=received, legal=legal, next_step=next_step)}\n"
 
 
 Call = Callable[..., Ended]
