@@ -29,10 +29,7 @@ OF_OTHERS = {
 """Modules of the package -> in how many places they read words of msgspec, TensorFlow, Numba, Python or the system."""
 
 NOT_MENDED = {
-    "benchmarks/test_against_peers.py": 6,
-    "benchmarks/test_pytest_suite.py": 1,
     "cli/test_certify.py": 7,
-    "end_to_end/test_browser.py": 5,
     "prepare/test_executed_graph.py": 6,
     "prepare/test_finite_differences.py": 5,
     "prepare/test_gpu.py": 2,
