@@ -20,7 +20,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from scipy import special
 
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
@@ -59,11 +61,16 @@ def step_down(estimates: Sequence[Estimate], delta: float, looks: Looks = ONE_LO
     p = {place: border_p(one, delta) for place, one in enumerate(estimates) if one.known}
     steps = [Step(1.0, math.nan, len(p))] * len(estimates)
     adjusted, sharing = 0.0, len(p)
-    for passed, place in enumerate(sorted(p, key=lambda place: (p[place], place))):
+    order = sorted(p, key=lambda place: (p[place], place))
+    tested: list[tuple[float, int]] = []
+    for passed, place in enumerate(order):
         if adjusted <= FAMILY_ERROR:
             sharing = len(p) - passed
         adjusted = max(adjusted, min(looks.spent(p[place]) * (len(p) - passed), 1.0))
-        level = decisive_level(estimates[place], delta, looks.share(FAMILY_ERROR, sharing))
+        tested.append((adjusted, sharing))
+    errors = [looks.share(FAMILY_ERROR, sharing) for _, sharing in tested]
+    levels = _decisive_levels([estimates[place] for place in order], delta, errors)
+    for place, (adjusted, sharing), level in zip(order, tested, levels, strict=True):
         steps[place] = Step(adjusted, level, sharing)
     return steps
 
@@ -78,22 +85,28 @@ def border_p(estimate: Estimate, delta: float) -> float:
     if estimate.standard_error == 0:
         return 0.0 if distance > 0 else 1.0
     x = distance / estimate.standard_error
-    found = _both_tails(estimate, x, 2 * delta / estimate.standard_error)
+    found = float(_both_tails(estimate.degrees, x, 2 * delta / estimate.standard_error))
     return found if found <= 1.0 else 1.0  # also for a nan
 
 
 def decisive_level(estimate: Estimate, delta: float, error: float) -> float:
     """Return the level of the two-sided interval that holds the nearer border where `border_p` is above `error`."""
-    if not estimate.known:
-        return math.nan
-    apart = 2 * delta / estimate.standard_error if estimate.standard_error else math.inf
-    low, high = (float(special.stdtrit(estimate.degrees, 1 - share)) for share in (error, error / 2))
+    return _decisive_levels([estimate], delta, [error])[0] if estimate.known else math.nan
+
+
+def _decisive_levels(estimates: Sequence[Estimate], delta: float, errors: Sequence[float]) -> list[float]:
+    """Return `decisive_level` of estimates that are known, each with its error, all at once."""
+    degrees = np.array([one.degrees for one in estimates])
+    apart = np.array([2 * delta / one.standard_error if one.standard_error else math.inf for one in estimates])
+    wanted = np.array(errors)
+    low, high = (special.stdtrit(degrees, 1 - share) for share in (wanted, wanted / 2))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _both_tails(estimate, middle, apart) > error else (low, middle)
-    return float(1 - 2 * special.stdtr(estimate.degrees, -high))
+        too_near = _both_tails(degrees, middle, apart) > wanted
+        low, high = np.where(too_near, middle, low), np.where(too_near, high, middle)
+    return [float(level) for level in 1 - 2 * special.stdtr(degrees, -high)]
 
 
-def _both_tails(estimate: Estimate, x: float, apart: float) -> float:
-    near, far = (float(special.stdtr(estimate.degrees, -end)) for end in (x, x + apart))
+def _both_tails(degrees: Any, x: Any, apart: Any) -> Any:
+    near, far = (special.stdtr(degrees, -end) for end in (x, x + apart))
     return near + far

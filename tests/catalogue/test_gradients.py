@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -138,8 +139,9 @@ def test_tape_fails_for_whole_numbers(mode: str) -> None:
     with pytest.raises((TypeError, tf.errors.InvalidArgumentError), match=r"Cannot convert 0\.0|NOT CONVERTIBLE"):
         gradient_of(weighted(built(op, "py_function", "tape")), mode)
     variant = load_variant("py_function")
-    assert "not floating" in (variant.unsupported(op, case_of("py_function", "tape", mode)) or "")
-    assert "not floating" in (variant.unsupported(square(outputs=("dtype", "int64")), case_of("", "tape")) or "")
+    reason = "py_function's own gradient fails in TensorFlow where an input or output is not floating"
+    assert variant.unsupported(op, case_of("py_function", "tape", mode)) == reason
+    assert variant.unsupported(square(outputs=("dtype", "int64")), case_of("", "tape")) == reason
     assert variant.unsupported(square(), case_of("py_function", "tape")) is None
     assert variant.unsupported(op, case_of("py_function", "custom_gradient")) is None
     assert variant.unsupported(op, case_of("py_function")) is None
@@ -283,7 +285,7 @@ def test_a_persistent_tape_breaks_a_custom_gradient_by_py_function_in_a_tf_funct
             except tf.errors.InvalidArgumentError as error:
                 broken[f"{bridge}+{mechanism}"] = str(error)
     assert list(broken) == ["py_function_numpy+custom_gradient"]
-    assert "AddN must have the same size and shape" in broken.popitem()[1]
+    assert "AddN" in broken.popitem()[1], "the sum of two gradients, one of which is no gradient"
 
 
 # A TensorFlow without it
@@ -296,9 +298,10 @@ def test_defun_is_there() -> None:
 def test_defun_is_missing_where_its_module_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(framework, "function")
     monkeypatch.setitem(sys.modules, "tensorflow.python.framework.function", None)
-    assert f"TensorFlow {tf.__version__} has no tensorflow.python.framework.function" in str(
-        GRADIENTS["defun"].missing()
-    )
+    module = "tensorflow.python.framework.function"
+    with pytest.raises(ImportError) as caught:
+        importlib.import_module(module)
+    assert GRADIENTS["defun"].missing() == f"TensorFlow {tf.__version__} has no {module}: {caught.value}"
 
 
 def test_defun_is_missing_where_its_class_is(monkeypatch: pytest.MonkeyPatch) -> None:

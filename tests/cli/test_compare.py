@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import told
 from foreign_files import asv_folder, document, write
 from pairs import cases, write_run
 from pyopbench.cli import app
@@ -50,9 +51,9 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
         ([], 1, "1 case slower by 3% or more: failed."),
         (["--fail-on", "slower:5%"], 1, "1 case slower by 5% or more: failed."),
         (["--fail-on", "slower:0.7"], 0, "No case is shown to be slower by 70% or more."),
-        (["--fail-on", "never"], 0, "do not fail"),
+        (["--fail-on", "never"], 0, "Slower cases do not fail this comparison (--fail-on never)."),
         (["--run-spread", "40%"], 0, "No case is shown to be slower by 3% or more."),
-        (["--minimum-effect", "70%"], 0, "slower by 70%"),
+        (["--minimum-effect", "70%"], 0, "No case is shown to be slower by 70% or more."),
     ],
 )
 def test_it_fails_where_it_is_asked_to(
@@ -60,7 +61,7 @@ def test_it_fails_where_it_is_asked_to(
 ) -> None:
     found = call("compare", *pair, *options)
     assert found[0] == code
-    assert said in found[1]
+    assert found[1].splitlines()[-1] == said
     assert max(map(len, found[1].splitlines())) <= 80
 
 
@@ -90,48 +91,73 @@ def test_without_any_interval_it_is_3_because_nothing_can_be_told(call: Call, tm
     paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
     code, printed, _ = call("compare", *paths, "--fail-on", "slower:5%")
     assert code == 3
-    assert "cannot be told" in printed
+    assert printed.splitlines()[-1] == "No case has an interval: whether anything became slower cannot be told."
 
 
 def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
     code, _, said = call("compare", write_run(tmp_path / "a", KEYS[:2]), write_run(tmp_path / "b", KEYS[2:]))
     assert code == 3
-    assert "nothing to compare" in said
+    assert said == told(
+        "nothing to compare: no case has a number on both sides",
+        received=f"2 cases in {tmp_path / 'a'}, {len(KEYS) - 2} in {tmp_path / 'b'}",
+        legal="results that have cases in common",
+        next_step="measure the same ops, variants, sizes and dtypes on both sides",
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["nowhere", "nothing"], "two results are needed"),
-        (["before", "before"], "the same results"),
+        (["nowhere", "nothing"], "two results are needed, or one and two labels of an axis"),
+        (["before", "before"], "both sides are the same results"),
         (["before", "after", "--fail-on", "faster"], "not what a comparison can fail on"),
         (["before", "after", "--fail-on", "slower:"], "not what a comparison can fail on"),
-        (["before", "after", "--fail-on", "slower:1%"], "below the smallest difference"),
+        (["before", "after", "--fail-on", "slower:1%"], "a slowdown below the smallest difference that counts"),
         (["before", "after", "--minimum-effect", "3"], "not a share for --minimum-effect"),
         (["before", "after", "--run-spread", "x"], "not a share for --run-spread"),
         (["before", "after", "--axis", "up"], "unknown axis"),
         (["before", "native", "nothing", "--axis", "variant"], "no such variant"),
-        (["before", "empty.json"], "the file is empty"),
-        (["before", "half.json"], "half.json: not JSON"),
-        (["before", "other.json"], "JSON of something else"),
-        (["before", "old.json"], "version is 1"),
-        (["before", "folder"], "neither run.json nor"),
     ],
 )
-def test_bad_input_is_2_with_what_was_received(
-    call: Call, pair: tuple[Path, Path], tmp_path: Path, words: list[str], what: str
-) -> None:
-    assert pair
-    whole = json.dumps(document("asv-first"))
-    for name, content in {"empty": "", "half": whole[: len(whole) // 2], "other": '{"a": 1}'}.items():
-        write(tmp_path / f"{name}.json", content)
-    write(tmp_path / "old.json", {**document("asv-first"), "version": 1})
-    (tmp_path / "folder").mkdir()
+@pytest.mark.usefixtures("pair")
+def test_bad_usage_is_2_with_what_was_received(call: Call, words: list[str], what: str) -> None:
     code, printed, said = call("compare", *words)
     assert code == 2
-    assert what in said
-    assert "received:" in said
+    first, received, *_ = said.splitlines()
+    assert first == f"error: {what}"
+    assert received.split()[0] == "received:"
     assert printed == ""
+
+
+HALF = json.dumps(document("asv-first"))[:1000]
+
+
+def why_no_json(content: str) -> str:
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads(content)
+    return f"not JSON: {caught.value.msg} at line {caught.value.lineno}, column {caught.value.colno}"
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "why"),
+    [
+        ("", "results that cannot be read", "the file is empty"),
+        (HALF, "results that cannot be read", why_no_json(HALF)),
+        ({**document("asv-first"), "version": 1}, "results that cannot be read", "version is 1"),
+        ({"a": 1}, "not results", "JSON of something else"),
+        (None, "not results", "a folder with neither run.json nor a machine.json of asv in it or below"),
+    ],
+)
+def test_what_is_no_results_is_2_with_its_name_and_why(
+    call: Call, pair: tuple[Path, Path], tmp_path: Path, content: object, what: str, why: str
+) -> None:
+    if content is None:
+        (tmp_path / "other").mkdir()
+    else:
+        write(tmp_path / "other", content)
+    code, printed, said = call("compare", pair[0], "other")
+    assert (code, printed) == (2, "")
+    assert said.splitlines()[:2] == [f"error: {what}", f"  received: other: {why}"]
 
 
 def test_commits_of_asv_by_the_first_digits(call: Call, tmp_path: Path) -> None:
@@ -163,10 +189,20 @@ def test_markdown_never_goes_over_results(call: Call, tmp_path: Path) -> None:
     before = files[0].read_bytes()
     code, _, said = call("compare", *files, "--markdown", files[0])
     assert (code, files[0].read_bytes()) == (2, before)
-    assert "over a file of results" in said
+    assert said == told(
+        "Markdown would go over a file of results",
+        received=f"--markdown {files[0]}",
+        legal="a name that does not end with .json or .jsonl",
+        next_step="for example --markdown compare.md",
+    )
 
 
 def test_json_and_markdown_are_not_both_printed(call: Call, pair: tuple[Path, Path]) -> None:
     code, printed, said = call("compare", *pair, "--json", "--markdown", "-")
     assert (code, printed) == (2, "")
-    assert "cannot both be printed" in said
+    assert said == told(
+        "JSON and Markdown cannot both be printed",
+        received="--json with --markdown -",
+        legal="--json with --markdown FILE, or one of them",
+        next_step="leave one of them out, or give Markdown a file",
+    )

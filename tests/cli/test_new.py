@@ -13,6 +13,11 @@ def test_it_names_what_it_wrote_and_the_next_commands(tmp_path: Path) -> None:
     path = tmp_path / "my_op.py"
     result = CliRunner().invoke(app, ["new", "op", str(path), "--kernel"])
     assert result.exit_code == 0
-    assert f"written: {path}" in result.output
-    assert f"pyopbench run {path} --quick" in result.output
+    assert result.output.splitlines() == [
+        f"written: {path}",
+        f"written: {path.with_suffix('.cc')}",
+        "put your body and inputs into it, then:",
+        f"  pyopbench verify {path}",
+        f"  pyopbench run {path} --quick",
+    ]
     assert path.with_suffix(".cc").exists()

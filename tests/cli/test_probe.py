@@ -39,7 +39,8 @@ def test_it_prints_each_finding_with_its_words(asked: list[Any]) -> None:
     place = lines.index("xla")
     assert lines[place : place + 4] == ["xla", "works native", "fails py_func, numba", "no kernel"]
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
-    assert lines[-1].startswith("1 works, 2 fails, 0 silently wrong")
+    seconds = sum(one["seconds"] for one in NEW["rows"])
+    assert lines[-1] == f"1 works, 2 fails, 0 silently wrong, 0 does not apply; {seconds:.0f} s"
     assert asked == [(["xla"], [], probe.ProbeOptions("2.21.0", probe.TIMEOUT_SECONDS))]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from commands import Call, begin, groups
+from commands import Call, begin, groups, json_refused, told
 from places import FAKE_WORKER
 from pyopbench.cli import run
 from pyopbench.judge import judge
@@ -24,7 +24,12 @@ from pyopbench.run import probe, worker_process
 def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
     ended = call("resume", folder)
     assert (ended.code, ended.out) == (2, "")
-    assert "not a folder of results" in ended.err
+    assert ended.err == told(
+        "not a folder of results: it holds no run.json",
+        received=folder,
+        legal="a folder written by `pyopbench run`",
+        next_step="give the folder itself, the one with run.json in it",
+    )
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -47,7 +52,7 @@ def test_an_option_that_would_change_the_plan_is_refused_with_those_there_are(
     ended = call("resume", folder, *arguments)
     assert (ended.code, ended.out) == (2, "")
     lines = ended.err.splitlines()
-    assert lines[0].startswith("error: No such option")
+    assert lines[0] == f"error: No such option: {arguments[0]}"
     assert lines[1].split() == ["received:", arguments[0]]
     assert "--mix" in lines[2]
 
@@ -57,7 +62,7 @@ def test_run_itself_continues_nothing(call: Call, tmp_path: Path) -> None:
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
     ended = call("run", "--resume", folder)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("error: No such option: --resume\n")
+    assert ended.err.splitlines()[0] == "error: No such option: --resume"
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -65,7 +70,12 @@ def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
     ended = call("resume", folder, "sinh")
     assert (ended.code, ended.out) == (2, "")
-    assert "resumed as it was planned, and takes no names of ops\n  received: sinh\n" in ended.err
+    assert ended.err == told(
+        "a run is resumed as it was planned, and takes no names of ops",
+        received="sinh",
+        legal="own ops that it was begun with: my_op.py, my_module.py:function or package.module:function",
+        next_step=f"pyopbench resume {folder}, or a new run for other ops",
+    )
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -76,7 +86,7 @@ def test_json_of_several_versions_is_refused(call: Call, tmp_path: Path, monkeyp
     versions.write(tmp_path, named)
     ended = call("resume", tmp_path, "--json")
     assert (ended.code, ended.out) == (2, "")
-    assert f"received: --json with {tmp_path}\n" in ended.err
+    assert ended.err == json_refused(f"--json with {tmp_path}")
 
 
 def test_a_run_that_is_continued_says_what_it_is_judged_by(
@@ -88,8 +98,9 @@ def test_a_run_that_is_continued_says_what_it_is_judged_by(
     (tmp_path / "mix.csv").write_text("size,weight\n1,1\n", encoding="utf-8")
     again = call("resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
     assert again.code == 0, again.err
-    assert f"judged by a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}, as given now\n" in again.err
-    assert "and an even mix of sizes" in call("resume", tmp_path / "run").err
+    given, even = (one.err.splitlines()[0] for one in (again, call("resume", tmp_path / "run")))
+    assert given == f"judged by a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}, as given now"
+    assert even == "judged by a minimum effect of 3% and an even mix of sizes, as given now"
 
 
 def interrupt(*_: object, **__: object) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import stored
-from commands import REPORT, Call, Ended, groups
+from commands import REPORT, Call, Ended, groups, json_refused, told
+from pyopbench.compare.notes import Paired
+from pyopbench.report.wording.comparison import note_text
 from pyopbench.results import store, versions
 from pyopbench.run import environments, planning, start
 
@@ -54,12 +56,20 @@ def test_versions_are_measured_by_turns_and_reported_each(
         assert (kinds["launch"], kinds["prepared"], kinds["limits"]) == (3, 3, 3)
         assert {launch for launch, _ in groups(folder)} == {0, 1, 2}
     assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
-    assert "What to do, by version of TensorFlow" in ended.out
-    assert "2.21.0-2 (B) against 2.21.0 (A)" in ended.out
-    assert "paired" in ended.out
-    told = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
-    assert "paired by block" in told
-    assert f"Again: pyopbench compare {tmp_path / 'run'} 2.21.0 2.21.0-2 --axis tf\n" in told
+    lines = [line.rstrip() for line in ended.out.splitlines()]
+    assert lines[:3] == [
+        "What to do, by version of TensorFlow",
+        "op      use        2.21.0  2.21.0-2",
+        "double  inference  keep    keep",
+    ]
+    title = "2.21.0-2 (B) against 2.21.0 (A), by tf, measured by pyopbench"
+    assert lines[4] == title
+    paired = str(note_text(Paired("block")))
+    assert paired in " ".join(lines)
+    file = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8").splitlines()
+    assert file[0] == f"## {title}"
+    assert file[4] == f"Again: pyopbench compare {tmp_path / 'run'} 2.21.0 2.21.0-2 --axis tf"
+    assert file[6] == f"- {paired}"
 
 
 def test_a_finished_run_is_resumed_and_reported_again(
@@ -76,7 +86,7 @@ def test_a_finished_run_is_resumed_and_reported_again(
 def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) -> None:
     ended = call("run", "--tf", "1.15.0", "--out", tmp_path / "run")
     assert ended.code == 2
-    assert "received: --tf 1.15.0" in ended.err
+    assert ended.err.splitlines()[1] == "  received: --tf 1.15.0"
     assert not (tmp_path / "run").exists()
 
 
@@ -85,9 +95,12 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
     (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
-    assert "warning: 2.21.0-2: nothing was measured: no sample" in ended.err
-    assert "2.21.0-2: nothing was measured: no sample" in (first.folder / "report.md").read_text(encoding="utf-8")
-    assert "next:     pyopbench verify --tf 2.21.0 shows" in ended.err
+    nothing = "2.21.0-2: nothing was measured: no sample"
+    assert ended.err.splitlines() == [
+        f"warning: {nothing}",
+        "  next:     pyopbench verify --tf 2.21.0 shows what is wrong with each variant",
+    ]
+    assert f"- {nothing}" in (first.folder / "report.md").read_text(encoding="utf-8").splitlines()
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
     content = "".join(json.dumps(line) + "\n" for line in (stored.launch_line(0), wrong))
     (second.folder / store.SAMPLES_FILE).write_text(content, encoding="utf-8")
@@ -103,7 +116,7 @@ def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, fini
     samples.write_bytes(samples.read_bytes()[:-20])
     ended = call("report", finished)
     assert ended.code == 0
-    assert f"{samples}:{lines}: an unfinished last line was dropped" in ended.err.replace("\n", "")
+    assert ended.err == f"warning: {samples}:{lines}: an unfinished last line was dropped\n"
 
 
 def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, finished: Path) -> None:
@@ -119,11 +132,16 @@ def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
 ) -> None:
     ended = call("report", finished, *option)
     assert ended.code == 2
-    assert f"pyopbench report {versions.read(finished)[0].folder}" in ended.err.replace("\n", "")
+    assert ended.err == told(
+        "a run on several versions has a report for each, in its own folder",
+        received=f"{finished} with {option[0]}",
+        legal="--json and --out with the folder of one version",
+        next_step=f"pyopbench report {versions.read(finished)[0].folder}, or without these options",
+    )
 
 
 def test_json_of_several_versions_is_refused_before_anything_is_measured(call: Call, tmp_path: Path) -> None:
     ended = run(call, tmp_path / "run", "--json")
     assert ended.code == 2
-    assert "received: --json with --tf" in ended.err
+    assert ended.err == json_refused("--json with --tf")
     assert not (tmp_path / "run").exists()

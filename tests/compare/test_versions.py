@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import stored
@@ -10,6 +11,7 @@ from pyopbench.compare.versions import VersionComparison
 from pyopbench.judge import judge
 from pyopbench.judge.decide import Judgement
 from pyopbench.report import write
+from pyopbench.report.sections.versions import SECTION
 from pyopbench.results import versions
 
 SLOWER = cases()[-1]
@@ -36,9 +38,13 @@ def test_every_report_shows_all_versions_and_says_which_one_it_is_of(tmp_path: P
     folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
     for version, judgement in zip(versions.read(folder), of(folder)[0], strict=True):
         assert judgement.run.environment["tensorflow"] == version.label
-        page = (version.folder / "report.html").read_text(encoding="utf-8")
-        assert f"This report is of {version.label}" in page
-        assert "Measured on TensorFlow 2.16.2 and 2.21.0" in page
+        page = html.unescape((version.folder / "report.html").read_text(encoding="utf-8"))
+        said = (
+            "Measured on TensorFlow 2.16.2 and 2.21.0 by turns, a launch of each in random order, so that a version is "
+            f"compared with 2.16.2 in pairs. This report is of {version.label}: what it says elsewhere holds for that "
+            "version."
+        )
+        assert said in page
 
 
 def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
@@ -58,4 +64,4 @@ def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
     _, found = of(folder)
     assert found.labels == ("2.16.2",)
     page = (versions.read(folder)[0].folder / "report.html").read_text(encoding="utf-8")
-    assert "Versions of TensorFlow" not in page
+    assert SECTION.title not in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import browsers
 from full_matrix import OPS, full
-from judgements import HOSTILE, hostile_report, plain_report
+from judgements import HOSTILE, hostile_report, plain, plain_report
 from pyopbench.report import vega, write
 
 pytestmark = pytest.mark.long
@@ -127,6 +128,12 @@ def test_filters_hide_rows_and_leave_them_out_of_charts(page):
     wait(lambda: "float64" in ask(page, svg), "all panels")
 
 
+def seconds_of(shown: str) -> float:
+    """Return the seconds of a number with a prefix, such as `15.02µs`."""
+    number, prefix = re.fullmatch(r"([0-9.]+) ?([nµm]?)s", shown).groups()
+    return float(number) * {"n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1.0}[prefix]
+
+
 def test_hover_tells_the_value_and_its_interval(page):
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.by import By
@@ -134,16 +141,21 @@ def test_hover_tells_the_value_and_its_interval(page):
     page.set_window_size(1280, 900)
     mark = wait(lambda: page.find_elements(By.CSS_SELECTOR, "#op-sinh figure .mark-symbol.role-mark path"), "points")[0]
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
-    told = "document.querySelector('#vg-tooltip-element.visible')?.textContent ?? ''"
+    cells = "[...row.cells].map(cell => cell.textContent)"
+    told = f"[...document.querySelectorAll('#vg-tooltip-element.visible tr')].map(row => {cells})"
 
-    def hovered() -> str:
+    def hovered() -> list[list[str]]:
         ActionChains(page).move_to_element(mark).perform()
-        return str(ask(page, told))
+        return list(ask(page, told))
 
-    words = wait(hovered, "a tooltip")
-    assert "time per call" in words
-    assert "95% interval" in words
-    assert " to " in words
+    shown = {name.rstrip(":"): value for name, value in wait(hovered, "a tooltip")}
+    found = plain().latencies
+    size = int(shown["size"].replace(",", ""))
+    there = (found["label"] == shown["variant"]) & (found["size"] == size) & (found["op"] == "sinh")
+    (row,) = found[there & (found["direction"] == "forward") & (found["dtype"] == "float32")].itertuples()
+    assert shown["measured"] == "forward · float32"
+    assert seconds_of(shown["time per call"]) == pytest.approx(row.seconds, rel=1e-3)
+    assert [seconds_of(end) for end in shown["95% interval"].split(" to ")] == pytest.approx([row.low, row.high], 1e-3)
 
 
 def test_a_click_on_a_heading_sorts_and_another_turns_it_round(page):
@@ -184,7 +196,7 @@ def test_a_row_is_copied_as_markdown(page):
     ask(page, f"{button}.click()")
     wait(lambda: ask(page, f"{button}.textContent") == "copied", "the copy")
     lines = page.execute_async_script("navigator.clipboard.readText().then(arguments[0])").split("\n")
-    assert lines[0].startswith("| op | for inference |")
+    assert lines[0] == "| op | for inference | for training | confidence |"
     assert set(lines[1]) == {"|", "-", " "}
     assert lines[2].startswith("| sinh | ")
     assert len({line.count("|") for line in lines}) == 1
@@ -273,10 +285,10 @@ def test_without_scripts_every_number_is_in_a_table(chromium, pages):
     chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         chromium.get(pages["plain"].as_uri())
-        words = ask(chromium, "document.body.innerText")
-        assert "Charts, filters and sorting need JavaScript" in words
-        assert "Answers at a glance" in words
-        assert "Filter tables" not in words
+        warning = ask(chromium, "document.querySelector('noscript p').innerText")
+        assert warning == "Charts, filters and sorting need JavaScript. Every number is in a table."
+        assert ask(chromium, "document.querySelector('#decisions table caption').innerText") == "Answers at a glance"
+        assert ask(chromium, "document.querySelector('#tools').checkVisibility()") is False
     finally:
         chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 

@@ -6,10 +6,10 @@ their own: one whose variants misbehave in every way, and which is interrupted a
 
 from __future__ import annotations
 
+import ast
 import errno
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -25,18 +25,35 @@ import pytest
 
 import pyopbench
 import stored
-from commands import ENVIRONMENT, REPORT, Call, Ended, begin, groups, noisy_results
+from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, noisy_results, told
+from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output, run
 from pyopbench.core import formatting
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.model import Case, Failure
+from pyopbench.judge.judge import Judging, judge
+from pyopbench.report.wording.noise import noise_warning
 from pyopbench.results import probes, store
 from pyopbench.run import planning, start
 from pyopbench.run.schedule import Ended as MeasuringEnded
 from pyopbench.run.schedule import Task, Tell
 
 pytestmark = pytest.mark.long
+
+
+TITLE = "What to do"
+"""Of the table of answers, the first line that a report prints."""
+
+
+def nothing_measured(received: str) -> str:
+    """Return what is printed where there is no number at all."""
+    return told(
+        "nothing was measured",
+        received=received,
+        legal="at least one case with a sample",
+        next_step="pyopbench verify shows what is wrong with each variant",
+    )
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -71,7 +88,7 @@ def test_a_bad_name_ends_at_once_with_what_is_legal(
 
 @pytest.mark.usefixtures("_no_worker")
 def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
-    assert "did you mean sinh" in call("run", "sihn").err
+    assert call("run", "sihn").err.splitlines()[-1] == "  next:     did you mean sinh?"
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -88,7 +105,10 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
         (["--min-effect", "few"], "not a share for --min-effect"),
         (["--mix", "nosuch.csv"], "cannot read the mix nosuch.csv"),
         (["--baseline", "nosuch"], "unknown baseline"),
-        (["--variant", "native"], "the baseline is not among the variants"),
+        (
+            ["--variant", "native"],
+            "the baseline is not among the variants to measure, so there would be nothing to compare with",
+        ),
         (["--device", "tpu"], "unknown device"),
         (["--direction", "up"], "unknown direction"),
         (["--launches", "1"], "Invalid value for '--launches'"),
@@ -96,14 +116,14 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--out", __file__], "the output folder cannot be written to"),
         (["--out", f"{__file__}/below"], "the output folder cannot be written to"),
-        (["--nosuch"], "No such option"),
+        (["--nosuch"], "No such option: --nosuch"),
     ],
 )
 def test_a_bad_option_of_run_ends_at_once(call: Call, arguments: Sequence[str], what: str) -> None:
     ended = call("run", *arguments)
     assert ended.code == 2
     assert ended.out == ""
-    assert what in ended.err
+    assert ended.err.splitlines()[0] == f"error: {what}"
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -111,7 +131,10 @@ def test_a_mix_that_is_none_ends_at_once_with_its_line(call: Call, tmp_path: Pat
     (tmp_path / "mix.csv").write_text("size,weight\n1,-1\n", encoding="utf-8")
     ended = call("run", "--mix", tmp_path / "mix.csv")
     assert ended.code == 2
-    assert "mix.csv, line 2" in ended.err
+    assert ended.err.splitlines()[:2] == [
+        f"error: {tmp_path / 'mix.csv'}, line 2: not positive and finite",
+        "  received: 1,-1",
+    ]
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -120,7 +143,12 @@ def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     ended = call("run", "sinh", "--out", folder)
     assert ended.code == 2
-    assert "never overwritten" in ended.err
+    assert ended.err == told(
+        "the output folder holds a run already, and measured data is never overwritten",
+        received=folder,
+        legal="an empty or new folder",
+        next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
+    )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -158,7 +186,12 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
     (folder / store.SAMPLES_FILE).mkdir()
     ended = call("report", folder)
     assert ended.code == 2
-    assert ended.err.startswith("error: a file or folder cannot be read or written\n  received: [Errno 21]")
+    assert ended.err == told(
+        "a file or folder cannot be read or written",
+        received=f"[Errno 21] Is a directory: '{folder / store.SAMPLES_FILE}'",
+        legal="paths that exist, with permission, on a disk with space",
+        next_step="see to it, or choose another folder",
+    )
 
 
 def test_a_full_disk_ends_a_run_with_what_was_finished(
@@ -177,9 +210,14 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     monkeypatch.setattr(os, "fsync", fail_on_samples)
     ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
     assert ended.code == 2
-    assert "what was stored before is kept" in ended.err
-    assert "No space left on device" in ended.err
-    assert "then continue: pyopbench resume DIR" in ended.err
+    assert ended.err.endswith(
+        told(
+            "what was just measured cannot be stored; what was stored before is kept",
+            received="[Errno 28] No space left on device",
+            legal="a disk with room, and a folder that one may write to",
+            next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
+        )
+    )
     lines, warnings = store.read_lines(tmp_path / "run")
     assert sorted(line["kind"] for line in lines) == sorted(before), "two workers prepare in any order"
     assert not warnings
@@ -192,9 +230,10 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
 
 
 def test_results_without_a_sample_are_nothing_measured(call: Call, tmp_path: Path) -> None:
-    ended = call("report", stored.write(tmp_path / "run", stored.run([stored.case("well")]), []))
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    ended = call("report", folder)
     assert ended.code == 3
-    assert "nothing was measured" in ended.err
+    assert ended.err == nothing_measured(f"{folder}: no sample")
 
 
 def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +279,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     progress = ended.err.splitlines()
     assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
     assert progress[1] == "sweep 1 of 2 workers, 1 of 1 groups"
-    assert ended.out.startswith("What to do")
+    assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
     files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
     assert files == {path.name for path in folder.iterdir()}
@@ -250,8 +289,9 @@ def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[.
     planned("raising", "crashing", "impossible")
     ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
-    assert f"raised  {stored.case('raising')}\n  ValueError: no\n" in ended.out
-    assert f"crashed  {stored.case('crashing')}\n  the worker process ended by signal SIGSEGV: " in ended.out
+    lines = ended.out.splitlines()
+    place = lines.index(f"crashed  {stored.case('crashing')}")
+    assert lines[place + 1 : place + 4] == [f"  {CRASHED}", f"raised  {stored.case('raising')}", "  ValueError: no"]
     assert stored.case("impossible") not in ended.out
 
 
@@ -267,9 +307,9 @@ def test_a_reason_is_told_once_however_many_cases_it_holds_for(
 
 def test_many_reasons_are_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
     output.print_failures([Failure(stored.case("raising"), "raised", f"reason {i}") for i in range(25)])
-    told = capsys.readouterr().out
-    assert told.count("  reason ") == output.SHOWN_FAILURES
-    assert "and 5 more reasons" in told
+    *shown, last = capsys.readouterr().out.splitlines()
+    assert shown[1::2] == [f"  reason {i}" for i in range(output.SHOWN_FAILURES)]
+    assert last == f"and {25 - output.SHOWN_FAILURES} more reasons"
 
 
 def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
@@ -294,8 +334,7 @@ def test_a_run_in_which_nothing_works_measured_nothing(
     planned(cases=[stored.case("raising")])
     ended = call("run", "double", "--out", tmp_path / "run")
     assert ended.code == 3
-    assert "nothing was measured" in ended.err
-    assert "the first: ValueError: no" in ended.err
+    assert ended.err.endswith(nothing_measured(f"{tmp_path / 'run'}: 1 failure; the first: ValueError: no"))
 
 
 def test_a_spent_budget_is_told(
@@ -306,32 +345,41 @@ def test_a_spent_budget_is_told(
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell) -> list[MeasuringEnded]:
         (task,) = tasks
-        whole([replace(task, settings=replace(task.settings, launches=2))], tell)
+        # Two launches and no more, whatever time is left.
+        whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, evenly=True))], tell)
         return [MeasuringEnded(2, "budget")]
 
     monkeypatch.setattr(run, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
-    assert "the budget of 3 s was spent, by 2 of at most 5 launches" in ended.err
+    assert ended.err.splitlines()[-1] == "the budget of 3 s was spent, by 2 of at most 5 launches"
 
 
-def test_a_run_ends_when_nothing_is_left_to_resolve(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
+def test_a_run_ends_when_nothing_is_left_to_resolve(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The fake worker's variants are equally fast, to the last digit, so the first look tells all."""
+    monkeypatch.setattr(formatting, "duration", lambda seconds: "no time")
     planned("native", "numpy_function")
     folder = tmp_path / "run"
     ended = call("run", "double", "--quick", "--out", folder)
     assert ended.code == 0, ended.err
-    assert "after 3 launches every verdict is resolved (2); nothing is measured on" in ended.err
-    assert "after 3 launches every verdict is resolved (2)\n" in ended.out
-    assert re.search(r"\n[0-9.]+% of .* of measuring was sampling\nreport: ", ended.out)
+    assert ended.err.splitlines()[-1] == "after 3 launches every verdict is resolved (2); nothing is measured on"
     lines, _ = store.read_lines(folder)
+    *_, progress, sampled, report = ended.out.splitlines()
+    assert (progress, report) == (
+        "after 3 launches every verdict is resolved (2)",
+        f"report: {folder / 'report.html'}",
+    )
+    assert sampled in {f"{percent}% of no time of measuring was sampling" for percent in range(101)}
     assert [line for line in lines if line["kind"] == "look"] == [{"kind": "look", "launch": 3, "open": []}]
     assert {line["launch"] for line in lines if line["kind"] == "group"} == {0, 1, 2}
 
 
 def test_a_report_says_nothing_of_launches_to_come(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
     planned("native")
-    call("run", "double", "--launches", 2, "--out", tmp_path / "run")
-    assert "every verdict is resolved" not in call("report", tmp_path / "run").out
+    *said, progress, _, report = call("run", "double", "--launches", 2, "--out", tmp_path / "run").out.splitlines()
+    assert progress == "after 2 launches every verdict is resolved (1)"
+    assert call("report", tmp_path / "run").out.splitlines() == [*said, report], "all but the last words of the run"
 
 
 def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -339,7 +387,7 @@ def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[...
     for command in ("run", "verify"):
         ended = call(command, "double")
         assert ended.code == 2
-        assert "the first of 1 reasons: it did not work" in ended.err
+        assert ended.err.splitlines()[-1] == "  next:     the first of 1 reasons: it did not work"
 
 
 def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -360,12 +408,23 @@ def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp
 
 
 def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_path: Path) -> None:
-    ended = call("report", noisy_results(tmp_path / "run"))
-    assert "Launches usually differ by" in ended.out
-    assert "--launches" in ended.out
-    quiet = call("report", noisy_results(tmp_path / "other"), "--min-effect", 0.9)
-    assert quiet.out.startswith("What to do")
-    assert "Launches usually differ by" not in quiet.out
+    noisy, quiet = (
+        judge([noisy_results(tmp_path / name)], Judging("py_function_numpy", effect)).disturbance
+        for name, effect in (("run", 0.03), ("other", 0.9))
+    )
+    warning = noise_warning(noisy)
+    assert warning
+    assert warning in call("report", tmp_path / "run").out
+    assert not noise_warning(quiet)
+    ended = call("report", tmp_path / "other", "--min-effect", 0.9)
+    assert [line.rstrip() for line in ended.out.splitlines()] == [
+        TITLE,
+        "op      use        answer  saves  one op",
+        "double  inference  keep    –      –",
+        "",
+        "",
+        f"report: {tmp_path / 'other' / 'report.html'}",
+    ]
 
 
 def test_a_list_shows_ops_variants_and_why_a_case_cannot_be(call: Call, planned: Callable[..., None]) -> None:
@@ -374,7 +433,7 @@ def test_a_list_shows_ops_variants_and_why_a_case_cannot_be(call: Call, planned:
     assert (ended.code, ended.err) == (0, "")
     for words in ("double", "made up", "1 to 10 elements", "py_function_numpy", "2 cases; 1 that cannot be"):
         assert words in ended.out
-    assert "it did not work" in ended.out
+    assert [line.split() for line in ended.out.splitlines()[-2:]] == [["1", "it", "did", "not", "work"], []]
     assert max(map(len, ended.out.splitlines())) <= 80
 
 
@@ -391,10 +450,18 @@ def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[...
     planned("wrong", "crashing", "impossible")
     ended = call("verify", "double")
     assert (ended.code, ended.err) == (1, "")
-    assert f"wrong  {stored.case('wrong')}\n  output 0 differs at index [3]: expected 1.5, got 2.5\n" in ended.out
-    assert f"crashed  {stored.case('crashing')}\n" in ended.out
-    assert "it cannot be built" in ended.out
-    assert ended.out.endswith("1 right, 2 failed, 1 do not exist here\n")
+    lines = [line.strip() for line in ended.out.splitlines()]
+    assert lines == [
+        "Does not exist here",
+        "cases  why",
+        "1  it cannot be built",
+        "",
+        f"wrong  {stored.case('wrong')}",
+        "output 0 differs at index [3]: expected 1.5, got 2.5",
+        f"crashed  {stored.case('crashing')}",
+        CRASHED,
+        "1 right, 2 failed, 1 do not exist here",
+    ]
 
 
 def test_verify_ends_with_0_where_all_that_exists_is_right(call: Call, planned: Callable[..., None]) -> None:
@@ -419,6 +486,13 @@ PROGRAM = (sys.executable, "-c", CODE)
 TIMEOUT_SECONDS = 10
 MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
 BEHAVING = ("numpy_function", "twin", "printing")
+WRONG_VALUE = "output 0 differs at index [3]: expected -1.796194, got -1.8141559 (relative error 0.01, tolerance 1e-05)"
+WRONG_GRADIENT = (
+    "gradient of input 0 differs at index [3]: expected -0.7279315, got -0.73521084 (relative error 0.0082, "
+    "tolerance 1e-05)"
+)
+"""Both variants are off by one in a hundred, in numbers drawn from a fixed seed."""
+
 GROUPS = tuple(f"negate/{family}/call/float32/4/cpu" for family in ("forward", "gradient"))
 
 
@@ -427,6 +501,21 @@ def program(*arguments: object) -> Ended:
         [*PROGRAM, *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def segmentation_faults(folder: Path) -> set[str]:
+    """Return what may be said of a worker that crashes in a function of a folder: one reason for each of its lines."""
+    functions = [
+        (path, node)
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno
+    ]
+    return {
+        f"the worker process ended by signal SIGSEGV: Segmentation fault in {node.name} ({path}:{line})"
+        for path, node in functions
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
 
 
 def workers_of(lines: Sequence[dict[str, Any]]) -> list[int]:
@@ -505,10 +594,14 @@ def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) ->
         "wrong_value": "wrong",
         "wrong_gradient": "wrong",
     }
-    assert "raised by the body" in failures["raising"]["reason"]
-    assert failures["crashing"]["reason"].startswith("the worker process ended by signal SIGSEGV")
-    assert failures["exiting"]["reason"].startswith("the worker process ended with exit code 7")
-    assert failures["hanging"]["reason"] == f"no sign of life for {TIMEOUT_SECONDS} s; the worker was killed"
+    assert failures["crashing"].pop("reason") in segmentation_faults(ROOT / "pyopbench" / "prepare")
+    assert {variant: failure["reason"] for variant, failure in failures.items() if "reason" in failure} == {
+        "raising": "ValueError: raised by the body",
+        "exiting": "the worker process ended with exit code 7",
+        "hanging": f"no sign of life for {TIMEOUT_SECONDS} s; the worker was killed",
+        "wrong_value": WRONG_VALUE,
+        "wrong_gradient": WRONG_GRADIENT,
+    }
 
 
 def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Finished) -> None:
@@ -517,7 +610,7 @@ def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Fi
 
 def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
     skips = {skip["case"].split("/")[1]: skip for skip in store.read_run(misbehaved.folder)["skips"]}
-    assert "no python body" in skips["autograph"]["reason"]
+    assert skips["autograph"]["reason"] == "the op has no python body, which autograph needs"
     assert skips["crashing"]["reason"] == "crashing is for forward cases only"
 
 
@@ -531,9 +624,8 @@ def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finish
 
 def test_a_planted_wrong_gradient_ends_the_run_with_1_and_is_printed(misbehaved: Finished) -> None:
     assert misbehaved.ended.code == 1
-    assert "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n" in misbehaved.ended.out
-    assert "gradient of input 0 differs at index [3]: expected -0.72793" in misbehaved.ended.out
-    assert ", got -0.73521" in misbehaved.ended.out
+    planted = f"wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n  {WRONG_GRADIENT}\n"
+    assert planted in misbehaved.ended.out
 
 
 def test_the_run_says_at_the_end_what_failed(misbehaved: Finished) -> None:
@@ -557,16 +649,21 @@ def test_verify_finds_a_planted_wrong_gradient() -> None:
     ended = program("verify", *axes.split(), "autodiff,custom_gradient")
     assert ended.code == 1
     assert ended.err == ""
-    lines = ended.out.splitlines()
-    assert lines[0] == "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu"
-    assert lines[1].startswith("  gradient of input 0 differs at index [3]: expected -0.72793")
-    assert lines[2:] == ["1 right, 1 failed, 0 do not exist here"]
+    assert ended.out.splitlines() == [
+        "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu",
+        f"  {WRONG_GRADIENT}",
+        "1 right, 1 failed, 0 do not exist here",
+    ]
 
 
 def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(misbehaved: Finished) -> None:
     assert misbehaved.interrupted.code == 130
     assert misbehaved.interrupted.out == ""
-    assert f"resume: pyopbench resume {misbehaved.folder}" in misbehaved.interrupted.err
+    assert misbehaved.interrupted.err.splitlines()[-3:] == [
+        f"interrupted; what was finished is in {misbehaved.folder}",
+        f"  resume: pyopbench resume {misbehaved.folder}",
+        f"  report: pyopbench report {misbehaved.folder}",
+    ]
     assert "Traceback" not in misbehaved.interrupted.err
     assert [line for line in misbehaved.first if line["kind"] == "group"]
 
@@ -598,7 +695,9 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
 
     monkeypatch.setattr(run, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
-    assert "the worker process did not start" in ended.err
-    assert f"resume: pyopbench resume {tmp_path / 'run'}\n" in ended.err
+    assert ended.err.splitlines()[-2:] == [
+        "error: the worker process did not start",
+        f"  resume: pyopbench resume {tmp_path / 'run'}",
+    ]
     assert ended.code == 0
     assert (tmp_path / "run" / "report.html").exists()

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 import stored
-from places import EXTRAS, FAKE_WORKER
+from places import EXTRAS, FAKE_WORKER, line_of
 from pyopbench.cli import app
 from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.errors import PyopbenchError
 from pyopbench.results import store
 from pyopbench.run import probe, worker_process
 
@@ -30,6 +31,28 @@ class Ended:
     code: int
     out: str
     err: str
+
+
+CRASHED = (
+    "the worker process ended by signal SIGSEGV: Segmentation fault in behave "
+    f"({FAKE_WORKER}:{line_of(FAKE_WORKER, 'os.kill(os.getpid(), signal.SIGSEGV)')})"
+)
+"""Why the fake worker's variant `crashing` has no number."""
+
+
+def told(what: str, *, received: object = None, legal: object = None, next_step: str = "") -> str:
+    """Return what a command that ends with such an error prints on stderr, whole."""
+    return f"error: {PyopbenchError(what, received=received, legal=legal, next_step=next_step)}\n"
+
+
+def json_refused(received: str) -> str:
+    """Return what is printed where JSON is asked for of a run on several versions of TensorFlow."""
+    return told(
+        "a run on several versions has a report for each",
+        received=received,
+        legal="--json with one version, or its folder",
+        next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
+    )
 
 
 Call = Callable[..., Ended]

@@ -17,3 +17,10 @@ FAKE_WORKER = HELPERS / "fake_worker.py"
 
 CACHE = ROOT / ".pytest_cache" / "shared"
 """Shared by the processes of a session and kept until `make clean`: bytecode, what Numba compiles, locks."""
+
+
+def line_of(path: Path, code: str) -> int:
+    """Return the number of the only line of a file that is this code."""
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines.count(code) == 1, f"{code} is in {lines.count(code)} lines of {path}"
+    return lines.index(code) + 1

@@ -341,6 +341,7 @@ def test_a_dtype_that_a_mix_leaves_out_is_undecided_and_one_that_nobody_measured
     found = {one.dtype: one for one in judged(run_of(*benches), mix={("float32", 1_000): 1.0}).decisions}
     assert found["float32"].answer == PORT_NATIVE
     assert found["float64"].reason == DtypeNotCalled("float64")
-    with pytest.raises(BadInput, match="no dtype that was measured") as refused:
+    with pytest.raises(BadInput) as refused:
         judged(run_of(*benches), mix={("uint8", 1_000): 1.0})
-    assert refused.value.legal == "float32, float64"
+    assert refused.value.what == "the mix has calls in no dtype that was measured"
+    assert (refused.value.received, refused.value.legal) == ("uint8", "float32, float64")

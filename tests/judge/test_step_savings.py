@@ -99,7 +99,7 @@ def test_a_share_above_1_is_said_and_nothing_is_computed_with_it() -> None:
     blocks = section.build(judgement)
     assert [block.items for block in blocks if isinstance(block, Bullets)] == [(worth_text(worth, "mine, inference"),)]
     assert not any(isinstance(block, Table) for block in blocks)
-    assert "What a port is worth (lower end)" not in [table.title for table in terminal.tables(judgement)]
+    assert [table.title for table in terminal.tables(judgement)] == ["What to do"]
 
 
 def test_a_step_gains_no_more_than_the_op() -> None:
@@ -132,4 +132,5 @@ def test_every_output_holds_it() -> None:
     found = json.loads(shown["decisions.json"])
     assert found["step"] == {"calls": 5, "seconds": 0.04}
     assert found["worths"][0]["ports"][0]["label"] == "native"
-    assert "What a port is worth (lower end)" in [table.title for table in terminal.tables(judgement)]
+    titles = [table.title for table in terminal.tables(judgement)]
+    assert titles == ["What to do", "What a port is worth (lower end)"]

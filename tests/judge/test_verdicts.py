@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from frames import VARIANTS, Bench, run_of
+from pyopbench.core.model import Case
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import LOGS, SHARES, Unit, estimates_of, shares_of, verdicts_from
@@ -24,14 +26,23 @@ GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
 
 def judged(bench: Bench, minimum_effect: float = 0.03) -> dict[str, Verdict]:
     """Verdicts of a run, by variant and size; nothing shifts from run to run."""
-    run = bench.run()
+    (found,) = judged_alone([bench], minimum_effect)
+    return {verdict.case.split("/")[1] + "@" + verdict.case.split("/")[6]: verdict for verdict in found}
+
+
+def judged_alone(benches: Sequence[Bench], minimum_effect: float) -> Iterator[list[Verdict]]:
+    """Yield the verdicts of each of some runs, every one on an op of its own; shares are taken of all at once."""
+    run = run_of(*benches)
     baselines = baseline_of(measured_cases(run.frame, run.catalogue), "py_function_numpy", GRADIENTS)
     ratios = costs.ratios(costs.round_costs(run.frame, statistics.UNIT), baselines, statistics.UNIT)
     shares = shares_of(costs.launch_medians(ratios, "ratio", statistics.UNIT))
-    model = launch_model.fit(list(shares.values()), run_effect=0.0)
-    found = verdicts_from(estimates_of(shares, baselines, (), model, 1), baselines, minimum_effect, unit=SHARES)
-    assert [verdict.case for verdict in found] == list(baselines)
-    return {verdict.case.split("/")[1] + "@" + verdict.case.split("/")[6]: verdict for verdict in found}
+    for bench in benches:
+        compared = {case: baseline for case, baseline in baselines.items() if Case.from_id(case).op == bench.op}
+        own = {case: found for case, found in shares.items() if case in compared}
+        model = launch_model.fit(list(own.values()), run_effect=0.0)
+        verdicts = verdicts_from(estimates_of(own, compared, (), model, 1), compared, minimum_effect, unit=SHARES)
+        assert [verdict.case for verdict in verdicts] == list(compared)
+        yield verdicts
 
 
 def verdicts(
@@ -112,10 +123,11 @@ def test_equal_code_is_never_called_different_by_more_than_the_family_error() ->
     """Two hundred whole reports of four variants each, that are one and the same code, with no minimum effect."""
     names = [name for name in VARIANTS if name != "py_function_numpy"][:4]
     curves = {"py_function_numpy": 1e-5, **dict.fromkeys(names, 1e-5)}
+    fields = {"sizes": (10,), "launches": 5, "rounds": 4, "drift": 0.05, "between": 0.02}
+    reports = [Bench(curves, op=f"op_{seed}", seed=seed, **fields) for seed in range(200)]
     alarms = 0
-    for seed in range(200):
-        found = judged(Bench(curves, sizes=(10,), launches=5, rounds=4, drift=0.05, between=0.02, seed=seed), 0.0)
-        alarms += any(verdict.outcome in ("faster", "slower") for verdict in found.values())
+    for found in judged_alone(reports, 0.0):
+        alarms += any(verdict.outcome in ("faster", "slower") for verdict in found)
     assert alarms <= 200 * 0.05 + 3 * math.sqrt(200 * 0.05 * 0.95)
 
 

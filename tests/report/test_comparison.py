@@ -13,10 +13,14 @@ from foreign_files import asv_folder, document, scaled, write
 from pairs import cases, write_run
 from pyopbench.compare.case_key import CaseKey
 from pyopbench.compare.diff import Comparison, compare_sides
+from pyopbench.compare.notes import DifferentProcessors, NotPaired, SmallestSlowdown, SteppedDown, notes_of
 from pyopbench.compare.select import read_sides
 from pyopbench.core import formatting
 from pyopbench.core.model import Case
 from pyopbench.report import comparison
+from pyopbench.report.markdown import escape
+from pyopbench.report.wording.comparison import note_text, unmatched_text
+from pyopbench.report.wording.verdicts import unresolved_text
 
 OPS = ("double", "square", "cube", "sinh")
 SLOW = cases(ops=OPS)[5]
@@ -81,14 +85,17 @@ def test_a_number_that_does_not_exist_is_null(tmp_path: Path) -> None:
 
 def test_markdown_has_the_worst_first_and_the_loud_things_on_top(found: Comparison) -> None:
     lines = comparison.markdown(found, "1 case slower by 5% or more: failed.").splitlines()
-    loud = next(place for place, line in enumerate(lines) if "DIFFERENT PROCESSORS" in line)
-    unpaired = next(place for place, line in enumerate(lines) if "UNPAIRED" in line)
+    notes = notes_of(found)
+    assert [type(note) for note in notes] == [DifferentProcessors, NotPaired, SteppedDown, SmallestSlowdown]
+    places = [lines.index(f"- {note_text(note)}") for note in notes]
     table = next(place for place, line in enumerate(lines) if line.startswith("| case "))
-    assert loud < unpaired < table
+    assert [*places, table] == sorted([*places, table])
     assert "slower" in lines[table + 2]
     assert formatting.ratio(found.cases[0].verdict.ratio) in lines[table + 2]
     assert len([line for line in lines[table:] if line.startswith("| ") and "×" in line]) == len(found.cases)
-    assert "not measured in" in "\n".join(lines)
+    (without,) = found.unmatched
+    assert (without.kind, without.side) == ("not_measured", "A")
+    assert f"| 1 | A | {unmatched_text(without)}; {without.key} |" in lines
 
 
 def test_what_all_cases_share_is_said_once(found: Comparison) -> None:
@@ -135,5 +142,10 @@ def test_hostile_names_stay_text_in_markdown(tmp_path: Path) -> None:
 
 def test_many_unresolved_cases_do_not_fill_a_ticket(found: Comparison) -> None:
     many = replace(found, cases=found.cases * 20)
-    told = [line for line in comparison.markdown(many, "").splitlines() if "the interval corrected" in line]
-    assert len(told) == comparison.MOST_REASONS
+    reasons = [(case.key, case.verdict.reason) for case in many.cases if case.verdict.reason is not None]
+    shown, left = comparison.MOST_REASONS, len(reasons) - comparison.MOST_REASONS
+    assert left > 0
+    assert comparison.markdown(many, "").splitlines()[-shown - 1 :] == [
+        *(f"- {escape(str(key))}: {escape(unresolved_text(reason))}" for key, reason in reasons[:shown]),
+        f"- and {left} more",
+    ]

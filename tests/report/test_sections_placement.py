@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,11 +19,15 @@ from placement_files import document
 from pyopbench.core.places import ROUTES
 from pyopbench.judge.copies_advice import DataOnDevice
 from pyopbench.judge.decide import Judgement, judge
+from pyopbench.report.sections import Paragraph, Table, decisions
 from pyopbench.report.sections.copies import SECTION as COPIES
 from pyopbench.report.sections.placement import SECTION as PLACEMENT
+from pyopbench.report.sections.placement import SIMULATED_INTRO
+from pyopbench.report.wording.counted_copies import place_text
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.write import render
 from pyopbench.results import copy_costs, counted_copies, own_runs
+from pyopbench.results.counted_copies import copies_at_places, rows_of
 from pyopbench.results.warnings import UnreadableFile
 
 
@@ -43,13 +48,16 @@ def test_without_files_there_are_no_sections(judgement: Judgement) -> None:
 def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement) -> None:
     texts = render(with_files(judgement, counted_copies=document(), copy_costs=copied_files.document(
         copied_files.row(1, 1e-4), copied_files.row(1_000_000, 1.1e-3))))  # fmt: skip
+    blocks = PLACEMENT.build(with_files(judgement, counted_copies=document()))
+    assert blocks[0] == Paragraph(SIMULATED_INTRO)
+    copied = copies_at_places("sinh", rows_of(document()))
+    free = {one.place: [variant for variant, row in one.best.items() if not row.copies] for one in copied}
+    assert free["device"] == ["native", "py_func"]
     for name in ("report.md", "report.html"):
-        assert "counted on a simulated device" in texts[name]
-        assert "with inputs and result on the device: nothing crosses with native" in texts[name]
+        said = html.unescape(texts[name])
+        assert all(sentence in said for sentence in (SIMULATED_INTRO, *map(place_text, copied)))
     assert "10,000 MB/s" in texts["report.html"]
-    tables = [
-        block for block in PLACEMENT.build(with_files(judgement, counted_copies=document())) if block.kind == "table"
-    ]
+    tables = [block for block in blocks if block.kind == "table"]
     assert tables
     assert all(table.caption.endswith("(simulated)") for table in tables)
 
@@ -67,17 +75,23 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
     assert (advice.choice, advice.today.copies) == ("native", 2)
     page = render(counted)["report.html"]
     assert advice_text(advice) in page
-    assert "by copies counted on a simulated device" in page
-    assert "where there is a GPU" not in render(plain)["report.html"]
+    without, with_counts = (
+        [block.caption for block in decisions.build(one) if isinstance(block, Table)] for one in (plain, counted)
+    )
+    caption = "sinh: what the answer means where there is a GPU, by copies counted on a simulated device"
+    assert [one for one in with_counts if one not in without] == [caption]
+    assert caption in page
+    assert caption not in render(plain)["report.html"]
 
 
 def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:
     other = PLACEMENT.build(with_files(judgement, counted_copies=document(tensorflow="2.12.1")))
-    assert any("counted on TensorFlow 2.12.1" in getattr(block, "text", "") for block in other)
+    again = "They were counted on TensorFlow 2.12.1, and this run is of 2.21.0: make them again."
+    assert Paragraph(again, "warn") in other
     rows = [{**row, "case": row["case"].replace("sinh", "log")} for row in document()["rows"]]
     ops = {"log": document()["ops"]["sinh"]}
     (only,) = PLACEMENT.build(with_files(judgement, counted_copies=document(rows=rows, ops=ops)))
-    assert "other ops" in only.text
+    assert only == Paragraph("The copies that are kept beside this run are of other ops than it measured.", "warn")
 
 
 def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:

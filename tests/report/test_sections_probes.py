@@ -14,6 +14,8 @@ from pyopbench.report.wording.requirements import TRIED_WITH, bar_text, blocks_t
 from pyopbench.report.write import render
 from required import TODAY, judged, run_with
 
+REQUIRED = Paragraph("Required: xla. Only what was seen to do it is a candidate:", "warn")
+
 
 def words(blocks: Any) -> str:
     return "\n".join(block.text for block in blocks if isinstance(block, Paragraph))
@@ -37,7 +39,7 @@ def test_the_matrix_has_a_row_for_each_probe_and_today_first() -> None:
 def test_requirements_and_what_they_removed_are_told_first() -> None:
     made = judged(row("xla", "native", "fails", "no"), row("xla", TODAY, "fails", "no"), requires=("xla",))
     head, removed, *_ = probes.build(made)
-    assert "Required: xla" in head.text
+    assert head == REQUIRED
     assert isinstance(removed, Bullets)
     assert removed.items == (
         bar_text([TODAY, "native"], Bar("", "xla", "xla", "fails", "no")),
@@ -62,13 +64,14 @@ def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
 
 def test_a_matrix_of_another_version_is_told() -> None:
     run = run_with(probes=document(row("xla", TODAY), tensorflow="2.16.2"))
-    assert "tried on TensorFlow 2.16.2, and this run is of 2.21.0" in words(probes.build(judge(run)))
+    again = "They were tried on TensorFlow 2.16.2, and this run is of 2.21.0: make them again."
+    assert Paragraph(again, "warn") in probes.build(judge(run))
 
 
 def test_every_output_of_the_report_holds_it() -> None:
     made = render(judged(row("xla", TODAY, "fails", "own <words>"), requires=("xla",)))
     assert "own &lt;words&gt;" in made["report.html"]
-    assert "Required: xla" in made["report.md"]
+    assert REQUIRED.text in made["report.md"]
     (decision,) = json.loads(made["decisions.json"])["decisions"]
     assert decision["blocks"] == ["xla"]
     bar = {"label": TODAY, "requirement": "xla", "probe": "xla", "status": "fails", "told": "own <words>"}

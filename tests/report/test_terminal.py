@@ -23,7 +23,8 @@ def test_the_terminal_says_where_and_why():
     decisions, holes = terminal.tables(changed)
     assert decisions.rows[0] == ("sinh", "inference", "float64", answer_text(made.answer), MISSING, MISSING)
     notes = terminal.notes(changed)
-    assert f"{change_text(MoreLaunches('native', 4, 9))}: sinh inference float64" in notes
+    where = " ".join((made.op, made.use, made.dtype))
+    assert f"{change_text(MoreLaunches('native', 4, 9))}: {where}" in notes
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
     assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes

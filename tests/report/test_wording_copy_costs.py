@@ -29,9 +29,12 @@ def test_a_file_without_a_gpu_has_no_tables() -> None:
 
 
 def test_what_held_the_gpu_back_is_told_and_so_is_not_knowing_it() -> None:
-    assert "power cap" in copy_costs.gpu_devices(gpu_document(GPU))
-    assert "nothing" in copy_costs.gpu_devices(gpu_document({**GPU, "held_back_by": None}))
-    assert "not known: no library" in copy_costs.gpu_devices(gpu_document(reason="no library"))
+    made = "Copies between host and GPU were made on CPU:0 and GPU:0 (G)"
+    held_back = f"{made}; what held its clocks back before and after"
+    assert copy_costs.gpu_devices(gpu_document(GPU)) == f"{held_back}: power cap."
+    assert copy_costs.gpu_devices(gpu_document({**GPU, "held_back_by": None})) == f"{held_back}: nothing."
+    unknown = f"{made}; its clocks are not known: no library."
+    assert copy_costs.gpu_devices(gpu_document(reason="no library")) == unknown
 
 
 def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read() -> None:

@@ -17,22 +17,30 @@ def test_a_count_is_marked_where_more_crosses_than_has_to() -> None:
     assert count_text(one(inputs="host", to_device=[1, 8])) == "1↑"
     assert count_text(one()) == "none"
     assert count_text(one(refused="no")) == "refused"
-    assert marks_text().startswith("* more goes to the device, and more to the host, than has to; + ")
+    assert marks_text() == (
+        "* more goes to the device, and more to the host, than has to; + more goes one way than has to"
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("kind", "said"),
     [
         ("refused", "refused: no kernel"),
-        ("falls_back", "falls back"),
-        ("result_moved", "puts the result on the device"),
-        ("body_unpinned", "without the device scope"),
-        ("gradient_unpinned", "does not reach its gradient"),
-        ("varies", "differ from call to call"),
+        ("falls_back", "falls back: pinned to the device, it computes on the host, for want of a kernel there"),
+        ("result_moved", "its Python computes on the host, and TensorFlow puts the result on the device"),
+        (
+            "body_unpinned",
+            "its body runs without the device scope that the op is pinned by, and so its ops run on the device",
+        ),
+        (
+            "gradient_unpinned",
+            "a device scope around the op does not reach its gradient, which TensorFlow leaves on the device",
+        ),
+        ("varies", "counts differ from call to call"),
     ],
 )
-def test_each_note_has_its_words(kind: NoteKind, words: str) -> None:
-    assert words in note_text(Note(kind, "no kernel" if kind == "refused" else ""))
+def test_each_note_has_its_words(kind: NoteKind, said: str) -> None:
+    assert note_text(Note(kind, "no kernel" if kind == "refused" else "")) == said
 
 
 def test_no_note_is_without_words() -> None:

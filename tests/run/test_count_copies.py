@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from commands import CRASHED
 from places import FAKE_WORKER
 from pyopbench.core.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.core.model import Case
@@ -62,19 +63,19 @@ def test_a_worker_that_does_not_start_again_leaves_what_was_counted(
     count: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = []
+    not_started = "the worker process did not start: ended by signal SIGKILL"
 
     def start(*arguments: Any) -> worker_process.Worker:
         started.append(arguments)
         if len(started) > 1:
-            raise WorkerLost("the worker process did not start: ended by signal SIGKILL")
+            raise WorkerLost(not_started)
         return worker_process.Worker(*arguments)
 
     monkeypatch.setattr(count_copies, "Worker", start)
     found = count("well", "crashing", "last")
     assert variants_of(found["rows"]) == ["well"]
     reasons = [one["reason"] for one in found["failures"]]
-    assert len(reasons) == 1 + 2 + 3  # the crash, the rest of that variant, the last one
-    assert all("did not start" in reason for reason in reasons[1:])
+    assert reasons == [CRASHED, *[not_started] * (2 + 3)], "the crash, the rest of that variant, the last one"
 
 
 def test_cases_are_on_the_simulated_device_and_of_one_size(count: Callable[..., dict[str, Any]]) -> None:

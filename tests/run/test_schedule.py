@@ -454,21 +454,21 @@ def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, m
 
 def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
-    events: list[str] = []
+    events: list[int | str] = []
     fsync = os.fsync
 
     def spy(descriptor: int) -> None:
         fsync(descriptor)
-        events.append(f"{len(measured(folder))} on disk")
+        events.append(len(measured(folder)))
 
     def show(step: Progress) -> None:
-        events.append(f"begin {step.doing}")
+        events.append(step.doing)
 
     monkeypatch.setattr(os, "fsync", spy)
     schedule.measure(folder, settings(), show, never)
-    sampled = events[events.index("begin sampling") :]
-    begun = [["begin sampling", f"{place + 1} on disk"] for place in range(2 * len(SIZES))]
-    assert sampled == [*(event for pair in begun for event in pair), "10 on disk"], "and the end at last"
+    sampled = events[events.index("sampling") :]
+    groups = range(1, 2 * len(SIZES) + 1)
+    assert sampled == [*(event for group in groups for event in ("sampling", group)), 10], "on disk, the end at last"
 
 
 # What the machine can do at most

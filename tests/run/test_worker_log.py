@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyopbench.run.worker_log import LONGEST, cause_of_end
 
 INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
-STACKS = """\
-Fatal Python error: Segmentation fault
+STACKS_OF_ANY = """\
+Fatal Python error: {}
 
 Thread 0x00007f0000000001 (most recent call first):
   File "/python/threading.py", line 1 in wait
@@ -18,6 +18,7 @@ Current thread 0x00007f0000000002 (most recent call first):
 
 Extension modules: numpy, tensorflow (total: 2)
 """
+STACKS, STACKS_OF_ABORTED = map(STACKS_OF_ANY.format, ("Segmentation fault", "Aborted"))
 
 
 def test_only_what_was_said_since_the_case_counts() -> None:
@@ -40,8 +41,7 @@ def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
 
 def test_what_was_said_before_a_crash_is_told_with_it() -> None:
     said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
-    aborted = STACKS.replace("Segmentation fault", "Aborted")
-    assert cause_of_end(said + aborted, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
+    assert cause_of_end(said + STACKS_OF_ABORTED, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
 
 
 def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:

@@ -28,6 +28,14 @@ from pyopbench.run.worker_process import CaseLost, Worker, ask_once
 pytestmark = pytest.mark.measures
 
 SHORT = 1.0
+NO_MODULE = "ModuleNotFoundError: No module named 'nothing_of_this_name'"
+DOES_NOT_START = (
+    f"the worker process did not start: the worker process ended with exit code 1: {NO_MODULE}",
+    "see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
+)
+"""What is wrong with a worker that is no more than an import of nothing, and what to try."""
+EXITED = f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"
+"""Why the fake worker's variants that exit have no number."""
 HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
 
 
@@ -122,14 +130,17 @@ def test_an_answer_that_is_not_there_yet_is_waited_for_no_longer_than_asked() ->
         assert worker.answer(0.01) is None
     with Worker(SHORT) as worker:
         worker.send(prepare("hanging"))
-        with pytest.raises(CaseLost, match=f"no sign of life for {SHORT:g} s"):
+        with pytest.raises(CaseLost) as caught:
             worker.answer(LONG)
+        assert (caught.value.status, caught.value.case) == ("timeout", stored.case("hanging"))
+        assert caught.value.reason == f"no sign of life for {SHORT:g} s; the worker was killed"
 
 
 def test_a_worker_that_is_not_waited_for_says_as_well_why_it_does_not_come_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
-    with Worker(LONG, heard=threading.Event()) as worker, pytest.raises(WorkerLost, match="did not start"):
+    with Worker(LONG, heard=threading.Event()) as worker, pytest.raises(WorkerLost) as caught:
         worker.answer(LONG)
+    assert (caught.value.what, caught.value.next_step) == DOES_NOT_START
 
 
 def test_leaving_a_worker_ends_its_process() -> None:
@@ -184,8 +195,9 @@ def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
 ) -> None:
     """It holds the worker's pipe open, so that the end of the pipe would never come."""
     monkeypatch.setenv("FAKE_WORKER_LEFT", str(tmp_path / "left"))
-    with Worker(LONG) as worker, pytest.raises(CaseLost, match=f"exit code {EXIT_CODE}"):
+    with Worker(LONG) as worker, pytest.raises(CaseLost) as caught:
         worker.ask(prepare("forking"))
+    assert caught.value.reason == EXITED
     assert has_ended(int((tmp_path / "left").read_text(encoding="utf-8")))
 
 
@@ -201,17 +213,18 @@ def test_a_worker_lost_before_it_came_to_a_case_names_none() -> None:
 def test_a_worker_that_died_between_requests_is_lost() -> None:
     with Worker(LONG) as worker:
         os.kill(pid_of(worker), signal.SIGKILL)
-        with pytest.raises(CaseLost, match="ended by signal SIGKILL") as caught:
+        with pytest.raises(CaseLost) as caught:
             worker.ask(prepare("well"))
-    assert caught.value.case is None
+    assert (caught.value.case, caught.value.status, caught.value.from_outside) == (None, "crashed", True)
+    expected = "the worker process ended by signal SIGKILL, from outside or for want of memory"
+    assert caught.value.reason == expected
 
 
 def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
-    with pytest.raises(WorkerLost, match="did not start") as caught:
+    with pytest.raises(WorkerLost) as caught:
         Worker(LONG)
-    assert "No module named 'nothing_of_this_name'" in str(caught.value)
-    assert "import tensorflow" in caught.value.next_step
+    assert (caught.value.what, caught.value.next_step) == DOES_NOT_START
     assert not isinstance(caught.value, CaseLost)
 
 

@@ -33,10 +33,22 @@ def test_the_module_is_wrapped_when_it_has_been_run(made: Recorder, monkeypatch:
     assert (module.value, installed) == (7, [7])
 
 
-def test_a_module_that_is_not_as_expected_is_left_alone_with_word_of_it(made: Recorder) -> None:
-    """It has none of the functions that are wrapped."""
+def test_a_module_that_is_not_as_expected_is_left_alone_with_word_of_it(
+    made: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = AttributeError("it has no eager_py_func")
+
+    def refuse(module: ModuleType) -> None:
+        raise why
+
+    monkeypatch.setattr(made, "install", refuse)
     assert importlib.import_module("made_up_script_ops").value == 7
-    assert "made_up_script_ops is not as expected: " in made.trouble
+    assert made.trouble == f"made_up_script_ops is not as expected: {why!r}"
+
+
+def test_a_module_without_the_functions_that_are_wrapped_is_left_alone(made: Recorder) -> None:
+    assert importlib.import_module("made_up_script_ops").value == 7
+    assert made.trouble
 
 
 def test_every_other_module_is_found_by_the_others(made: Recorder) -> None:

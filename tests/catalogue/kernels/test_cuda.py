@@ -135,7 +135,11 @@ def test_what_nvcc_refuses_costs_the_gpu_and_not_the_cpu(for_cpu: Path, toolkit:
     register.compile_ahead([op], told.append, on_gpu=True)
     assert told == [SOURCE, SOURCE]
     reason = str(register.why_not(op, on_gpu=True))
-    assert "nvcc refuses square.cc with exit code 2: square.cc(7): error: calling a __host__ function" in reason
+    assert reason == (
+        f"{toolkit / 'bin' / 'nvcc'} refuses square.cc with exit code 2: square.cc(7): error: calling a __host__ "
+        "function is not allowed; see that nvcc, its host compiler (CXX) and the GPU fit together; `pyopbench build` "
+        "tries again"
+    )
     assert register.why_not(op) is None
     assert why_not(op, load_variant("custom_op"), ON_GPU) == reason
 
@@ -156,17 +160,23 @@ def test_without_nvcc_it_says_where_it_was_looked_for(toolkit: Path, monkeypatch
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
     reason = str(cuda.why_not())
-    assert reason.startswith(f"there is no nvcc (not in CUDA_HOME={toolkit}, PATH")
-    assert "install NVIDIA's CUDA toolkit" in reason
+    searched = f"not in CUDA_HOME={toolkit}, PATH, the packages of NVIDIA beside TensorFlow"
+    remedy = (
+        "install NVIDIA's CUDA toolkit, of the version that TensorFlow was built with if possible, and set CUDA_HOME"
+    )
+    assert reason == f"there is no nvcc ({searched}); {remedy}"
     assert why_not(load_op("square"), load_variant("custom_op"), ON_GPU) == reason
-    with pytest.raises(CannotCompile, match="there is no nvcc"):
+    with pytest.raises(CannotCompile) as caught:
         cuda.library_of(SOURCE)
+    fields = (caught.value.what, caught.value.received, caught.value.next_step)
+    assert fields == ("there is no nvcc", searched, remedy)
 
 
 def test_a_tensorflow_without_cuda_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tf.sysconfig, "get_build_info", lambda: {"is_cuda_build": False})
     reason = str(why_not(load_op("square"), load_variant("custom_op"), ON_GPU))
-    assert reason.startswith(f"TensorFlow {tf.version.VERSION} is built without CUDA; pip install 'pyopbench[gpu]'")
+    remedy = "pip install 'pyopbench[gpu]' takes one with it"
+    assert reason == f"TensorFlow {tf.version.VERSION} is built without CUDA; {remedy}"
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

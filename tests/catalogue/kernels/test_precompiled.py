@@ -13,6 +13,7 @@ from pyopbench.catalogue.kernels.compiler import CannotCompile
 from pyopbench.catalogue.kernels.precompiled import begins_with_tensorflow, with_precompiled_header
 from pyopbench.catalogue.kernels.simulated_device import BORROWED_KERNELS, PLUG_IN
 from pyopbench.core.discover import KERNELS
+from pyopbench.core.errors import BadInput
 
 GXX = "g++ (Debian) 12"
 SOURCE = """#include "common.h"
@@ -128,15 +129,21 @@ def test_what_defines_something_first_is_compiled_without_the_header(
     sources[0].write_text("#define EIGEN_USE_THREADS\n" + SOURCE, encoding="utf-8")
     with with_precompiled_header(sources) as library_of:
         assert ctypes.CDLL(str(library_of(sources[0]))).answer() == 2
-        with pytest.raises(CannotCompile, match="No such file"):
+        with pytest.raises(CannotCompile) as caught:
             library_of(sources[0].with_name("missing.cc"))
+        assert isinstance(caught.value.__cause__, FileNotFoundError)
 
 
 def test_a_cache_that_cannot_be_trusted_makes_no_header(sources: list[Path], cache: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    with with_precompiled_header(sources) as library_of, pytest.raises(CannotCompile, match="others can write"):
+    with with_precompiled_header(sources) as library_of, pytest.raises(CannotCompile) as caught:
         library_of(sources[0])
+    assert isinstance(caught.value.__cause__, BadInput)
+    assert (caught.value.what, caught.value.received) == (
+        "others can write to the folder for compiled kernels, and what is in there would be run",
+        cache,
+    )
 
 
 @pytest.mark.parametrize(

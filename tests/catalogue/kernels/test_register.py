@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.catalogue.kernels import register
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler
+from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.catalogue.load import load_op, load_ops, make_inputs
 from pyopbench.core.discover import KERNELS
 from pyopbench.core.model import Case
@@ -228,18 +228,26 @@ def test_why_there_is_no_kernel_is_told_once(tmp_path: Path, monkeypatch: pytest
     assert register.why_not(op) is None, "nothing is compiled to answer"
     register.compile_ahead([op, replace(op, kernel=None)], told.append)
     assert told == [source]
-    assert "not today" in str(register.why_not(op))
+    reason = register.why_not(op)
+    with pytest.raises(CannotCompile) as refused:
+        library_of(source)
+    assert reason == refused.value.sentence
     monkeypatch.setattr(register, "library_of", None)
-    with pytest.raises(CannotCompile, match="not today"):
+    with pytest.raises(CannotCompile) as caught:
         register.body_of(op)
+    assert caught.value.sentence == reason
 
 
 def test_what_tensorflow_cannot_load_is_told(tmp_path: Path) -> None:
     source = tmp_path / "made.cc"
     source.write_text('extern "C" void missing(); void call() { missing(); }\n', encoding="utf-8")
     op: Op = replace(load_op("square"), kernel=source)
-    with pytest.raises(CannotCompile, match="TensorFlow cannot load made-"):
+    with pytest.raises(CannotCompile) as caught:
         register.body_of(op)
+    library = library_of(source)
+    with pytest.raises(tf.errors.NotFoundError) as refused:
+        tf.load_op_library(str(library))
+    assert caught.value.what == f"TensorFlow cannot load {library.name}: NotFoundError: {refused.value.message}"
 
 
 @pytest.fixture

@@ -5,9 +5,12 @@ A plug-in stays for the life of a process: tests of how it is loaded have each t
 
 from __future__ import annotations
 
+import ctypes
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,7 +86,7 @@ try:
 except Unsupported as error:
     print(json.dumps(error.what))
 """)
-    assert "beside which nothing is timed" in told
+    assert told == "this process has the simulated device, beside which nothing is timed"
 
 
 REFUSED = """
@@ -104,12 +107,31 @@ for library in %r:
     told.append(refused())
 device.library_of = own
 tf.constant(1.0)
-print(json.dumps([*told, [*refused(), len(tf.config.list_physical_devices("GPU"))]]))
+late = [*refused(), len(tf.config.list_physical_devices("GPU"))]
+print(json.dumps([tf.version.VERSION, *told, late]))
 """
 
 
+@dataclass(frozen=True)
+class Refused:
+    """What a process says of each attempt, and whether it then has the simulated device.
+
+    Attributes:
+        version: of TensorFlow.
+        file: that is no library.
+        no_library, no_plug_in: the attempts with that file, and with a library that is no plug-in.
+        too_late: the attempt after TensorFlow has looked for devices, and how many GPUs it then has.
+    """
+
+    version: str
+    file: Path
+    no_library: list[Any]
+    no_plug_in: list[Any]
+    too_late: list[Any]
+
+
 @pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
+def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
     """What one process is told that tries a file that is no library, a library that is no plug-in, and comes too late.
 
     In this order, because TensorFlow looks for devices after the second.
@@ -119,23 +141,22 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
     (folder / "empty.cc").write_text("int nothing;\n")
     command = ["c++", "-shared", "-fPIC", str(folder / "empty.cc"), "-o", str(folder / "empty.so")]
     subprocess.run(command, check=True)
-    found: list[list[Any]] = run(REFUSED % [str(folder / "nothing.so"), str(folder / "empty.so")])
-    return found
+    version, *told = run(REFUSED % [str(folder / "nothing.so"), str(folder / "empty.so")])
+    return Refused(version, folder / "nothing.so", *told)
 
 
-def test_a_plug_in_that_tensorflow_cannot_load_is_told(refused: list[list[Any]]) -> None:
-    told, simulated = refused[0]
-    assert "cannot load the simulated device: " in told
-    assert simulated is False
+def test_a_plug_in_that_tensorflow_cannot_load_is_told(refused: Refused) -> None:
+    with pytest.raises(OSError, match="file too short") as loaders:
+        ctypes.CDLL(str(refused.file))
+    said = f"TensorFlow {refused.version} cannot load the simulated device: NotFoundError: {loaders.value}"
+    assert refused.no_library == [said, False]
 
 
-def test_a_library_that_is_no_plug_in_is_told(refused: list[list[Any]]) -> None:
-    told, simulated = refused[1]
-    assert "has loaded the simulated device and does not show it" in told
-    assert simulated is False
+def test_a_library_that_is_no_plug_in_is_told(refused: Refused) -> None:
+    said = f"TensorFlow {refused.version} has loaded the simulated device and does not show it"
+    assert refused.no_plug_in == [said, False]
 
 
-def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all(refused: list[list[Any]]) -> None:
-    told, *others = refused[2]
-    assert "before TensorFlow looks for devices" in told
-    assert others == [False, 0]
+def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all(refused: Refused) -> None:
+    said = "the simulated device has to be loaded before TensorFlow looks for devices"
+    assert refused.too_late == [said, False, 0]

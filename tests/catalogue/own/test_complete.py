@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from places import line_of
 from pyopbench import OwnOp
 from pyopbench.catalogue.load import load_variants
 from pyopbench.catalogue.own.complete import complete
-from pyopbench.core.errors import BadInput
+from pyopbench.core.errors import BadInput, WrongResult
 from pyopbench.core.model import BASELINE, Axes, Case
 from pyopbench.core.op import Op
+from pyopbench.prepare import finite_differences
+from pyopbench.prepare.checks import require_equal
 from pyopbench.prepare.prepare import prepare
 from pyopbench.worker.plan import make_plan
 from small_ops import put_in_place
@@ -127,7 +131,13 @@ def test_text_and_shapes_that_depend_on_the_data_pass_the_checks(monkeypatch: py
     largest = dict(outcomes(op_of(numpy=keep_largest), monkeypatch))
     assert [words[name] for name in callbacks] == ["right"] * 3
     assert [largest[name] for name in callbacks] == ["right"] * 3
-    assert "Iterating over a symbolic" in words["tnp"]
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError) as caught:
+        tf.function(lengths, autograph=False)(tf.constant(["a", "few"]))
+    tensorflows, *_ = str(caught.value).split(". ")
+    code = inspect.getsource(lengths).splitlines()[-1].strip()
+    here = f"{Path(__file__).name} line {line_of(Path(__file__), code)}"
+    reason = f"{type(caught.value).__name__}: {tensorflows}., {here}"
+    assert words["tnp"] == f"Unsupported: tnp does not work for this op: {reason}"
 
 
 def test_a_py_function_body_is_tried_in_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,8 +156,17 @@ def test_a_port_with_another_gradient_is_not_timed(monkeypatch: pytest.MonkeyPat
     def wrong(x: Any) -> Any:
         return tf.math.softplus(x), lambda dy: dy
 
-    found = dict(outcomes(op_of(tensor=wrong), monkeypatch))
-    assert "finite differences" in found["native"]
+    checked: list[str] = []
+
+    def spy(what: str, *arguments: Any) -> float:
+        checked.append(what)
+        return require_equal(what, *arguments)
+
+    monkeypatch.setattr(finite_differences, "require_equal", spy)
+    put_in_place(monkeypatch, op_of(tensor=wrong))
+    with pytest.raises(WrongResult):
+        prepare(Case("mine", "native", "none", "forward", "call", "float32", 12))
+    assert checked == ["gradient of input 0 against finite differences"]
 
 
 def test_an_input_that_matters_not_may_have_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
