@@ -13,6 +13,7 @@ from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_fail_on, parse_share
+from pyopbench.core.write_file import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.compare.diff import Comparison
@@ -74,7 +75,7 @@ def compare(
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     if markdown not in (None, STANDARD_OUTPUT):
-        Path(str(markdown)).write_text(comparison.markdown(found, said), encoding="utf-8")
+        write_atomically(Path(str(markdown)), comparison.markdown(found, said).encode())
     if as_json:
         out.print_json(comparison.as_json(found, slowdown, failed=bool(slower)))
     elif markdown == STANDARD_OUTPUT:

@@ -20,6 +20,7 @@ from pyopbench.cli.options import AsJson
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
+from pyopbench.core.write_file import write_new
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
@@ -116,8 +117,7 @@ def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: 
         out.print(made.code, soft_wrap=True, markup=False)
         return
     try:
-        with out_file.open("x", encoding="utf-8") as file:
-            file.write(made.code)
+        write_new(out_file, made.code.encode())
     except FileExistsError as error:
         raise BadInput(
             "the file is there already",

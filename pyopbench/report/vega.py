@@ -17,7 +17,7 @@ import vl_convert
 
 from pyopbench.core.cache_folder import private_folder
 from pyopbench.core.errors import BadInput
-from pyopbench.results.store import write_atomically
+from pyopbench.core.write_file import write_atomically
 
 PACKAGE = "vl-convert-python"
 EXPORTS = "window.vegaEmbed = vegaEmbed;"

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from pyopbench.compare.versions import VersionComparison, VersionResult, compare_versions
 from pyopbench.core import formatting
+from pyopbench.core.write_file import write_atomically
 from pyopbench.judge.judge import judge
 from pyopbench.report import vega
 from pyopbench.report.charts.latency import DATA
@@ -28,7 +29,6 @@ from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import discover
 from pyopbench.report.ticket import folded
-from pyopbench.results.store import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypeAlias
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_size
+from pyopbench.core.write_file import write_atomically
 
 Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""
@@ -29,8 +31,9 @@ def write_mix(path: Path, calls: Mapping[int, float]) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with path.open("w", encoding="utf-8", newline="") as rows:
-        csv.writer(rows, lineterminator="\n").writerows([HEADER, *calls.items()])
+    rows = io.StringIO()
+    csv.writer(rows, lineterminator="\n").writerows([HEADER, *calls.items()])
+    write_atomically(path, rows.getvalue().encode())
 
 
 def read_mix(path: Path) -> Calls:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyopbench.core.errors import BadInput, CannotStore
+from pyopbench.core.write_file import open_to_change, opened_folder, sync_folder
+from pyopbench.core.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
 from pyopbench.results.schema import check_line, check_run
 from pyopbench.results.validation import corrupt, parse
 from pyopbench.results.warnings import UnfinishedLine
@@ -35,27 +37,13 @@ NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
 """What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader, or a crash, sees all of it or nothing."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError:  # the disk is full, for example: what there is of it would only take more
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def require_new(folder: Path) -> None:
     """Check that a folder holds no run yet.
 
     Raises:
         BadInput: it does, or it cannot be a folder that one may write to.
     """
-    if any((folder / name).exists() for name in (RUN_FILE, SAMPLES_FILE)):
+    if any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
         raise BadInput(
             "the output folder holds a run already, and measured data is never overwritten",
             received=folder,
@@ -124,35 +112,53 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     Raises:
         CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
     """
-    path = folder / SAMPLES_FILE
     content = json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    before = path.stat().st_size if path.exists() else 0
     try:
-        with path.open("ab") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
+        with opened_folder(folder) as opened:
+            is_new = not os.path.lexists(folder / SAMPLES_FILE)
+            _append(open_to_change(SAMPLES_FILE, opened, os.O_WRONLY | os.O_APPEND | os.O_CREAT), content)
+            if is_new:
+                sync_folder(opened)
     except OSError as error:
-        with suppress(OSError):
-            os.truncate(path, before)
         raise CannotStore(
             "what was just measured cannot be stored; what was stored before is kept",
             received=error,
-            legal="a disk with room, and a folder that one may write to",
+            legal="a disk with room, and a folder that one may write to, whose files are no links",
             next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
         ) from error
 
 
-def drop_torn_line(folder: Path) -> None:
-    """Cut off a last line that a crash left unfinished, so that what is appended next stands on a line of its own."""
-    path = folder / SAMPLES_FILE
-    if not path.exists():
-        return
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        with path.open("r+b") as stream:
-            stream.truncate(content.rfind(b"\n") + 1)
+def _append(descriptor: int, content: bytes) -> None:
+    """Append to a file and close it; what of it found no room is taken back."""
+    before = os.fstat(descriptor).st_size
+    with os.fdopen(descriptor, "ab", buffering=0) as stream:
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[stream.write(rest) :]
             os.fsync(stream.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(stream.fileno(), before)
+            raise
+
+
+def drop_torn_line(folder: Path) -> None:
+    """Cut off a last line that a crash left unfinished, so that what is appended next stands on a line of its own.
+
+    Raises:
+        BadInput: the samples are not a file that this may be done to.
+    """
+    try:
+        with opened_folder(folder) as opened, os.fdopen(open_to_change(SAMPLES_FILE, opened, os.O_RDWR), "r+b") as file:
+            content = file.read()
+            if content and not content.endswith(b"\n"):
+                file.truncate(content.rfind(b"\n") + 1)
+                os.fsync(file.fileno())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise corrupt(str(folder / SAMPLES_FILE), f"not a file that can be appended to ({error.strerror})") from error
 
 
 def read_run(folder: Path) -> dict[str, Any]:

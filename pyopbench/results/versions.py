@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pyopbench.results import store
+from pyopbench.core.write_file import write_atomically
 from pyopbench.results.validation import converted, corrupt, parse
 
 FILE = "versions.json"
@@ -59,7 +59,7 @@ def is_here(folder: Path) -> bool:
 def write(folder: Path, versions: Sequence[Version]) -> None:
     """Write down which versions a run is of, when each has its folder."""
     content = {"schema": SCHEMA, "versions": [{"label": version.label, "tf": version.tf} for version in versions]}
-    store.write_atomically(folder / FILE, json.dumps(content, indent=1).encode())
+    write_atomically(folder / FILE, json.dumps(content, indent=1).encode())
 
 
 def named(folder: Path, versions: Sequence[str]) -> list[Version]:
@@ -85,7 +85,11 @@ def read(folder: Path) -> list[Version]:
     wrong = _problem(content)
     if wrong:
         raise corrupt(str(path), wrong)
-    return named(folder, [version.tf for version in content.versions])
+    found = named(folder, [version.tf for version in content.versions])
+    links = [version.folder for version in found if version.folder.is_symlink()]
+    if links:  # reports are written into it, and it may lead anywhere
+        raise corrupt(str(links[0]), "a link in place of the folder of a version")
+    return found
 
 
 def _problem(content: Content) -> str | None:

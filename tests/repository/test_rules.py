@@ -275,6 +275,40 @@ def test_the_measuring_half_brings_no_heavy_library_along() -> None:
     assert run_python(code) == "[]"
 
 
+WRITES = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile"}
+WRITERS = tuple(package for package in JUDGING if package != "run")
+"""Packages that write what users keep or hand on; `run` also writes to /proc, and locks in the cache."""
+
+
+def written_otherwise(tree: ast.Module) -> set[str]:
+    """Return the calls of a source that write a file not by `core/write_file.py`."""
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+        modes = [
+            one.value for one in (*node.args, *(word.value for word in node.keywords)) if isinstance(one, ast.Constant)
+        ]
+        opens = name == "open" and any(isinstance(mode, str) and set("wax+") & set(mode) for mode in modes)
+        found |= {name} if name in WRITES or opens else set()
+    return found
+
+
+def test_files_are_written_in_one_way() -> None:
+    def taken(path: Path) -> set[str]:
+        return written_otherwise(parse(path)) if package_of(path) in WRITERS and path.parent != ALONE else set()
+
+    assert broken_by(taken) == {}
+
+
+@pytest.mark.parametrize(
+    "source", ["path.write_text('x')", "path.open('w')", "open(path, mode='ab')", "tempfile.NamedTemporaryFile()"]
+)
+def test_the_rule_about_writing_finds_what_breaks_it(source: str) -> None:
+    assert written_otherwise(ast.parse(source))
+
+
 def tracked_files() -> list[Path]:
     """Return what is committed or about to be; skips where the tree is no checkout."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]

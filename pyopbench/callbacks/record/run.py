@@ -19,6 +19,7 @@ from typing import Any
 from pyopbench.callbacks.record.usage import Usage, merge
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
+from pyopbench.core.write_file import write_atomically
 
 VERSION = 1
 """Of the file; raised when a key changes its meaning or goes."""
@@ -52,14 +53,14 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         BadInput: the program cannot be started, or the file is there already or cannot be made.
     """
     parts = file.with_name(f"{file.name}.parts")
-    if file.exists() or parts.exists():
+    if os.path.lexists(file) or os.path.lexists(parts):
         raise BadInput(
             "the file is there already",
             received=file,
             legal="a file that is not there yet",
             next_step="give another --out",
         )
-    parts.mkdir(parents=True)
+    parts.mkdir(mode=0o700, parents=True)
     start = time.perf_counter()
     try:
         code = _run(command, parts)
@@ -121,6 +122,4 @@ def _is_foreground() -> bool:
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    scratch = file.with_name(f"{file.name}.new")
-    scratch.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    scratch.replace(file)
+    write_atomically(file, json.dumps(content, indent=1).encode())

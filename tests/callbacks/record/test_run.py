@@ -110,3 +110,12 @@ def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         record([sys.executable, "-c", ""], tmp_path / "r.json")
     assert refused.value.received == tmp_path / "r.json"
+
+
+def test_no_link_that_the_program_lays_is_written_through(tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim", tmp_path / "r.json"
+    victim.write_text("keep me")
+    program = f"import os; [os.symlink({str(victim)!r}, name) for name in ({str(out)!r}, {str(out) + '.new'!r})]"
+    record([sys.executable, "-c", program], out)
+    assert victim.read_text() == "keep me"
+    assert json.loads(out.read_text())["exit_code"] == 0
