@@ -14,7 +14,7 @@ from pyopbench.cli.build import build
 from pyopbench.cli.certify import certify
 from pyopbench.cli.compare import compare
 from pyopbench.cli.copies import copies
-from pyopbench.cli.errors import Debug, run_command
+from pyopbench.cli.errors import Debug, FileLimit, run_command
 from pyopbench.cli.list import list_, verify
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 @app.callback()
-def _whole(debug: Debug = False) -> None:
+def _whole(debug: Debug = False, file_limit: FileLimit = None) -> None:
     pass
 
 

@@ -16,6 +16,7 @@ from rich.markup import escape
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.results.certificate import FILE, Certificate
+from pyopbench.results.open_file import CERTIFICATE, read_bytes
 from pyopbench.run import start
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def certify(
         say("a certificate cannot be continued, its runs have to be of one time: begin again", err, mark="  ")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
-        out.print_json((folder / FILE).read_text(encoding="utf-8"))
+        out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
     else:
         _print(certificate, folder)
     from pyopbench.report.wording.certificate import miss_text

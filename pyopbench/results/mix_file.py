@@ -12,6 +12,7 @@ from typing import TypeAlias
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_size
 from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import MIX, read_bytes
 
 Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""
@@ -52,7 +53,7 @@ def read_mix(path: Path) -> Calls:
             and a positive finite weight; names the file and the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_bytes(path, MIX).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(
             f"cannot read the mix {path}",

@@ -15,8 +15,10 @@ from typing import IO, Any
 from pyopbench.core.errors import BadInput, CannotStore
 from pyopbench.core.write_file import open_to_change, opened_folder, sync_folder
 from pyopbench.core.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
+from pyopbench.results import open_file
 from pyopbench.results.schema import check_line, check_run
-from pyopbench.results.validation import corrupt, parse
+from pyopbench.results.strict_json import parse, storable
+from pyopbench.results.validation import corrupt
 from pyopbench.results.warnings import UnfinishedLine
 
 LOCK_ATTEMPTS = 10
@@ -62,16 +64,13 @@ def require_new(folder: Path) -> None:
 
 def create(folder: Path, run: Mapping[str, Any]) -> None:
     """Make the folder of a new run and write its `run.json`."""
-    content = json.dumps({"schema": SCHEMA, **run}, indent=1, allow_nan=False)
+    content = json.dumps(storable({"schema": SCHEMA, **run}), indent=1, allow_nan=False)
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    with opened_folder(folder) as opened:
         # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(opened, fcntl.LOCK_EX)
         require_new(folder)
         write_atomically(folder / RUN_FILE, content.encode() + b"\n")
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -81,7 +80,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         BadInput: another process has it.
     """
-    with (folder / RUN_FILE).open("rb") as stream:
+    with open_file.open_file(folder / RUN_FILE, open_file.RUN) as stream:
         if not _take(stream):
             raise BadInput(
                 "another process is measuring into this folder",
@@ -112,7 +111,7 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     Raises:
         CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
     """
-    content = json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    content = json.dumps(storable(line), allow_nan=False, separators=(",", ":")).encode() + b"\n"
     try:
         with opened_folder(folder) as opened:
             is_new = not os.path.lexists(folder / SAMPLES_FILE)
@@ -169,7 +168,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     """
     path = folder / RUN_FILE
     try:
-        content = path.read_bytes()
+        content = open_file.read_bytes(path, open_file.RUN)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
             f"not a folder of results: it holds no {RUN_FILE}",
@@ -198,26 +197,27 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]
             a launch is there twice; names file and line.
     """
     path = folder / SAMPLES_FILE
-    if not path.exists():
-        return [], []
-    content = path.read_bytes()
-    lines = content.split(b"\n")
-    torn = lines.pop()
-    warnings = [UnfinishedLine(str(path), len(lines) + 1)] if torn else []
-    parsed = [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    warnings: list[UnfinishedLine] = []
+    parsed: list[dict[str, Any]] = []
+    with suppress(FileNotFoundError):
+        for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
+            if line.endswith(b"\n"):
+                parsed.append(_parse(line[:-1], f"{path}:{number}"))
+            else:
+                warnings.append(UnfinishedLine(str(path), number))
     _require_once([line for line in parsed if line["kind"] == "group"], path)
     return parsed, warnings
 
 
 def _parse(line: bytes, place: str) -> dict[str, Any]:
-    parsed = _load(line, place)
+    parsed = _load(line, place, checked_later=("samples",))
     check_line(parsed, place)
     return dict(parsed)
 
 
-def _load(content: bytes, place: str) -> Any:
+def _load(content: bytes, place: str, checked_later: Sequence[str] = ()) -> Any:
     try:
-        return parse(content)
+        return parse(content, checked_later=checked_later)
     except (ValueError, RecursionError) as error:
         raise corrupt(place, f"not JSON ({error})") from error
 

@@ -7,6 +7,7 @@ block, in which versions are compared in pairs.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from pyopbench.core.write_file import write_atomically
-from pyopbench.results.validation import converted, corrupt, parse
+from pyopbench.results.open_file import VERSIONS, read_bytes
+from pyopbench.results.strict_json import parse
+from pyopbench.results.validation import converted, corrupt
 
 FILE = "versions.json"
 SCHEMA = 1
@@ -53,7 +56,7 @@ class Content(Struct, frozen=True):
 
 def is_here(folder: Path) -> bool:
     """Whether a folder holds a run of several versions."""
-    return (folder / FILE).is_file()
+    return os.path.lexists(folder / FILE)
 
 
 def write(folder: Path, versions: Sequence[Version]) -> None:
@@ -79,7 +82,7 @@ def read(folder: Path) -> list[Version]:
     """
     path = folder / FILE
     try:
-        content = converted(parse(path.read_bytes()), Content, str(path))
+        content = converted(parse(read_bytes(path, VERSIONS)), Content, str(path))
     except (ValueError, RecursionError) as error:
         raise corrupt(str(path), f"no JSON: {error}") from error
     wrong = _problem(content)

@@ -18,7 +18,9 @@ from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
 from pyopbench.results.catalogue_facts import declared
+from pyopbench.results.open_file import FOREIGN, read_bytes
 from pyopbench.results.run import CASE_COLUMNS, COLUMNS
+from pyopbench.results.strict_json import parse
 
 LONGEST_NAME = 200
 """A longer name of a benchmark is cut where it is shown; no tool's own are as long."""
@@ -60,11 +62,11 @@ def load(path: Path) -> Any:
     Raises:
         BadInput: the file is empty or not JSON; with line and column.
     """
-    content = path.read_bytes()
+    content = read_bytes(path, FOREIGN)
     if not content.strip():
         raise damaged(path, "the file is empty")
     try:
-        return json.loads(content)
+        return parse(content, allow_nan=True)
     except UnicodeDecodeError as error:
         raise damaged(path, f"not text in UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:
