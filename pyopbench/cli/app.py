@@ -37,6 +37,7 @@ from pyopbench.cli.options import (
     StepMilliseconds,
     TensorFlows,
     Variants,
+    out_option,
     read_axes,
     read_judging,
     read_memory_limit,
@@ -124,7 +125,7 @@ def run(
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
     ] = True,
     tf: TensorFlows = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -168,7 +169,7 @@ def report(
     require: Requires = None,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
+        out_option("DIR", "Default: the first folder; of a file, results/report-NAME."),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.results.certificate import FILE, Certificate
@@ -28,7 +29,7 @@ EXIT_INTERRUPTED = 130
 
 def certify(
     quick: Annotated[bool, typer.Option("--quick", help="About 100 pairs in 5 minutes, not 1,000 in 40.")] = False,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON to stdout.")] = False,
 ) -> None:
     """Measure false alarms, missed slowdowns and overhead of this pyopbench on this machine.
@@ -85,5 +86,5 @@ def _print(certificate: Certificate, folder: Path) -> None:
 
     print_table("What pyopbench is worth on this machine", COLUMNS, rows_of(certificate))
     for one in certificate.moved:
-        say(f"{escape(one.op)}, {one.use}: {escape(formatting.listing(one.answers, 'then'))}")
+        say(f"{escape(one.op)}, {escape(one.use)}: {escape(formatting.listing(one.answers, 'then'))}")
     out.print(f"certificate: {escape(str(folder / FILE))}", soft_wrap=True)

@@ -137,5 +137,5 @@ def print_comparison(found: Comparison, said: str) -> None:
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
     if found.unmatched:
         print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
-    out.print(summary(found))
+    out.print(escape(summary(found)))
     say(escape(said))

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from pyopbench.judge.step_savings import Step
 
 
+def new_path(text: str) -> Path:
+    """Return the path that is given for something to write; nothing is none, though Python takes it for this folder."""
+    if not text:
+        raise typer.BadParameter("a path that is not empty; . is the current folder")
+    return Path(text)
+
+
+def out_option(metavar: str, help_text: str) -> Any:
+    """Return the option that names what is written."""
+    return typer.Option("--out", parser=new_path, metavar=metavar, help=help_text)
+
+
 def _named(kind: str) -> Callable[[str], list[str]]:
     """Return what completes the names of ops or variants in a shell; nothing is imported for it."""
 

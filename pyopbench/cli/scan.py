@@ -16,7 +16,7 @@ from pyopbench.callbacks.scan import draft, risks
 from pyopbench.callbacks.scan.call_sites import CallSite
 from pyopbench.callbacks.scan.walk import Scan
 from pyopbench.callbacks.scan.walk import scan as scan_paths
-from pyopbench.cli.options import AsJson
+from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
@@ -34,7 +34,8 @@ def scan(
         str | None, typer.Option("--draft", metavar="FILE:LINE", help="Write an op file for this callback.")
     ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where the draft goes; else it is printed.")
+        Path | None,
+        out_option("FILE", "Where the draft goes; else it is printed."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
