@@ -12,6 +12,7 @@ import typer
 import pyopbench
 from pyopbench.cli.build import build
 from pyopbench.cli.certify import certify
+from pyopbench.cli.check import check
 from pyopbench.cli.compare import compare
 from pyopbench.cli.copies import copies
 from pyopbench.cli.errors import Debug, FileLimit, run_command
@@ -19,6 +20,7 @@ from pyopbench.cli.list import list_, verify
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
     USUAL_EFFECT,
+    AllowChanged,
     AsJson,
     AxisTexts,
     Baseline,
@@ -171,6 +173,7 @@ def report(
         Path | None,
         out_option("DIR", "Default: the first folder; of a file, results/report-NAME."),
     ] = None,
+    allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -208,6 +211,7 @@ app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(build)
 app.command(rich_help_panel=JUDGE)(compare)
+app.command(rich_help_panel=JUDGE)(check)
 app.command(rich_help_panel=JUDGE)(schema)
 app.command(rich_help_panel=LOOK)(scan)
 app.command(rich_help_panel=LOOK, context_settings=CONTEXT)(record)

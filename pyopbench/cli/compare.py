@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import USUAL_EFFECT, AsJson
+from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
@@ -47,6 +47,7 @@ def compare(
     fail_on: FailOn = "slower",
     minimum_effect: Effect = USUAL_EFFECT,
     run_spread: RunSpread = "3%",
+    allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     markdown: Annotated[
         str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it instead.")

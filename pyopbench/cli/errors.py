@@ -16,6 +16,7 @@ from pyopbench.cli.output import err, say_error
 from pyopbench.core.errors import BadInput, PyopbenchError
 from pyopbench.core.parse import parse_bytes
 from pyopbench.results import open_file
+from pyopbench.results.integrity import allowance
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
@@ -60,6 +61,7 @@ def run_command(app: typer.Typer) -> NoReturn:
     """Run a command line and end the process; every error ends it with a message and an exit code."""
     debugging.on = False
     open_file.limit.most_bytes = None
+    allowance.changed = False
     command: Any = typer.main.get_command(app)
     _offer_everywhere(command)
     sys.exit(_code_of(lambda: command(prog_name="pyopbench", standalone_mode=False)))

@@ -17,6 +17,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT, Axes
 from pyopbench.core.parse import apply_axes, parse_bytes, parse_share, split_some
 from pyopbench.judge import judge, requirements
+from pyopbench.results.integrity import allowance
 from pyopbench.run import memory_limit, planning
 
 if TYPE_CHECKING:
@@ -113,6 +114,19 @@ Requires = Annotated[
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes on stderr; errors only.")
+]
+
+
+def _allow_changed(allowed: bool) -> bool:
+    allowance.changed = allowed
+    return allowed
+
+
+AllowChanged = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changed", callback=_allow_changed, help="Read results that were changed after they were written."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 

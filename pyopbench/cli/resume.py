@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from pyopbench.cli.options import (
     USUAL_EFFECT,
+    AllowChanged,
     AsJson,
     CallsPerStep,
     Inputs,
@@ -42,6 +43,7 @@ def resume(
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,
+    allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -27,6 +27,7 @@ MOST = 2.0**53
 Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 NotNegative: TypeAlias = Annotated[int, Meta(ge=0)]
 AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1)]
+Checksum: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 # What `check_line` says of these two names the case and what each number is, so that only the schema has their lengths.
 Sample: TypeAlias = Annotated[list[float], Meta(extra_json_schema={"minItems": 4, "maxItems": 5})]
@@ -127,6 +128,8 @@ class Run(Struct, frozen=True, kw_only=True):
     cases: list[str]
     skips: list[Failure]
     own: dict[str, Own] | UnsetType = UNSET
+    checksums: Literal["crc32"] | UnsetType = UNSET
+    crc32: Checksum | UnsetType = UNSET
     certificate: Certificate | UnsetType | None = UNSET
 
 
@@ -134,6 +137,7 @@ class Line(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
     """What every line of `samples.jsonl` has: its kind, which is the name of its type in small letters."""
 
     launch: Annotated[int, Meta(ge=0)]
+    crc32: Checksum | UnsetType = UNSET
 
     def check(self, place: str) -> None:
         """Check what no type can say.

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -15,15 +15,19 @@ from typing import IO, Any
 from pyopbench.core.errors import BadInput, CannotStore
 from pyopbench.core.write_file import open_to_change, opened_folder, sync_folder
 from pyopbench.core.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
-from pyopbench.results import open_file
+from pyopbench.results import integrity, open_file
+from pyopbench.results.integrity import LineChecker, Seal, allowance
 from pyopbench.results.schema import check_line, check_run
 from pyopbench.results.strict_json import parse, storable
 from pyopbench.results.validation import corrupt
-from pyopbench.results.warnings import UnfinishedLine
+from pyopbench.results.warnings import Changed, UnfinishedLine
 
 LOCK_ATTEMPTS = 10
 LOCK_SECONDS = 0.05
 """Between attempts; half a second in all is longer than any start of a process takes to let go of a lock."""
+
+MOST_SHOWN = 5
+"""Lines that an error names."""
 
 SCHEMA = 1
 RUN_FILE = "run.json"
@@ -64,13 +68,14 @@ def require_new(folder: Path) -> None:
 
 def create(folder: Path, run: Mapping[str, Any]) -> None:
     """Make the folder of a new run and write its `run.json`."""
-    content = json.dumps(storable({"schema": SCHEMA, **run}), indent=1, allow_nan=False)
+    stored = storable({"schema": SCHEMA, **integrity.MARK, **run})
+    content = integrity.sealed_run(json.dumps(stored, indent=1, allow_nan=False))
     folder.mkdir(parents=True, exist_ok=True)
     with opened_folder(folder) as opened:
         # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
         fcntl.flock(opened, fcntl.LOCK_EX)
         require_new(folder)
-        write_atomically(folder / RUN_FILE, content.encode() + b"\n")
+        write_atomically(folder / RUN_FILE, content)
 
 
 @contextmanager
@@ -111,11 +116,13 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     Raises:
         CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
     """
-    content = json.dumps(storable(line), allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    content = json.dumps(storable(line), allow_nan=False, separators=(",", ":")).encode()
     try:
         with opened_folder(folder) as opened:
-            is_new = not os.path.lexists(folder / SAMPLES_FILE)
-            _append(open_to_change(SAMPLES_FILE, opened, os.O_WRONLY | os.O_APPEND | os.O_CREAT), content)
+            descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            is_new = not os.fstat(descriptor).st_size
+            before = _seal(folder).checksum if is_new else _last_checksum(descriptor)
+            _append(descriptor, integrity.sealed_line(content, before) + b"\n")
             if is_new:
                 sync_folder(opened)
     except OSError as error:
@@ -125,6 +132,20 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
             legal="a disk with room, and a folder that one may write to, whose files are no links",
             next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
         ) from error
+
+
+def _seal(folder: Path) -> Seal:
+    try:
+        return integrity.seal_of(open_file.read_bytes(folder / RUN_FILE, open_file.RUN))
+    except (FileNotFoundError, NotADirectoryError):
+        return Seal("not checked")
+
+
+def _last_checksum(descriptor: int) -> int:
+    """Return the checksum of the last line of a file; 0 for one without."""
+    length = integrity.LINE_END_BYTES + 1
+    end = os.pread(descriptor, length, max(0, os.fstat(descriptor).st_size - length))
+    return integrity.checksum_of(end.removesuffix(b"\n")) or 0
 
 
 def _append(descriptor: int, content: bytes) -> None:
@@ -170,12 +191,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     try:
         content = open_file.read_bytes(path, open_file.RUN)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise BadInput(
-            f"not a folder of results: it holds no {RUN_FILE}",
-            received=folder,
-            legal="a folder written by `pyopbench run`",
-            next_step=f"give the folder itself, the one with {RUN_FILE} in it",
-        ) from error
+        raise _no_run(folder) from error
     run = _load(content, str(path))
     version = run.get("schema") if isinstance(run, dict) else None
     if version is not None and version != SCHEMA:
@@ -186,30 +202,81 @@ def read_run(folder: Path) -> dict[str, Any]:
             next_step="read them with the version of pyopbench that wrote them",
         )
     check_run(run, str(path))
-    return dict(run)
+    return {key: value for key, value in run.items() if key not in integrity.SEAL_KEYS}
 
 
-def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]]:
-    """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
+def require_run(folder: Path) -> None:
+    """Raise `BadInput` if a folder has neither file of a run."""
+    if not any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
+        raise _no_run(folder)
+
+
+def _no_run(folder: Path) -> BadInput:
+    return BadInput(
+        f"not a folder of results: it holds no {RUN_FILE}",
+        received=folder,
+        legal="a folder written by `pyopbench run`",
+        next_step=f"give the folder itself, the one with {RUN_FILE} in it",
+    )
+
+
+def changes(folder: Path) -> list[Changed]:
+    """Return a warning if `run.json` is not as it was written; `read_lines` says so of samples."""
+    return [Changed(str(folder / RUN_FILE), ())] if _seal(folder).state == "changed" else []
+
+
+def require_unchanged(warnings: Iterable[object]) -> None:
+    """Check that nothing was changed after it was written, unless that is allowed.
+
+    Raises:
+        BadInput: something was; names the file and the first lines.
+    """
+    found = [one for one in warnings if isinstance(one, Changed)]
+    if not found or allowance.changed:
+        return
+    first = found[0]
+    lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])
+    more = f" and {len(first.lines) - MOST_SHOWN:,} more" if len(first.lines) > MOST_SHOWN else ""
+    raise BadInput(
+        "results were changed after they were written",
+        received=f"{first.path}: " + (f"line {lines}{more}" if lines else "its checksum is that of something else"),
+        legal="files as pyopbench wrote them",
+        next_step="pyopbench check DIR shows what is whole; restore the file, or read it as it is: --allow-changed",
+    )
+
+
+def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine | Changed]]:
+    """Return the validated lines of `samples.jsonl`, and what is to be said of the file.
+
+    That is a warning if a torn last line was dropped, and one if lines are not as they were written.
 
     Raises:
         BadInput: a line other than the last is no JSON, or any line is not of the schema, or a pass of a group of
             a launch is there twice; names file and line.
     """
     path = folder / SAMPLES_FILE
-    warnings: list[UnfinishedLine] = []
+    warnings: list[UnfinishedLine | Changed] = []
     parsed: list[dict[str, Any]] = []
+    changed: list[int] = []
+    checker = LineChecker(_seal(folder))
     with suppress(FileNotFoundError):
         for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
             if line.endswith(b"\n"):
-                parsed.append(_parse(line[:-1], f"{path}:{number}"))
+                state, content = checker.check(line[:-1])
+                parsed.append(parse_line(content, f"{path}:{number}"))
+                changed += [number] if state == "changed" else []
             else:
                 warnings.append(UnfinishedLine(str(path), number))
     _require_once([line for line in parsed if line["kind"] == "group"], path)
-    return parsed, warnings
+    return parsed, warnings + ([Changed(str(path), tuple(changed))] if changed else [])
 
 
-def _parse(line: bytes, place: str) -> dict[str, Any]:
+def parse_line(line: bytes, place: str) -> dict[str, Any]:
+    """Return a validated line, of which the checksum was taken off.
+
+    Raises:
+        BadInput: it is no JSON, or not of the schema; names `place`.
+    """
     parsed = _load(line, place, checked_later=("samples",))
     check_line(parsed, place)
     return dict(parsed)

@@ -34,7 +34,7 @@ LINES = [
     stored.limits_line(0),
     stored.limits_line(1, "OSError: no memory"),
 ]
-ENCODED = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in LINES]
+ENCODED = stored.encoded(stored.run(CASES), LINES)
 
 quickly = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
