@@ -38,6 +38,7 @@ from pyopbench.cli.options import (
     Requires,
     StepMilliseconds,
     TensorFlows,
+    TrustFolder,
     Variants,
     out_option,
     read_axes,
@@ -55,6 +56,7 @@ from pyopbench.cli.scan import scan
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Axes
+from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
 from pyopbench.run import start
@@ -173,6 +175,7 @@ def report(
         Path | None,
         out_option("DIR", "Default: the first folder; of a file, results/report-NAME."),
     ] = None,
+    trust_folder: TrustFolder = False,
     allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -186,6 +189,8 @@ def report(
                 legal="--json and --out with the folder of one version",
                 next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
             )
+        for part in (results[0], *parts_of(results[0])):
+            require_own(part)
         usual = start.baseline_of(parts_of(results[0])[0])
         raise typer.Exit(
             report_versions(
@@ -202,6 +207,7 @@ def report(
         usual, folder = start.baseline_of(results[0]), results[0]
         for path in results:
             start.require_measured(path)
+    require_own(out_dir or folder)
     options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 

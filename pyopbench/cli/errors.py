@@ -14,6 +14,7 @@ import typer
 
 from pyopbench.cli.output import err, say_error
 from pyopbench.core.errors import BadInput, PyopbenchError
+from pyopbench.core.ownership import trust
 from pyopbench.core.parse import parse_bytes
 from pyopbench.results import open_file
 from pyopbench.results.integrity import allowance
@@ -62,6 +63,7 @@ def run_command(app: typer.Typer) -> NoReturn:
     debugging.on = False
     open_file.limit.most_bytes = None
     allowance.changed = False
+    trust.everybody = False
     command: Any = typer.main.get_command(app)
     _offer_everywhere(command)
     sys.exit(_code_of(lambda: command(prog_name="pyopbench", standalone_mode=False)))

@@ -15,6 +15,7 @@ from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT, Axes
+from pyopbench.core.ownership import trust
 from pyopbench.core.parse import apply_axes, parse_bytes, parse_share, split_some
 from pyopbench.judge import judge, requirements
 from pyopbench.results.integrity import allowance
@@ -122,6 +123,14 @@ def _allow_changed(allowed: bool) -> bool:
     return allowed
 
 
+def _trust_folder(trusted: bool) -> bool:
+    trust.everybody = trusted
+    return trusted
+
+
+TrustFolder = Annotated[
+    bool, typer.Option("--trust-folder", callback=_trust_folder, help="Write into a folder of another user.")
+]
 AllowChanged = Annotated[
     bool,
     typer.Option(

@@ -259,7 +259,7 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine 
     parsed: list[dict[str, Any]] = []
     changed: list[int] = []
     checker = LineChecker(_seal(folder))
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
             if line.endswith(b"\n"):
                 state, content = checker.check(line[:-1])

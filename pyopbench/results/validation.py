@@ -49,7 +49,7 @@ def corrupt(place: str, what: str) -> BadInput:
         "corrupt results",
         received=f"{place}: {what}",
         legal="the schema in results/README.md",
-        next_step="restore the file; a line of samples may be deleted if you can spare what it measured (then --allow-changed)",
+        next_step="restore the file; or delete the line of samples, if you can spare it, and give --allow-changed",
     )
 
 

@@ -159,8 +159,8 @@ def require_resumable(folder: Path) -> None:
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
             another commit, so that what is measured now could not be compared with what was.
     """
-    store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
     run = store.read_run(folder)
+    store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
     _require_same_own(folder, run.get("own", {}))
     cases = [Case.from_id(key) for key in run["cases"]]
     known = find("variants")
