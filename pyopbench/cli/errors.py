@@ -60,13 +60,23 @@ FileLimit = Annotated[
 
 def run_command(app: typer.Typer) -> NoReturn:
     """Run a command line and end the process; every error ends it with a message and an exit code."""
+    sys.exit(end_of(command_of(app)))
+
+
+def command_of(app: typer.Typer) -> Any:
+    """Return the command line of an app, with the options that every command has."""
+    command: Any = typer.main.get_command(app)
+    _offer_everywhere(command)
+    return command
+
+
+def end_of(command: Any) -> int:
+    """Run a command line with the arguments of the process, and return its exit code."""
     debugging.on = False
     open_file.limit.most_bytes = None
     allowance.changed = False
     trust.everybody = False
-    command: Any = typer.main.get_command(app)
-    _offer_everywhere(command)
-    sys.exit(_code_of(lambda: command(prog_name="pyopbench", standalone_mode=False)))
+    return _code_of(lambda: command(prog_name="pyopbench", standalone_mode=False))
 
 
 def _offer_everywhere(group: Any) -> None:

@@ -61,7 +61,7 @@ def read_mix(path: Path) -> Calls:
             legal="a CSV file in UTF-8",
             next_step=REMEDY,
         ) from error
-    rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
+    rows = [(number, _cells(path, number, line)) for number, line in enumerate(lines, start=1) if line.strip()]
     header = _read_header(path, rows)
     mix: dict[tuple[str, int], float] = {}
     for number, row in rows[1:]:
@@ -75,6 +75,15 @@ def read_mix(path: Path) -> Calls:
             )
         mix[key] = weight
     return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
+
+
+def _cells(path: Path, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:  # a cell of more than 128 KiB, for example
+        raise BadInput(
+            f"{path}, line {number}: not a line of CSV", received=error, legal="a size and a weight", next_step=REMEDY
+        ) from error
 
 
 def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
