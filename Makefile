@@ -1,6 +1,7 @@
 # make decide    measure the built-in ops and write the decision report
 # make test      run the tests; make test ARGS='-k sinh' some of them
 # make lint      check style and types
+# make fuzz      commands over 20,000 tampered results (make fuzz COUNT=2000)
 # make docs      build the pages of docs/ into .site/, strictly
 # make lock      recompile requirements/*.txt and pyopbench/run/locks/*.txt
 # make asv       measure this commit with asv on several TensorFlow versions
@@ -21,7 +22,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test fuzz lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -53,6 +54,11 @@ test: .venv/.dev
 	run "that measure, one after another" -m measures; \
 	[ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
 	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
+
+COUNT ?= 20000
+
+fuzz: .venv/.dev
+	@$(VENV_PYTHON) tests/helpers/mutants.py $(COUNT)
 
 lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .

@@ -12,13 +12,15 @@ import typer
 import pyopbench
 from pyopbench.cli.build import build
 from pyopbench.cli.certify import certify
+from pyopbench.cli.check import check
 from pyopbench.cli.compare import compare
 from pyopbench.cli.copies import copies
-from pyopbench.cli.errors import Debug, run_command
+from pyopbench.cli.errors import Debug, FileLimit, run_command
 from pyopbench.cli.list import list_, verify
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
     USUAL_EFFECT,
+    AllowChanged,
     AsJson,
     AxisTexts,
     Baseline,
@@ -36,7 +38,9 @@ from pyopbench.cli.options import (
     Requires,
     StepMilliseconds,
     TensorFlows,
+    TrustFolder,
     Variants,
+    out_option,
     read_axes,
     read_judging,
     read_memory_limit,
@@ -52,6 +56,7 @@ from pyopbench.cli.scan import scan
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Axes
+from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
 from pyopbench.run import start
@@ -82,7 +87,7 @@ def main() -> None:
 
 
 @app.callback()
-def _whole(debug: Debug = False) -> None:
+def _whole(debug: Debug = False, file_limit: FileLimit = None) -> None:
     pass
 
 
@@ -125,7 +130,7 @@ def run(
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
     ] = True,
     tf: TensorFlows = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -174,8 +179,10 @@ def report(
     require: Requires = None,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Default: the first folder; of a file, results/report-NAME."),
+        out_option("DIR", "Default: the first folder; of a file, results/report-NAME."),
     ] = None,
+    trust_folder: TrustFolder = False,
+    allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -188,6 +195,8 @@ def report(
                 legal="--json and --out with the folder of one version",
                 next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
             )
+        for part in (results[0], *parts_of(results[0])):
+            require_own(part)
         usual = start.baseline_of(parts_of(results[0])[0])
         raise typer.Exit(
             report_versions(
@@ -204,6 +213,7 @@ def report(
         usual, folder = start.baseline_of(results[0]), results[0]
         for path in results:
             start.require_measured(path)
+    require_own(out_dir or folder)
     options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 
@@ -213,6 +223,7 @@ app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(build)
 app.command(rich_help_panel=JUDGE)(compare)
+app.command(rich_help_panel=JUDGE)(check)
 app.command(rich_help_panel=JUDGE)(schema)
 app.command(rich_help_panel=LOOK)(scan)
 app.command(rich_help_panel=LOOK, context_settings=CONTEXT)(record)

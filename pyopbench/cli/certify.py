@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.results.certificate import FILE, Certificate
+from pyopbench.results.open_file import CERTIFICATE, read_bytes
 from pyopbench.run import start
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def certify(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few pairs and the decisions of 3 ops: 6 minutes, not 35.")
     ] = False,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New folder for the results.")] = None,
+    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON to stdout.")] = False,
 ) -> None:
     """Measure what verdicts and decisions of this pyopbench are worth on this machine.
@@ -55,7 +57,7 @@ def certify(
         say("a certificate cannot be continued, its runs have to be of one time: begin again", err, mark="  ")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
-        out.print_json((folder / FILE).read_text(encoding="utf-8"))
+        out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
     else:
         _print(certificate, folder)
     from pyopbench.report.wording.certificate import miss_text

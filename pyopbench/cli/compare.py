@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import USUAL_EFFECT, AsJson
+from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_fail_on, parse_share
+from pyopbench.core.write_file import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.compare.diff import Comparison
@@ -46,6 +47,7 @@ def compare(
     fail_on: FailOn = "slower",
     minimum_effect: Effect = USUAL_EFFECT,
     run_spread: RunSpread = "3%",
+    allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     markdown: Annotated[
         str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it instead.")
@@ -74,7 +76,7 @@ def compare(
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     if markdown not in (None, STANDARD_OUTPUT):
-        Path(str(markdown)).write_text(comparison.markdown(found, said), encoding="utf-8")
+        write_atomically(Path(str(markdown)), comparison.markdown(found, said).encode())
     if as_json:
         out.print_json(comparison.as_json(found, slowdown, failed=bool(slower)))
     elif markdown == STANDARD_OUTPUT:
@@ -136,5 +138,5 @@ def print_comparison(found: Comparison, said: str) -> None:
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
     if found.unmatched:
         print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
-    out.print(summary(found))
+    out.print(escape(summary(found)))
     say(escape(said))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pyopbench.cli.options import AsJson
+from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.discover import require_known
@@ -21,7 +21,8 @@ DEVICES = ("cpu", GPU)
 
 Device = Annotated[str, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as copies.json in a run, for its report.")
+    Path | None,
+    out_option("FILE", "Keep it; as copies.json in a run, for its report."),
 ]
 
 

@@ -14,6 +14,10 @@ import typer
 
 from pyopbench.cli.output import err, say_error
 from pyopbench.core.errors import BadInput, PyopbenchError
+from pyopbench.core.ownership import trust
+from pyopbench.core.parse import parse_bytes
+from pyopbench.results import open_file
+from pyopbench.results.integrity import allowance
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
@@ -38,20 +42,50 @@ debugging = Debugging()
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=debugging.ask)]
 
 
+def _raise_limit(given: str | None) -> None:
+    if given is not None:  # else a command, which has the option too, would take back what stands before it
+        open_file.limit.most_bytes = parse_bytes(given)
+
+
+FileLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--file-limit",
+        metavar="BYTES",
+        help="Read files of results up to this size, e.g. 4G, where they are larger than any usually is.",
+        callback=_raise_limit,
+    ),
+]
+
+
 def run_command(app: typer.Typer) -> NoReturn:
     """Run a command line and end the process; every error ends it with a message and an exit code."""
-    debugging.on = False
+    sys.exit(end_of(command_of(app)))
+
+
+def command_of(app: typer.Typer) -> Any:
+    """Return the command line of an app, with the options that every command has."""
     command: Any = typer.main.get_command(app)
-    _offer_debug(command)
-    sys.exit(_code_of(lambda: command(prog_name="pyopbench", standalone_mode=False)))
+    _offer_everywhere(command)
+    return command
 
 
-def _offer_debug(group: Any) -> None:
-    """Let every command have the option that the group has, because nobody remembers which goes before the command."""
-    option = copy.copy(next(parameter for parameter in group.params if parameter.name == "debug"))
-    option.expose_value = False
-    for command in group.commands.values():
-        command.params.append(option)
+def end_of(command: Any) -> int:
+    """Run a command line with the arguments of the process, and return its exit code."""
+    debugging.on = False
+    open_file.limit.most_bytes = None
+    allowance.changed = False
+    trust.everybody = False
+    return _code_of(lambda: command(prog_name="pyopbench", standalone_mode=False))
+
+
+def _offer_everywhere(group: Any) -> None:
+    """Let every command have the options of the group, because nobody remembers which go before the command."""
+    for name in ("debug", "file_limit"):
+        option = copy.copy(next(parameter for parameter in group.params if parameter.name == name))
+        option.expose_value = False
+        for command in group.commands.values():
+            command.params.append(option)
 
 
 def _code_of(call: Callable[[], Any]) -> int:

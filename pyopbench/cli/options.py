@@ -15,12 +15,26 @@ from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT, Axes
+from pyopbench.core.ownership import trust
 from pyopbench.core.parse import apply_axes, parse_bytes, parse_share, split_some
 from pyopbench.judge import judge, requirements
+from pyopbench.results.integrity import allowance
 from pyopbench.run import memory_limit, planning
 
 if TYPE_CHECKING:
     from pyopbench.judge.step_savings import Step
+
+
+def new_path(text: str) -> Path:
+    """Return the path that is given for something to write; nothing is none, though Python takes it for this folder."""
+    if not text:
+        raise typer.BadParameter("a path that is not empty; . is the current folder")
+    return Path(text)
+
+
+def out_option(metavar: str, help_text: str) -> Any:
+    """Return the option that names what is written."""
+    return typer.Option("--out", parser=new_path, metavar=metavar, help=help_text)
 
 
 def _named(kind: str) -> Callable[[str], list[str]]:
@@ -101,6 +115,27 @@ Requires = Annotated[
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes on stderr; errors only.")
+]
+
+
+def _allow_changed(allowed: bool) -> bool:
+    allowance.changed = allowed
+    return allowed
+
+
+def _trust_folder(trusted: bool) -> bool:
+    trust.everybody = trusted
+    return trusted
+
+
+TrustFolder = Annotated[
+    bool, typer.Option("--trust-folder", callback=_trust_folder, help="Write into a folder of another user.")
+]
+AllowChanged = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changed", callback=_allow_changed, help="Read results that were changed after they were written."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
-from unicodedata import category
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,20 +14,30 @@ from rich.text import Text
 
 from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.model import Failure
+from pyopbench.core.printable import printable
 
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
+
+class PrintableConsole(Console):
+    """A console that is given text of anybody's: what a terminal would obey is shown, whatever prints it."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as `rich` does; texts are made printable first."""
+        super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
+
+    def print_json(self, json: str | None = None, **options: Any) -> None:
+        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals."""
+        super().print_json(json, **{"ensure_ascii": True, **options})
+
+
+# A name such as `:x:` is no emoji.
+out = PrintableConsole(highlight=False, soft_wrap=False, emoji=False)
+err = PrintableConsole(stderr=True, highlight=False, emoji=False)
 
 GAP = 2
 """Blanks between the columns of a table."""
 
 SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
-
-
-def printable(text: str) -> str:
-    """Return text whose control characters, which a terminal would obey, are shown instead; lines and tabs stay."""
-    return "".join(repr(one)[1:-1] if one not in "\n\t" and category(one)[0] == "C" else one for one in text)
 
 
 def say(markup: str, console: Console = out, *, mark: str = "") -> None:
@@ -86,7 +95,7 @@ def print_table(
     table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
         table.add_column(
-            column,
+            escape(printable(column)),
             overflow="fold",
             no_wrap=whole[place],
             justify="right" if counts[place] else "left",
@@ -121,7 +130,7 @@ def print_failures(failures: Sequence[Failure]) -> None:
         cases.setdefault((failure.status, failure.reason), []).append(failure.case)
     for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-        out.print(f"[red]{status}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
+        out.print(f"[red]{escape(status)}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
         say(escape(reason), mark="  ")
     if len(cases) > SHOWN_FAILURES:
         out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

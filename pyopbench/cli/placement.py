@@ -18,6 +18,7 @@ from pyopbench.cli.options import (
     Ops,
     TensorFlow,
     Variants,
+    out_option,
     read_axes,
 )
 from pyopbench.cli.output import err, out, print_table, say
@@ -36,7 +37,8 @@ ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
 Device = Annotated[str, typer.Option("--device", help="simulated, or gpu where TensorFlow sees one.")]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Keep it; as placement.json in a run, for its report.")
+    Path | None,
+    out_option("FILE", "Keep it; as placement.json in a run, for its report."),
 ]
 
 
@@ -80,7 +82,7 @@ def _print(document: Mapping[str, Any]) -> None:
     rows = counted_copies.rows_of(document)
     kind = "simulated device" if document["device"] == "simulated" else "GPU"
     out.print(
-        f"Copies per call on a {kind}, TensorFlow {document['tensorflow']}, with new inputs in each call: "
+        f"Copies per call on a {kind}, TensorFlow {escape(document['tensorflow'])}, with new inputs in each call: "
         "↑ to the device, ↓ to the host. h→d: inputs on the host, result used on the device. "
         f"{wording.marks_text()}.\n"
     )

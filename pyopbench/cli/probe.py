@@ -13,11 +13,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from pyopbench.cli.options import AsJson, TensorFlow
-from pyopbench.cli.output import err, out, printable
+from pyopbench.cli.options import AsJson, TensorFlow, out_option
+from pyopbench.cli.output import err, out
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_duration, split_some
+from pyopbench.core.printable import printable
 from pyopbench.results import probes as stored_probes
 from pyopbench.results.probes import BAD, STATUSES, Row
 from pyopbench.run import probe as probe_run
@@ -29,7 +30,8 @@ Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma
 Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
 Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Add it to a file; probes.json in a run is for its report.")
+    Path | None,
+    out_option("FILE", "Add it to a file; probes.json in a run is for its report."),
 ]
 
 INDENT = 2
@@ -91,7 +93,8 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
     told = stored_probes.told_once([row for row in rows if row.status != "does not apply"])
     everyone = len(stored_probes.labels_of(rows))
     table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
-    out.print(f"[italic]What works on TensorFlow {document['tensorflow']}, NumPy {document['numpy']}[/]\n")
+    software = f"TensorFlow {document['tensorflow']}, NumPy {document['numpy']}"
+    out.print(f"[italic]What works on {escape(software)}[/]\n")
     _print_by_probe(table)
     counts = [f"{sum(row.status == status for row in rows):,} {status}" for status in STATUSES]
     out.print(f"{', '.join(counts)}; {sum(row.seconds for row in rows):.0f} s", soft_wrap=True)
@@ -102,12 +105,12 @@ def _print_by_probe(table: Iterable[tuple[str, ...]]) -> None:
     rows = list(table)
     width = max((len(first) for _, first, *_ in rows), default=0)
     for name, found in groupby(rows, key=itemgetter(0)):
-        out.print(f"[bold]{name}[/]")
+        out.print(f"[bold]{escape(name)}[/]")
         grid = Table(box=None, show_header=False, pad_edge=False)
         grid.add_column(width=INDENT + width)
         grid.add_column(overflow="fold")
         for _, first, *told in found:
-            grid.add_row(" " * INDENT + first, escape(printable("\n".join(filter(None, told)))))
+            grid.add_row(" " * INDENT + escape(printable(first)), escape(printable("\n".join(filter(None, told)))))
         out.print(grid)
     out.print()
 
@@ -124,7 +127,7 @@ def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_jso
         out.print_json(json.dumps(rows))
         return
     names = [f"TensorFlow {document['tensorflow']}" for document in (before, after)]
-    out.print(f"[italic]What differs: {' → '.join(names)}[/]\n")
+    out.print(f"[italic]What differs: {escape(' → '.join(names))}[/]\n")
     _print_by_probe(
         (one.probe, one.label, f"{_status(one.before)} → {_status(one.after)}", _words(one.before, one.after))
         for one in found

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from pyopbench.callbacks.record import usage
 from pyopbench.callbacks.record.run import record as run_and_record
+from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
@@ -28,7 +29,8 @@ def record(
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="For example python train.py.")
     ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The recording; default recording-DATE.json.")
+        Path | None,
+        out_option("FILE", "The recording; default recording-DATE.json."),
     ] = None,
 ) -> None:
     """Run a program, count its Python callbacks, and tell which of them cost most of the run.

@@ -16,6 +16,7 @@ from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.core import formatting
 from pyopbench.judge import judge
 from pyopbench.report.wording.measuring import sampling_text, stage_text, workers_text
+from pyopbench.results.open_file import REPORT, read_bytes
 from pyopbench.run.budget import Progress as Step
 from pyopbench.run.schedule import Ended
 
@@ -71,7 +72,7 @@ def write_report(
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
     if as_json:
-        out.print_json((folder / "decisions.json").read_text(encoding="utf-8"))
+        out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
     else:
         print_report(judgement, folder, ended)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +12,7 @@ from rich.markup import escape
 
 from pyopbench.cli.options import (
     USUAL_EFFECT,
+    AllowChanged,
     AsJson,
     CallsPerStep,
     Inputs,
@@ -18,6 +21,7 @@ from pyopbench.cli.options import (
     Quiet,
     Requires,
     StepMilliseconds,
+    TrustFolder,
     read_judging,
 )
 from pyopbench.cli.output import err, say
@@ -26,8 +30,9 @@ from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import is_target
+from pyopbench.core.ownership import require_own
 from pyopbench.results import versions
-from pyopbench.run import start
+from pyopbench.run import environments, start
 
 
 def resume(
@@ -42,6 +47,11 @@ def resume(
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Install the versions of TensorFlow that the run names without asking.")
+    ] = False,
+    trust_folder: TrustFolder = False,
+    allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -51,7 +61,9 @@ def resume(
     """
     _require_own(folder, own or [])
     bring_own(own or (), inputs or ())
+    require_own(folder)
     for part in parts_of(folder):
+        require_own(part)
         start.require_resumable(part)
     if versions.is_here(folder):
         refuse_json(f"--json with {folder}", as_json=as_json)
@@ -59,8 +71,27 @@ def resume(
     options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
+    _ask_to_install(parts_of(folder), yes=yes)
     say(f"judged by a minimum effect of {effect} and {escape(mixed)}, as given now", err)
     raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json))
+
+
+def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
+    """Ask whether to install what is not there of the versions that a run names: nothing is, because a file says so."""
+    wanted = dict.fromkeys(version for part in parts if (version := start.tf_of(part)) is not None)
+    missing = environments.missing(wanted)
+    if not missing or yes:
+        return
+    size = f"{environments.INSTALLED_GB * len(missing):.1f} GB"
+    question = f"The run needs TensorFlow {formatting.listing(missing)}, which takes about {size} of disk. Install?"
+    if sys.stdin.isatty() and typer.confirm(question, err=True):
+        return
+    raise BadInput(
+        "the run needs versions of TensorFlow that are not installed, and nothing is installed because a file says so",
+        received=f"TensorFlow {formatting.listing(missing)}, about {size}",
+        legal="an answer of yes, or --yes",
+        next_step="pyopbench resume --yes DIR, if you trust who made the folder",
+    )
 
 
 def _require_own(folder: Path, own: list[str]) -> None:

@@ -16,10 +16,11 @@ from pyopbench.callbacks.scan import draft, risks
 from pyopbench.callbacks.scan.call_sites import CallSite
 from pyopbench.callbacks.scan.walk import Scan
 from pyopbench.callbacks.scan.walk import scan as scan_paths
-from pyopbench.cli.options import AsJson
+from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
+from pyopbench.core.write_file import write_new
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
@@ -33,7 +34,8 @@ def scan(
         str | None, typer.Option("--draft", metavar="FILE:LINE", help="Write an op file for this callback.")
     ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where the draft goes; else it is printed.")
+        Path | None,
+        out_option("FILE", "Where the draft goes; else it is printed."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -116,8 +118,7 @@ def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: 
         out.print(made.code, soft_wrap=True, markup=False)
         return
     try:
-        with out_file.open("x", encoding="utf-8") as file:
-            file.write(made.code)
+        write_new(out_file, made.code.encode())
     except FileExistsError as error:
         raise BadInput(
             "the file is there already",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from pyopbench.core.discover import find
 from pyopbench.core.errors import BadInput
+from pyopbench.core.write_file import write_new
 
 TEMPLATES = Path(__file__).parent / "starting_files"
 
@@ -35,7 +37,7 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
     texts = {path: _filled("op.py", name, kernel=kernel)}
     if kernel:
         texts[path.with_suffix(".cc")] = _filled("op.cc", name, kernel=kernel)
-    there = [one for one in texts if one.exists()]
+    there = [one for one in texts if os.path.lexists(one)]
     if there:
         raise BadInput(
             "the file is there already",
@@ -44,7 +46,7 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
             next_step="give another name, or move it out of the way",
         )
     for one, text in texts.items():
-        one.write_text(text, encoding="utf-8")
+        write_new(one, text.encode())
     return list(texts)
 
 

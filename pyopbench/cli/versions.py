@@ -13,9 +13,9 @@ from pyopbench.cli.compare import print_comparison
 from pyopbench.cli.output import err, out, print_failures, print_table, say, say_error
 from pyopbench.core import formatting
 from pyopbench.core.errors import detail_label
+from pyopbench.core.write_file import write_atomically
 from pyopbench.judge import judge
 from pyopbench.results import versions
-from pyopbench.results.store import write_atomically
 from pyopbench.results.versions import Version
 from pyopbench.run import start
 

@@ -16,6 +16,7 @@ from pyopbench.compare.diff import ComparedCase, Comparison, UnmatchedCase
 from pyopbench.compare.notes import notes_of
 from pyopbench.compare.sides import Side
 from pyopbench.core import formatting
+from pyopbench.core.printable import printable
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording.comparison import note_text, summary, title, unmatched_text
 from pyopbench.report.wording.verdicts import unresolved_text
@@ -108,7 +109,7 @@ def markdown(found: Comparison, failed: str) -> str:
     unresolved = _reasons(found)
     if unresolved:
         lines += ["", "Why cases are unresolved, the worst first:", "", *unresolved]
-    return "\n".join(lines) + "\n"
+    return printable("\n".join(lines) + "\n")
 
 
 def _reasons(found: Comparison) -> list[str]:

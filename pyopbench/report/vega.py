@@ -17,7 +17,8 @@ import vl_convert
 
 from pyopbench.core.cache_folder import private_folder
 from pyopbench.core.errors import BadInput
-from pyopbench.results.store import write_atomically
+from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import CACHED, read_bytes
 
 PACKAGE = "vl-convert-python"
 EXPORTS = "window.vegaEmbed = vegaEmbed;"
@@ -46,8 +47,8 @@ def _made() -> str:
 def _kept(path: Path) -> str | None:
     """Return what is kept, or None where that is nothing or not whole."""
     try:
-        digest, _, content = path.read_bytes().partition(b"\n")
-    except OSError:
+        digest, _, content = read_bytes(path, CACHED).partition(b"\n")
+    except (OSError, BadInput):
         return None
     return content.decode() if digest.decode(errors="replace") == _digest(content) else None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from markupsafe import Markup
 
 from pyopbench.compare.versions import VersionComparison, VersionResult, compare_versions
 from pyopbench.core import formatting
+from pyopbench.core.printable import printable, printable_values
+from pyopbench.core.write_file import write_atomically
 from pyopbench.judge.judge import judge
 from pyopbench.report import vega
 from pyopbench.report.charts.latency import DATA
@@ -28,7 +31,6 @@ from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import discover
 from pyopbench.report.ticket import folded
-from pyopbench.results.store import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from pyopbench.results.versions import Version
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = re.compile("(<script>.*?</script>)", re.DOTALL)
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
@@ -123,7 +126,10 @@ def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
         "anchors": {page.op: page.anchor for page in layout.pages},
         "choices": choices_of(judgement.latencies),
     }
-    return template.render(**shown, scripts=scripts, policy=policy, style=style) + "\n"
+    page = template.render(**shown, scripts=scripts, policy=policy, style=style) + "\n"
+    # Every other part is text that results may have put there; no text can hold a script's tag.
+    parts_of_page = SCRIPT.split(page)
+    return "".join(part if place % 2 else printable(part) for place, part in enumerate(parts_of_page))
 
 
 def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
@@ -135,8 +141,8 @@ def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
         "parts": [(section, blocks) for section, blocks in briefs if blocks],
         "pages": arrange(parts).pages,
     }
-    whole = template.render(**shown, whole=True)
-    return whole if len(whole) <= TICKET_CHARACTERS else template.render(**shown, whole=False)
+    whole = printable(template.render(**shown, whole=True))
+    return whole if len(whole) <= TICKET_CHARACTERS else printable(template.render(**shown, whole=False))
 
 
 def _environment(*, autoescape: bool) -> Environment:
@@ -177,7 +183,7 @@ def _packed(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
     """Return JSON that nothing inside a script element of HTML can end: no `<`, `>` or `&` is left in it."""
-    encoded = json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    encoded = json.dumps(printable_values(data), separators=(",", ":"), sort_keys=True, allow_nan=False)
     for sign in "<>&":
         encoded = encoded.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(encoded)

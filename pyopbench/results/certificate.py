@@ -17,7 +17,9 @@ from typing import Any
 import msgspec
 import platformdirs
 
-from pyopbench.results.validation import converted, corrupt, parse
+from pyopbench.results.open_file import CERTIFICATE, read_bytes
+from pyopbench.results.strict_json import parse
+from pyopbench.results.validation import converted, corrupt
 
 SCHEMA = 2
 FILE = "certificate.json"
@@ -261,8 +263,8 @@ def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     path = path_for(environment)
     try:
-        content = parse(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        content = parse(read_bytes(path, CERTIFICATE))
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, RecursionError):
         content = None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import Copies, SideFile
-from pyopbench.results.store import write_atomically
 
 SCHEMA = 1
 FILE = "copies.json"

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from pyopbench.core.model import Case
 from pyopbench.core.places import DEVICE, HOST, PLACES, Route
+from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import Placement, SideFile
-from pyopbench.results.store import write_atomically
 
 SCHEMA = 1
 FILE = "placement.json"

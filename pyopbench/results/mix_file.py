@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TypeAlias
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_size
+from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import MIX, read_bytes
 
 Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""
@@ -29,8 +32,9 @@ def write_mix(path: Path, calls: Mapping[int, float]) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with path.open("w", encoding="utf-8", newline="") as rows:
-        csv.writer(rows, lineterminator="\n").writerows([HEADER, *calls.items()])
+    rows = io.StringIO()
+    csv.writer(rows, lineterminator="\n").writerows([HEADER, *calls.items()])
+    write_atomically(path, rows.getvalue().encode())
 
 
 def read_mix(path: Path) -> Calls:
@@ -49,7 +53,7 @@ def read_mix(path: Path) -> Calls:
             and a positive finite weight; names the file and the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_bytes(path, MIX).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(
             f"cannot read the mix {path}",
@@ -57,7 +61,7 @@ def read_mix(path: Path) -> Calls:
             legal="a CSV file in UTF-8",
             next_step=REMEDY,
         ) from error
-    rows = [(number, next(csv.reader([line]))) for number, line in enumerate(lines, start=1) if line.strip()]
+    rows = [(number, _cells(path, number, line)) for number, line in enumerate(lines, start=1) if line.strip()]
     header = _read_header(path, rows)
     mix: dict[tuple[str, int], float] = {}
     for number, row in rows[1:]:
@@ -71,6 +75,15 @@ def read_mix(path: Path) -> Calls:
             )
         mix[key] = weight
     return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
+
+
+def _cells(path: Path, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:  # a cell of more than 128 KiB, for example
+        raise BadInput(
+            f"{path}, line {number}: not a line of CSV", received=error, legal="a size and a weight", next_step=REMEDY
+        ) from error
 
 
 def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[str]:

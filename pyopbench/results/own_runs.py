@@ -49,7 +49,9 @@ def read_runs(folders: Sequence[Path]) -> Run:
 
 def _read_run(folder: Path) -> Run:
     content = store.read_run(folder)
-    lines, warnings = store.read_lines(folder)
+    lines, found = store.read_lines(folder)
+    warnings = [*store.changes(folder), *found]
+    store.require_unchanged(warnings)
     groups = [line for line in lines if line["kind"] == "group"]
     # Before workers stayed, the line of a group said what preparing it had told, too.
     prepared = [line for line in lines if line["kind"] in ("prepared", "group")]

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import SideFile
-from pyopbench.results.store import write_atomically
 
 SCHEMA = 1
 FILE = "probes.json"

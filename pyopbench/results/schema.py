@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -22,7 +22,13 @@ from pyopbench.results.validation import converted, corrupt
 STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+MOST = 2.0**53
+"""Of every number of a sample: the whole numbers up to here are floats, and no clock and no loop comes near it."""
+
 Positive: TypeAlias = Annotated[float, Meta(gt=0)]
+NotNegative: TypeAlias = Annotated[int, Meta(ge=0)]
+AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1)]
+Checksum: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 # What `check_line` says of these two names the case and what each number is, so that only the schema has their lengths.
 Sample: TypeAlias = Annotated[list[float], Meta(extra_json_schema={"minItems": 4, "maxItems": 5})]
@@ -53,19 +59,19 @@ class Failure(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """How a run was measured."""
 
-    seed: int
-    launches: int
-    rounds: int
-    block_seconds: float
-    group_seconds: float
-    budget_seconds: float | None
-    case_timeout_seconds: float
-    memory_limit_bytes: int | UnsetType | None = UNSET
+    seed: NotNegative
+    launches: AtLeastOne
+    rounds: AtLeastOne
+    block_seconds: Positive
+    group_seconds: Positive
+    budget_seconds: Annotated[float, Meta(ge=0)] | None
+    case_timeout_seconds: Positive
+    memory_limit_bytes: AtLeastOne | UnsetType | None = UNSET
     linearity: bool | UnsetType = UNSET
     quick: bool
     baseline: str
-    first_look: int | UnsetType = UNSET
-    first_rounds: int | UnsetType = UNSET
+    first_look: NotNegative | UnsetType = UNSET
+    first_rounds: AtLeastOne | UnsetType = UNSET
     evenly: bool | UnsetType = UNSET
     pairs: dict[str, str] | UnsetType = UNSET
     tf: str | UnsetType = UNSET
@@ -136,6 +142,8 @@ class Run(Struct, frozen=True, kw_only=True):
     cases: list[str]
     skips: list[Failure]
     own: dict[str, Own] | UnsetType = UNSET
+    checksums: Literal["crc32"] | UnsetType = UNSET
+    crc32: Checksum | UnsetType = UNSET
     certificate: StoredCertificate | UnsetType | None = UNSET
 
 
@@ -143,6 +151,7 @@ class Line(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
     """What every line of `samples.jsonl` has: its kind, which is the name of its type in small letters."""
 
     launch: Annotated[int, Meta(ge=0)]
+    crc32: Checksum | UnsetType = UNSET
 
     def check(self, place: str) -> None:
         """Check what no type can say.
@@ -360,6 +369,6 @@ def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -
     for sample in samples:
         copies = sample[4:]
         whole = len(sample) in lengths and all(number.is_integer() for number in (*sample[:3], *copies))
-        if not whole or min(sample) < 0 or sample[2] < 1:
+        if not whole or min(sample) < 0 or max(sample) > MOST or sample[2] < 1:
             numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 0" if case.mode == "node" else "")
             raise corrupt(place, f"a sample of {case.id} is not [{numbers}]: {sample}")

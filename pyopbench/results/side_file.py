@@ -13,8 +13,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pyopbench.core.errors import BadInput
+from pyopbench.results.open_file import BESIDE, read_bytes
 from pyopbench.results.schema import Bandwidth, Gpu
-from pyopbench.results.validation import parse, problem
+from pyopbench.results.strict_json import parse
+from pyopbench.results.validation import problem
 
 Mode: TypeAlias = Literal["call", "eager"]
 End: TypeAlias = Literal["host", "device"]
@@ -196,7 +198,7 @@ class SideFile:
             BadInput: it is not of this kind, or of another schema; names the place in it.
         """
         try:
-            document = parse(path.read_bytes())
+            document = parse(read_bytes(path, BESIDE))
         except (ValueError, RecursionError) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
         version = document.get("schema") if isinstance(document, dict) else self.schema

@@ -7,19 +7,27 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from pyopbench.core.errors import BadInput, CannotStore
+from pyopbench.core.write_file import open_to_change, opened_folder, sync_folder
+from pyopbench.core.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
+from pyopbench.results import integrity, open_file
+from pyopbench.results.integrity import LineChecker, Seal, allowance
 from pyopbench.results.schema import check_line, check_run
-from pyopbench.results.validation import corrupt, parse
-from pyopbench.results.warnings import UnfinishedLine
+from pyopbench.results.strict_json import parse, storable
+from pyopbench.results.validation import corrupt
+from pyopbench.results.warnings import Changed, UnfinishedLine
 
 LOCK_ATTEMPTS = 10
 LOCK_SECONDS = 0.05
 """Between attempts; half a second in all is longer than any start of a process takes to let go of a lock."""
+
+MOST_SHOWN = 5
+"""Lines that an error names."""
 
 SCHEMA = 1
 RUN_FILE = "run.json"
@@ -35,27 +43,13 @@ NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
 """What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader, or a crash, sees all of it or nothing."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError:  # the disk is full, for example: what there is of it would only take more
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def require_new(folder: Path) -> None:
     """Check that a folder holds no run yet.
 
     Raises:
         BadInput: it does, or it cannot be a folder that one may write to.
     """
-    if any((folder / name).exists() for name in (RUN_FILE, SAMPLES_FILE)):
+    if any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
         raise BadInput(
             "the output folder holds a run already, and measured data is never overwritten",
             received=folder,
@@ -74,16 +68,14 @@ def require_new(folder: Path) -> None:
 
 def create(folder: Path, run: Mapping[str, Any]) -> None:
     """Make the folder of a new run and write its `run.json`."""
-    content = json.dumps({"schema": SCHEMA, **run}, indent=1, allow_nan=False)
+    stored = storable({"schema": SCHEMA, **integrity.MARK, **run})
+    content = integrity.sealed_run(json.dumps(stored, indent=1, allow_nan=False))
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    with opened_folder(folder) as opened:
         # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(opened, fcntl.LOCK_EX)
         require_new(folder)
-        write_atomically(folder / RUN_FILE, content.encode() + b"\n")
-    finally:
-        os.close(descriptor)
+        write_atomically(folder / RUN_FILE, content)
 
 
 @contextmanager
@@ -93,7 +85,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         BadInput: another process has it.
     """
-    with (folder / RUN_FILE).open("rb") as stream:
+    with open_file.open_file(folder / RUN_FILE, open_file.RUN) as stream:
         if not _take(stream):
             raise BadInput(
                 "another process is measuring into this folder",
@@ -124,35 +116,69 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     Raises:
         CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
     """
-    path = folder / SAMPLES_FILE
-    content = json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    before = path.stat().st_size if path.exists() else 0
+    content = json.dumps(storable(line), allow_nan=False, separators=(",", ":")).encode()
     try:
-        with path.open("ab") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
+        with opened_folder(folder) as opened:
+            descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            is_new = not os.fstat(descriptor).st_size
+            before = _seal(folder).checksum if is_new else _last_checksum(descriptor)
+            _append(descriptor, integrity.sealed_line(content, before) + b"\n")
+            if is_new:
+                sync_folder(opened)
     except OSError as error:
-        with suppress(OSError):
-            os.truncate(path, before)
         raise CannotStore(
             "what was just measured cannot be stored; what was stored before is kept",
             received=error,
-            legal="a disk with room, and a folder that one may write to",
+            legal="a disk with room, and a folder that one may write to, whose files are no links",
             next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
         ) from error
 
 
-def drop_torn_line(folder: Path) -> None:
-    """Cut off a last line that a crash left unfinished, so that what is appended next stands on a line of its own."""
-    path = folder / SAMPLES_FILE
-    if not path.exists():
-        return
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        with path.open("r+b") as stream:
-            stream.truncate(content.rfind(b"\n") + 1)
+def _seal(folder: Path) -> Seal:
+    try:
+        return integrity.seal_of(open_file.read_bytes(folder / RUN_FILE, open_file.RUN))
+    except (FileNotFoundError, NotADirectoryError):
+        return Seal("not checked")
+
+
+def _last_checksum(descriptor: int) -> int:
+    """Return the checksum of the last line of a file; 0 for one without."""
+    length = integrity.LINE_END_BYTES + 1
+    end = os.pread(descriptor, length, max(0, os.fstat(descriptor).st_size - length))
+    return integrity.checksum_of(end.removesuffix(b"\n")) or 0
+
+
+def _append(descriptor: int, content: bytes) -> None:
+    """Append to a file and close it; what of it found no room is taken back."""
+    before = os.fstat(descriptor).st_size
+    with os.fdopen(descriptor, "ab", buffering=0) as stream:
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[stream.write(rest) :]
             os.fsync(stream.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(stream.fileno(), before)
+            raise
+
+
+def drop_torn_line(folder: Path) -> None:
+    """Cut off a last line that a crash left unfinished, so that what is appended next stands on a line of its own.
+
+    Raises:
+        BadInput: the samples are not a file that this may be done to.
+    """
+    try:
+        with opened_folder(folder) as opened, os.fdopen(open_to_change(SAMPLES_FILE, opened, os.O_RDWR), "r+b") as file:
+            content = file.read()
+            if content and not content.endswith(b"\n"):
+                file.truncate(content.rfind(b"\n") + 1)
+                os.fsync(file.fileno())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise corrupt(str(folder / SAMPLES_FILE), f"not a file that can be appended to ({error.strerror})") from error
 
 
 def read_run(folder: Path) -> dict[str, Any]:
@@ -163,14 +189,9 @@ def read_run(folder: Path) -> dict[str, Any]:
     """
     path = folder / RUN_FILE
     try:
-        content = path.read_bytes()
+        content = open_file.read_bytes(path, open_file.RUN)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise BadInput(
-            f"not a folder of results: it holds no {RUN_FILE}",
-            received=folder,
-            legal="a folder written by `pyopbench run`",
-            next_step=f"give the folder itself, the one with {RUN_FILE} in it",
-        ) from error
+        raise _no_run(folder) from error
     run = _load(content, str(path))
     version = run.get("schema") if isinstance(run, dict) else None
     if version is not None and version != SCHEMA:
@@ -181,37 +202,89 @@ def read_run(folder: Path) -> dict[str, Any]:
             next_step="read them with the version of pyopbench that wrote them",
         )
     check_run(run, str(path))
-    return dict(run)
+    return {key: value for key, value in run.items() if key not in integrity.SEAL_KEYS}
 
 
-def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine]]:
-    """Return the validated lines of `samples.jsonl`, and a warning if a torn last line was dropped.
+def require_run(folder: Path) -> None:
+    """Raise `BadInput` if a folder has neither file of a run."""
+    if not any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
+        raise _no_run(folder)
+
+
+def _no_run(folder: Path) -> BadInput:
+    return BadInput(
+        f"not a folder of results: it holds no {RUN_FILE}",
+        received=folder,
+        legal="a folder written by `pyopbench run`",
+        next_step=f"give the folder itself, the one with {RUN_FILE} in it",
+    )
+
+
+def changes(folder: Path) -> list[Changed]:
+    """Return a warning if `run.json` is not as it was written; `read_lines` says so of samples."""
+    return [Changed(str(folder / RUN_FILE), ())] if _seal(folder).state == "changed" else []
+
+
+def require_unchanged(warnings: Iterable[object]) -> None:
+    """Check that nothing was changed after it was written, unless that is allowed.
+
+    Raises:
+        BadInput: something was; names the file and the first lines.
+    """
+    found = [one for one in warnings if isinstance(one, Changed)]
+    if not found or allowance.changed:
+        return
+    first = found[0]
+    lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])
+    more = f" and {len(first.lines) - MOST_SHOWN:,} more" if len(first.lines) > MOST_SHOWN else ""
+    raise BadInput(
+        "results were changed after they were written",
+        received=f"{first.path}: " + (f"line {lines}{more}" if lines else "its checksum is that of something else"),
+        legal="files as pyopbench wrote them",
+        next_step="pyopbench check DIR shows what is whole; restore the file, or read it as it is: --allow-changed",
+    )
+
+
+def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine | Changed]]:
+    """Return the validated lines of `samples.jsonl`, and what is to be said of the file.
+
+    That is a warning if a torn last line was dropped, and one if lines are not as they were written.
 
     Raises:
         BadInput: a line other than the last is no JSON, or any line is not of the schema, or a pass of a group of
             a launch is there twice; names file and line.
     """
     path = folder / SAMPLES_FILE
-    if not path.exists():
-        return [], []
-    content = path.read_bytes()
-    lines = content.split(b"\n")
-    torn = lines.pop()
-    warnings = [UnfinishedLine(str(path), len(lines) + 1)] if torn else []
-    parsed = [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    warnings: list[UnfinishedLine | Changed] = []
+    parsed: list[dict[str, Any]] = []
+    changed: list[int] = []
+    checker = LineChecker(_seal(folder))
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
+            if line.endswith(b"\n"):
+                state, content = checker.check(line[:-1])
+                parsed.append(parse_line(content, f"{path}:{number}"))
+                changed += [number] if state == "changed" else []
+            else:
+                warnings.append(UnfinishedLine(str(path), number))
     _require_once([line for line in parsed if line["kind"] == "group"], path)
-    return parsed, warnings
+    return parsed, warnings + ([Changed(str(path), tuple(changed))] if changed else [])
 
 
-def _parse(line: bytes, place: str) -> dict[str, Any]:
-    parsed = _load(line, place)
+def parse_line(line: bytes, place: str) -> dict[str, Any]:
+    """Return a validated line, of which the checksum was taken off.
+
+    Raises:
+        BadInput: it is no JSON, or not of the schema; names `place`.
+    """
+    parsed = _load(line, place, checked_later=("samples",))
     check_line(parsed, place)
     return dict(parsed)
 
 
-def _load(content: bytes, place: str) -> Any:
+def _load(content: bytes, place: str, checked_later: Sequence[str] = ()) -> Any:
     try:
-        return parse(content)
+        return parse(content, checked_later=checked_later)
     except (ValueError, RecursionError) as error:
         raise corrupt(place, f"not JSON ({error})") from error
 

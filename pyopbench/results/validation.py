@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import math
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -15,23 +13,13 @@ from pyopbench.core.errors import BadInput
 
 T = TypeVar("T")
 
+REFUSALS = (msgspec.ValidationError, UnicodeError, OverflowError)
+"""What msgspec raises of a value: a text may be none in UTF-8, and a whole number more than a float holds."""
+
 LONGEST_SHOWN = 80
 """Characters of a received value in a message."""
 KEYS = re.compile(r"\[(?:\.\.\.|[0-9]+)\]|[^.\[\]]+")
 """The steps of a path as msgspec writes it: `settings`, `[3]`, or `[...]` for some key of an object."""
-
-
-def parse(content: bytes) -> Any:
-    """Return the JSON in some bytes.
-
-    The standard library reads it, because text may hold halves of surrogate pairs (a file name that is no UTF-8, in a
-    command or in the message of an exception), which msgspec does not take.
-
-    Raises:
-        ValueError: it is not JSON, or holds a number that JSON has not, or one that no float can hold.
-        RecursionError: it is nested without end.
-    """
-    return json.loads(content, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def converted(value: Any, kind: type[T], place: str) -> T:
@@ -42,7 +30,7 @@ def converted(value: Any, kind: type[T], place: str) -> T:
     """
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeError) as error:
+    except REFUSALS as error:
         raise corrupt(place, _message(value, kind, str(error))) from error
 
 
@@ -50,7 +38,7 @@ def problem(value: Any, kind: Any) -> str | None:
     """Return why JSON is not of a type, such as `settings.rounds: expected int, got str: ten`, or None if it is."""
     try:
         msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeError) as error:
+    except REFUSALS as error:
         return _message(value, kind, str(error))
     return None
 
@@ -61,19 +49,8 @@ def corrupt(place: str, what: str) -> BadInput:
         "corrupt results",
         received=f"{place}: {what}",
         legal="the schema in results/README.md",
-        next_step="restore the file; a line of samples may also be deleted if you can spare what it measured",
+        next_step="restore the file; or delete the line of samples, if you can spare it, and give --allow-changed",
     )
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError(f"{digits[:LONGEST_SHOWN]} is too large a number")
-    return number
 
 
 def _message(value: Any, kind: Any, original: str) -> str:
@@ -109,7 +86,7 @@ def _named(value: Any, kind: Any, steps: Sequence[str]) -> list[str | int]:
 def _fits(value: Any, kind: Any) -> bool:
     try:
         msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeError):
+    except REFUSALS:
         return False
     return True
 

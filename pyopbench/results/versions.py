@@ -7,6 +7,7 @@ block, in which versions are compared in pairs.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pyopbench.results import store
-from pyopbench.results.validation import converted, corrupt, parse
+from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import VERSIONS, read_bytes
+from pyopbench.results.strict_json import parse
+from pyopbench.results.validation import converted, corrupt
 
 FILE = "versions.json"
 SCHEMA = 1
@@ -53,13 +56,13 @@ class Content(Struct, frozen=True):
 
 def is_here(folder: Path) -> bool:
     """Whether a folder holds a run of several versions."""
-    return (folder / FILE).is_file()
+    return os.path.lexists(folder / FILE)
 
 
 def write(folder: Path, versions: Sequence[Version]) -> None:
     """Write down which versions a run is of, when each has its folder."""
     content = {"schema": SCHEMA, "versions": [{"label": version.label, "tf": version.tf} for version in versions]}
-    store.write_atomically(folder / FILE, json.dumps(content, indent=1).encode())
+    write_atomically(folder / FILE, json.dumps(content, indent=1).encode())
 
 
 def named(folder: Path, versions: Sequence[str]) -> list[Version]:
@@ -79,13 +82,17 @@ def read(folder: Path) -> list[Version]:
     """
     path = folder / FILE
     try:
-        content = converted(parse(path.read_bytes()), Content, str(path))
+        content = converted(parse(read_bytes(path, VERSIONS)), Content, str(path))
     except (ValueError, RecursionError) as error:
         raise corrupt(str(path), f"no JSON: {error}") from error
     wrong = _problem(content)
     if wrong:
         raise corrupt(str(path), wrong)
-    return named(folder, [version.tf for version in content.versions])
+    found = named(folder, [version.tf for version in content.versions])
+    links = [version.folder for version in found if version.folder.is_symlink()]
+    if links:  # reports are written into it, and it may lead anywhere
+        raise corrupt(str(links[0]), "a link in place of the folder of a version")
+    return found
 
 
 def _problem(content: Content) -> str | None:

@@ -42,6 +42,15 @@ class UnfinishedLine:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """A file was changed after it was written: the whole of it, or these lines, or what stood before them."""
+
+    path: str
+    lines: tuple[int, ...]
+    kind: Literal["changed"] = "changed"
+
+
+@dataclass(frozen=True)
 class UnreadableFile:
     """A file beside the samples is not what belongs there (`problem`, and what was `received`); it is left out."""
 
@@ -103,7 +112,7 @@ class UnknownClocks:
 
 
 RunWarning: TypeAlias = (
-    UnfinishedLine | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
+    UnfinishedLine | Changed | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
 )
 
 

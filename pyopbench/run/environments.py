@@ -32,6 +32,8 @@ wheels in the package index in November 2026."""
 NEWEST_PYTHON_BEFORE = (3, 11)
 
 INSTALL_SECONDS = 1800
+INSTALLED_GB = 2.8
+"""What an environment takes on the disk, about; 2.21 does."""
 READY = "pyopbench-ready"
 """A file that is there when everything is installed."""
 
@@ -81,6 +83,17 @@ def python_of(version: str) -> Path:
             if not _is_whole(folder):  # somebody else may just have made it
                 _make(folder, LOCKS / f"{version}.txt")
     return folder / "bin" / "python"
+
+
+def missing(versions: Iterable[str]) -> list[str]:
+    """Return the versions that would be installed before they can be used.
+
+    Raises:
+        BadInput: one cannot be had for this Python.
+    """
+    versions = list(versions)
+    require_available(versions)
+    return [version for version in versions if not _is_whole(folder_of(version))]
 
 
 def folder_of(version: str) -> Path:

@@ -163,6 +163,7 @@ def require_resumable(folder: Path) -> None:
             another commit, so that what is measured now could not be compared with what was.
     """
     run = store.read_run(folder)
+    store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
     _require_same_own(folder, run.get("own", {}))
     cases = [Case.from_id(key) for key in run["cases"]]
     known = find("variants")

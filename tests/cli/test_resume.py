@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -13,10 +14,10 @@ import pytest
 import stored
 from commands import Call, begin, groups, json_refused, told
 from places import FAKE_WORKER
-from pyopbench.cli import run
+from pyopbench.cli import resume, run
 from pyopbench.judge import judge
 from pyopbench.results import store, versions
-from pyopbench.run import probe, worker_process
+from pyopbench.run import probe, start, worker_process
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -177,3 +178,33 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     run.measure(folder, judge.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
+
+
+def test_no_version_is_installed_because_a_file_names_it(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is asked where nobody can answer; --yes is the answer of a script."""
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / "cache"))
+    monkeypatch.setattr(start, "require_resumable", lambda folder: None)
+    asked: list[Path] = []
+    monkeypatch.setattr(resume, "measure_and_report", lambda folder, *options, **more: asked.append(folder) or 0)
+    content = stored.run([stored.case("well")])
+    folder = stored.write(tmp_path / "run", {**content, "settings": {**content["settings"], "tf": "2.21.0"}}, [])
+    assert call("resume", folder).code == 2
+    assert asked == []
+    assert not (tmp_path / "cache").exists()
+    assert call("resume", "--yes", folder).code == 0
+    assert asked == [folder]
+
+
+def test_a_folder_of_another_user_is_neither_resumed_nor_reported_into(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [stored.launch_line(0), stored.group_line(0, [stored.case("well")])]
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), lines)
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    before = sorted(folder.iterdir())
+    assert (call("resume", folder).code, call("report", folder).code) == (2, 2)
+    assert sorted(folder.iterdir()) == before
+    assert call("report", folder, "--out", tmp_path / "new").code == 0
+    assert sorted(folder.iterdir()) == before

@@ -78,7 +78,7 @@ def test_a_finished_run_is_resumed_and_reported_again(
     planned("well")
     monkeypatch.setattr(start, "require_resumable", lambda folder: None)  # these variants are in no folder
     first = run(call, tmp_path / "run")
-    for words in (["resume"], ["report"]):
+    for words in (["resume", "--yes"], ["report"]):
         again = call(*words, tmp_path / "run")
         assert (again.code, again.out) == (0, first.out)
 

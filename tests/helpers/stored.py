@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,13 @@ def group_line(
         "timer_error_seconds": 1e-9,
         "noise": NOISE,
     }
+
+
+def encoded(content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> list[bytes]:
+    """Return the lines of samples as they stand in the file of a run with this content."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder), content, lines) / store.SAMPLES_FILE
+        return path.read_bytes().splitlines(keepends=True)
 
 
 def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> Path:

@@ -275,6 +275,75 @@ def test_the_measuring_half_brings_no_heavy_library_along() -> None:
     assert run_python(code) == "[]"
 
 
+WRITES = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile"}
+WRITERS = tuple(package for package in JUDGING if package != "run")
+"""Packages that write what users keep or hand on; `run` also writes to /proc, and locks in the cache."""
+
+
+def written_otherwise(tree: ast.Module) -> set[str]:
+    """Return the calls of a source that write a file not by `core/write_file.py`."""
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+        modes = [
+            one.value for one in (*node.args, *(word.value for word in node.keywords)) if isinstance(one, ast.Constant)
+        ]
+        opens = name == "open" and any(isinstance(mode, str) and set("wax+") & set(mode) for mode in modes)
+        found |= {name} if name in WRITES or opens else set()
+    return found
+
+
+def test_files_are_written_in_one_way() -> None:
+    def taken(path: Path) -> set[str]:
+        return written_otherwise(parse(path)) if package_of(path) in WRITERS and path.parent != ALONE else set()
+
+    assert broken_by(taken) == {}
+
+
+@pytest.mark.parametrize(
+    "source", ["path.write_text('x')", "path.open('w')", "open(path, mode='ab')", "tempfile.NamedTemporaryFile()"]
+)
+def test_the_rule_about_writing_finds_what_breaks_it(source: str) -> None:
+    assert written_otherwise(ast.parse(source))
+
+
+READERS = {"results/open_file.py", "results/strict_json.py", "results/catalogue_facts.py"}
+"""The last reads sources of ops, as `import` does."""
+READING = ("results", "stats", "judge", "compare", "report", "callbacks", "cli")
+SOURCES_OF_USERS = PACKAGE / "callbacks" / "scan"
+"""Reads programs, of which there is no kind; every other file that comes from outside is of a kind with a limit."""
+
+
+def read_otherwise(tree: ast.Module) -> set[str]:
+    """Return the calls of a source that read a file, or JSON, not by `results/open_file.py` and `strict_json.py`."""
+    found = set()
+    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        called = ast.unparse(node.func)
+        last = called.rpartition(".")[2]
+        by_path = isinstance(node.func, ast.Attribute) and last in {"read_text", "read_bytes", "open"}
+        ours = called.startswith(("open_file.", "(TEMPLATES /"))
+        if (by_path and not ours) or called in {"open", "io.open", "os.open", "json.load", "json.loads"}:
+            found.add(called)
+    return found
+
+
+def test_results_are_read_in_one_way() -> None:
+    def taken(path: Path) -> set[str]:
+        place = path.relative_to(PACKAGE).as_posix()
+        if package_of(path) not in READING or place in READERS or path.parent in (ALONE, SOURCES_OF_USERS):
+            return set()
+        return read_otherwise(parse(path))
+
+    assert broken_by(taken) == {}
+
+
+@pytest.mark.parametrize("source", ["path.read_text()", "json.load(stream)", "path.open('rb')", "os.open(path, 0)"])
+def test_the_rule_about_reading_finds_what_breaks_it(source: str) -> None:
+    assert read_otherwise(ast.parse(source))
+
+
 def tracked_files() -> list[Path]:
     """Return what is committed or about to be; skips where the tree is no checkout."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]

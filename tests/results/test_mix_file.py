@@ -74,3 +74,10 @@ def test_a_file_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         read_mix(tmp_path / "absent.csv")
     assert refused.value.received.filename == str(tmp_path / "absent.csv")  # type: ignore[attr-defined]
+
+
+def test_a_cell_that_python_does_not_read_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "mix.csv"
+    path.write_text(f"size,weight\n{'1' * 200_000},1\n", encoding="utf-8")
+    with pytest.raises(BadInput):
+        read_mix(path)

@@ -34,7 +34,7 @@ LINES = [
     stored.limits_line(0),
     stored.limits_line(1, "OSError: no memory"),
 ]
-ENCODED = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in LINES]
+ENCODED = stored.encoded(stored.run(CASES), LINES)
 
 quickly = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -555,3 +555,23 @@ def test_a_lock_that_is_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ):
         pass
     assert refused.value.received == folder
+
+
+@pytest.mark.parametrize("leads_to", ["a file", "nothing"])
+def test_samples_are_not_appended_through_a_link(tmp_path: Path, leads_to: str) -> None:
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    victim = tmp_path / "victim"
+    if leads_to == "a file":
+        victim.write_bytes(b"keep me")
+    (folder / SAMPLES_FILE).symlink_to(victim)
+    with pytest.raises(CannotStore):
+        store.append(folder, stored.launch_line(0))
+    with pytest.raises(BadInput):
+        store.drop_torn_line(folder)
+    assert not victim.exists() if leads_to == "nothing" else victim.read_bytes() == b"keep me"
+
+
+def test_a_link_in_place_of_samples_makes_a_folder_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / SAMPLES_FILE).symlink_to(tmp_path / "missing")
+    with pytest.raises(BadInput):
+        store.require_new(tmp_path)

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 import stored
 from pyopbench.core.errors import BadInput
-from pyopbench.results.validation import converted, parse, problem
+from pyopbench.results.validation import converted, problem
 
 
 class Row(Struct):
@@ -85,16 +85,3 @@ def test_any_value_either_fits_or_is_told(value: Any) -> None:
     """What fits holds the keys that are asked for, in the types that are asked for."""
     fits = isinstance(value, dict) and isinstance(value.get("name"), str)
     assert (problem(value, Named) is None) == fits, json.dumps(value)
-
-
-def test_half_of_a_surrogate_pair_is_text() -> None:
-    """A file name that is no UTF-8 gets into commands and messages so, and has to be read again."""
-    value = parse(json.dumps({"name": "caf\udce9"}).encode())
-    assert problem(value, Named) is None
-    assert converted(value, Named, "here").name == "caf\udce9"
-
-
-@pytest.mark.parametrize("content", [b"NaN", b"[-Infinity]", b"1e999", b'{"a": -1e400}', b"", b"{", b"\xff"])
-def test_what_no_json_can_hold_is_refused(content: bytes) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 - of Python's parser, or of what it leaves to pyopbench
-        parse(content)

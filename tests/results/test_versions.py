@@ -97,3 +97,15 @@ def test_a_version_that_would_lead_out_of_the_folder_is_refused(tmp_path: Path, 
     with pytest.raises(BadInput) as refused:
         versions.read(tmp_path)
     assert refused.value.received == f"{tmp_path / versions.FILE}: {tf!r} is no version of TensorFlow"
+
+
+def test_a_link_in_place_of_the_folder_of_a_version_is_refused(tmp_path: Path) -> None:
+    """Reports are written into it."""
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    every = versions.named(folder, ["2.21.0"])
+    versions.write(folder, every)
+    every[0].folder.symlink_to(elsewhere, target_is_directory=True)
+    told = f"{every[0].folder}: a link in place of the folder of a version"
+    assert stored.refusal(lambda: versions.read(folder)) == told

@@ -16,9 +16,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pyopbench.callbacks.record.usage import Usage, merge
+from pyopbench.callbacks.record.usage import Part, Usage, merge
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
+from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import RECORDING, read_bytes
+from pyopbench.results.strict_json import parse, storable
+from pyopbench.results.validation import problem
 
 VERSION = 1
 """Of the file; raised when a key changes its meaning or goes."""
@@ -52,14 +56,14 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         BadInput: the program cannot be started, or the file is there already or cannot be made.
     """
     parts = file.with_name(f"{file.name}.parts")
-    if file.exists() or parts.exists():
+    if os.path.lexists(file) or os.path.lexists(parts):
         raise BadInput(
             "the file is there already",
             received=file,
             legal="a file that is not there yet",
             next_step="give another --out",
         )
-    parts.mkdir(parents=True)
+    parts.mkdir(mode=0o700, parents=True)
     start = time.perf_counter()
     try:
         code = _run(command, parts)
@@ -68,13 +72,29 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         raise
     usage = merge(read_parts(parts), time.perf_counter() - start)
     _write(file, {"version": VERSION, "command": list(command), "exit_code": code, **asdict(usage)})
-    shutil.rmtree(parts)
+    shutil.rmtree(parts, ignore_errors=True)
     return code, usage
 
 
 def read_parts(folder: Path) -> list[Mapping[str, Any]]:
-    """Return what each process wrote, in the order of their names; one that was cut off has a `.part` and is left."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    """Return what each process wrote, in the order of their names; one that was cut off has a `.part` and is left.
+
+    The program may have left anything there, and what it returned is not to be lost for that: what no process of a
+    recording wrote is told as a trouble.
+    """
+    return [_read_part(path) for path in sorted(folder.glob("*.json"))]
+
+
+def _read_part(path: Path) -> Mapping[str, Any]:
+    part: dict[str, Any] = {}
+    try:
+        part = parse(read_bytes(path, RECORDING))
+        wrong = problem(part, Part)
+    except (ValueError, RecursionError, OSError) as error:
+        wrong = str(error)
+    except BadInput as error:
+        wrong = str(error.received)
+    return part if wrong is None else {"sites": [], "trouble": f"{path.name} is not of this recording: {wrong}"}
 
 
 def environment_of(parts: Path) -> dict[str, str]:
@@ -121,6 +141,4 @@ def _is_foreground() -> bool:
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    scratch = file.with_name(f"{file.name}.new")
-    scratch.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    scratch.replace(file)
+    write_atomically(file, json.dumps(storable(content), indent=1).encode())

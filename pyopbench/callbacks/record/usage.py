@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from pyopbench.results.mix_file import write_mix
+from pyopbench.results.schema import NotNegative
 
 NAMES = ("file", "line", "function", "kind", "mode", "body")
 
@@ -90,6 +93,52 @@ class SiteUsage:
             if shape.size:
                 calls[shape.size] = calls.get(shape.size, 0) + shape.calls
         return dict(sorted(calls.items()))
+
+
+class Counted(Struct):
+    """What a process counted of a site in one direction."""
+
+    calls: NotNegative
+    raised: NotNegative
+    seconds: float
+    outside_calls: NotNegative
+    outside_seconds: float
+
+
+class CountedInput(Struct):
+    """Shape and dtype of an input; None where the shape is not known."""
+
+    shape: list[NotNegative] | None
+    dtype: str
+
+
+class CountedShape(Struct):
+    """Calls with the same inputs."""
+
+    inputs: list[CountedInput] | None
+    calls: NotNegative
+    seconds: float
+
+
+class CountedSite(Struct):
+    """A site of a process."""
+
+    file: str
+    line: int
+    function: str
+    kind: str
+    mode: str
+    body: str
+    forward: Counted
+    gradient: Counted
+    shapes: list[CountedShape]
+
+
+class Part(Struct):
+    """What one process of a recording writes."""
+
+    trouble: str
+    sites: list[CountedSite]
 
 
 @dataclass

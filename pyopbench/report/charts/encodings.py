@@ -53,10 +53,12 @@ def by_label(rows: Sequence[Row]) -> alt.Chart:
     """Return a chart with a row per label and, within it, a line per size, small sizes on top."""
     # A gradient stands in a line of its own under its variant; the axis knows the texts of its labels only.
     labels = {text: Label.parse(text) for text in sorted({row["label"] for row in rows})}
-    lines = json.dumps({text: [one.variant, one.gradient] for text, one in labels.items() if one.gradient})
-    two_lines = alt.when(f"isValid({lines}[datum.label])").then(alt.value("bottom")).otherwise(alt.value("middle"))
+    two = {text: [one.variant, one.gradient] for text, one in labels.items() if one.gradient}
+    # Looked up in a list: an object would have a `constructor` too, which may be the name of an op or a variant.
+    place = f"indexof({json.dumps([*two])}, datum.label)"
+    two_lines = alt.when(f"{place} >= 0").then(alt.value("bottom")).otherwise(alt.value("middle"))
     y = alt.Y("label:N", title=None, sort="ascending").axis(
-        labelExpr=f"{lines}[datum.label] || datum.label",
+        labelExpr=f"{place} < 0 ? datum.label : {json.dumps([*two.values()])}[{place}]",
         labelBaseline=two_lines,
         labelLimit=LABEL_PIXELS,
         ticks=False,

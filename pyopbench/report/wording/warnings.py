@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyopbench.core import formatting
 from pyopbench.results.warnings import (
+    Changed,
     Counted,
     LeftRunning,
     NoTimes,
@@ -21,6 +22,9 @@ def warning_text(warning: RunWarning) -> str:
     match warning:
         case UnfinishedLine(path, line):
             return f"{path}:{line}: an unfinished last line was dropped"
+        case Changed(path, lines):
+            where = f": {formatting.count(len(lines), 'line')}, the first is {lines[0]:,}" if lines else ""
+            return f"{path} was changed after it was written{where}; nobody knows what was measured there"
         case UnreadableFile(problem, received):
             return f"{problem}: {received}; it is left out"
         case NoTimes(path, benchmarks):

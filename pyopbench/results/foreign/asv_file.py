@@ -74,7 +74,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The name with the parameters, as asv prints it."""
-        return common.printable(f"{self.benchmark}({', '.join(self.values)})" if self.values else self.benchmark)
+        return common.in_one_line(f"{self.benchmark}({', '.join(self.values)})" if self.values else self.benchmark)
 
 
 def is_result(document: Any) -> bool:

@@ -17,8 +17,11 @@ import pandas as pd
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
+from pyopbench.core.printable import printable
 from pyopbench.results.catalogue_facts import declared
+from pyopbench.results.open_file import FOREIGN, read_bytes
 from pyopbench.results.run import CASE_COLUMNS, COLUMNS
+from pyopbench.results.strict_json import parse
 
 LONGEST_NAME = 200
 """A longer name of a benchmark is cut where it is shown; no tool's own are as long."""
@@ -60,11 +63,11 @@ def load(path: Path) -> Any:
     Raises:
         BadInput: the file is empty or not JSON; with line and column.
     """
-    content = path.read_bytes()
+    content = read_bytes(path, FOREIGN)
     if not content.strip():
         raise damaged(path, "the file is empty")
     try:
-        return json.loads(content)
+        return parse(content, allow_nan=True)
     except UnicodeDecodeError as error:
         raise damaged(path, f"not text in UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:
@@ -83,14 +86,14 @@ def damaged(path: Path, problem: str, legal: str = "the file as the tool wrote i
     )
 
 
-def printable(name: str) -> str:
-    """Return a name with codes in place of everything that a terminal would act on."""
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in name)
+def in_one_line(name: str) -> str:
+    """Return a name as `printable`, with the ends of its lines shown too."""
+    return printable(name).replace("\n", "\\x0a").replace("\t", "\\x09")
 
 
 def shown(name: str, characters: int = LONGEST_NAME) -> str:
-    """Return a name as `printable`, cut where it is too long."""
-    return formatting.shorten(printable(name), characters)
+    """Return a name as `in_one_line`, cut where it is too long."""
+    return formatting.shorten(in_one_line(name), characters)
 
 
 def is_duration(value: Any) -> bool:

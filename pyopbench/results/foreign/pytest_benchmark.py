@@ -123,7 +123,7 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
         told = f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}"
         raise damaged(path, told, f"for both {common.COUNT}")
     return Timed(
-        common.printable(benchmark["fullname"]),
+        common.in_one_line(benchmark["fullname"]),
         _case(path, where, benchmark["extra_info"].get("case")),
         stats["iterations"],
         _seconds(path, where, stats),
@@ -170,7 +170,7 @@ def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         "commit": _known(commit.get("id")),
         "dirty": commit.get("dirty") if isinstance(commit.get("dirty"), bool) else None,
     }
-    plain = {key: common.printable(value) if isinstance(value, str) else value for key, value in first.items()}
+    plain = {key: common.in_one_line(value) if isinstance(value, str) else value for key, value in first.items()}
     return {**known, **plain}
 
 

@@ -110,3 +110,35 @@ def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         record([sys.executable, "-c", ""], tmp_path / "r.json")
     assert refused.value.received == tmp_path / "r.json"
+
+
+GARBAGE = {
+    "garbage": "open(path, 'wb').write(b'[[[')",
+    "another shape": "open(path, 'w').write('{\"trouble\": 3, \"sites\": []}')",
+    "a named pipe": "os.mkfifo(path)",
+    "a folder": "os.mkdir(path)",
+    "a link": "os.symlink('/dev/zero', path)",
+    "nothing at all": "shutil.rmtree(os.path.dirname(path))",
+}
+
+
+@pytest.mark.parametrize("left", GARBAGE)
+def test_what_a_program_leaves_among_the_parts_costs_neither_its_exit_code_nor_the_recording(
+    tmp_path: Path, left: str
+) -> None:
+    out = tmp_path / "r.json"
+    program = f"import os, shutil, sys; path = os.environ['PYOPBENCH_RECORD'] + '/1.json'; {GARBAGE[left]}; sys.exit(7)"
+    code, used = record([sys.executable, "-c", program], out)
+    assert code == 7
+    assert json.loads(out.read_text())["exit_code"] == 7
+    assert len(used.troubles) == (left != "nothing at all")
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_no_link_that_the_program_lays_is_written_through(tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim", tmp_path / "r.json"
+    victim.write_text("keep me")
+    program = f"import os; [os.symlink({str(victim)!r}, name) for name in ({str(out)!r}, {str(out) + '.new'!r})]"
+    record([sys.executable, "-c", program], out)
+    assert victim.read_text() == "keep me"
+    assert json.loads(out.read_text())["exit_code"] == 0

@@ -1,0 +1,62 @@
+"""`pyopbench check`: what of stored results is as it was written, and what a report can still say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyopbench.cli.options import AsJson
+from pyopbench.cli.output import out, print_table, say
+from pyopbench.core import formatting
+
+EXIT_CHANGED = 1
+MOST_SHOWN = 20
+"""Findings that are printed; all of them are in --json."""
+
+
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of results.")], as_json: AsJson = False
+) -> None:
+    """Say which files and lines of results are as they were written, by their checksums.
+
+    Checksums find what a disk, a copy or an editor did; they are no signature. Runs of older versions have none.
+
+    Exit codes: 0 nothing is wrong, 1 something was changed or is torn, missing or twice there, 2 bad input.
+    """
+    import json
+
+    from pyopbench.results.check import are_fine, check_folder, folders_of
+    from pyopbench.results.store import require_run
+
+    fine = True
+    told: list[dict[str, Any]] = []
+    for part in folders_of(folder):
+        require_run(part)
+        found, contents = check_folder(part)
+        fine = fine and are_fine(found)
+        told.append({"folder": str(part), "files": [asdict(one) for one in found], "contents": asdict(contents)})
+    if as_json:
+        out.print_json(json.dumps(told, default=str))
+    else:
+        for one in told:
+            _print(one)
+    raise typer.Exit(0 if fine else EXIT_CHANGED)
+
+
+def _print(told: dict[str, Any]) -> None:
+    rows = [
+        (f"{one['path'].name}{'' if one['line'] is None else ':' + str(one['line'])}", one["condition"], one["told"])
+        for one in told["files"]
+    ]
+    rows.sort(key=lambda row: row[1] in ("whole", "not checked"))
+    print_table(f"Files of {told['folder']}", ("file", "is", "why"), rows[:MOST_SHOWN])
+    if len(rows) > MOST_SHOWN:
+        out.print(f"and {len(rows) - MOST_SHOWN:,} more, in --json")
+    left = told["contents"]
+    of = "" if left["planned"] is None else f" of {left['planned']:,}"
+    launches = formatting.count(left["launches"], "launch", "launches")
+    end = "" if left["ended"] else "; no line says that measuring ended: it was interrupted, or the end is missing"
+    say(f"what is whole has samples of {left['cases']:,}{of} cases from {launches}{end}")

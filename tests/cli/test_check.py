@@ -1,0 +1,60 @@
+"""`pyopbench check`: exit codes, and that reports of what was changed have to be asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import stored
+from pyopbench.cli.app import app
+from pyopbench.core.errors import BadInput
+from pyopbench.results import integrity, store
+
+CASE = stored.case("well")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return stored.write(tmp_path / "run", stored.run([CASE]), [stored.launch_line(0), stored.group_line(0, [CASE])])
+
+
+@pytest.fixture
+def _changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integrity.allowance, "changed", False)
+    path = folder / store.SAMPLES_FILE
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
+
+
+def test_what_is_whole_ends_with_0(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["check", str(folder)])
+    assert done.exit_code == 0
+    assert [line.split()[:2] for line in done.stdout.splitlines()[2:4]] == [
+        ["run.json", "whole"],
+        ["samples.jsonl", "whole"],
+    ]
+
+
+@pytest.mark.usefixtures("_changed")
+def test_what_was_changed_ends_with_1_and_names_the_line(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["check", "--json", str(folder)])
+    assert done.exit_code == 1
+    [told] = json.loads(done.stdout)
+    assert [(one["line"], one["condition"]) for one in told["files"]] == [(None, "whole"), (2, "changed")]
+    assert told["contents"] == {"launches": 0, "cases": 0, "planned": 1, "ended": False}
+
+
+@pytest.mark.usefixtures("_changed")
+def test_a_report_of_what_was_changed_has_to_be_asked_for(folder: Path) -> None:
+    assert isinstance(CliRunner().invoke(app, ["report", str(folder)]).exception, BadInput)
+    assert not (folder / "report.md").exists()
+    done = CliRunner().invoke(app, ["report", "--allow-changed", str(folder)])
+    assert done.exit_code == 0
+    assert "changed" in done.stderr
+    assert "changed" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_no_run_is_bad_input(tmp_path: Path) -> None:
+    assert isinstance(CliRunner().invoke(app, ["check", str(tmp_path)]).exception, BadInput)

@@ -1,0 +1,158 @@
+"""What was changed after it was written is found, by a checksum of each line and one of run.json, and refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import stored
+from places import ROOT
+from pyopbench.core.errors import BadInput
+from pyopbench.results import integrity, own_runs, store
+from pyopbench.results.check import are_fine, check_folder
+from pyopbench.results.integrity import LineChecker, seal_of
+from pyopbench.results.warnings import Changed
+
+CASES = [stored.case("well", size=size) for size in (1, 10)]
+LINES = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in CASES), stored.launch_line(1)]
+TRIALS = 1000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return stored.write(tmp_path / "run", stored.run(CASES), LINES)
+
+
+def conditions(folder: Path) -> list[tuple[str, int | None, str]]:
+    return [(one.path.name, one.line, one.condition) for one in check_folder(folder)[0]]
+
+
+def digit_changed(content: bytes, rng: random.Random) -> bytes:
+    place = rng.choice([place for place, byte in enumerate(content) if chr(byte).isdigit()])
+    other = rng.choice([digit for digit in b"0123456789" if digit != content[place]])
+    return content[:place] + bytes([other]) + content[place + 1 :]
+
+
+def is_found(folder: Path) -> bool:
+    try:
+        return bool(store.changes(folder) or store.read_lines(folder)[1] or not store.read_run(folder))
+    except BadInput:  # or not even JSON of the schema any more
+        return True
+
+
+@pytest.mark.parametrize("name", [store.RUN_FILE, store.SAMPLES_FILE])
+def test_a_changed_digit_is_found_wherever_it_is(folder: Path, name: str) -> None:
+    rng, path = random.Random(0), folder / name
+    whole = path.read_bytes()
+    assert not is_found(folder)
+    found = 0
+    for _ in range(TRIALS):
+        path.write_bytes(digit_changed(whole, rng))
+        found += is_found(folder)
+    assert found == TRIALS
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        (lambda lines: [lines[0], *lines[2:]], (2,)),
+        (lambda lines: [lines[1], lines[0], *lines[2:]], (1, 2, 3)),
+        (lambda lines: [lines[0], lines[0], *lines[1:]], (2,)),
+        (lambda lines: lines[1:], (1,)),
+        (lambda lines: [*lines[:2], lines[2].replace(b"0.5", b"0.4"), lines[3]], (3,)),
+        (lambda lines: [line[: line.rindex(b',"crc32"')] + b"}\n" for line in lines], (1, 2, 3, 4)),
+    ],
+    ids=["missing", "moved", "twice", "first missing", "changed", "without checksums"],
+)
+def test_lines_that_are_not_as_they_were_written_are_named(
+    folder: Path, change: Callable[[list[bytes]], list[bytes]], lines: tuple[int, ...]
+) -> None:
+    path = folder / store.SAMPLES_FILE
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+    assert store.read_lines(folder)[1] == [Changed(str(path), lines)]
+
+
+def test_lines_of_another_run_are_found(folder: Path, tmp_path: Path) -> None:
+    other = stored.write(tmp_path / "other", stored.run(CASES, created="2026-01-02T03:04:06+00:00"), LINES)
+    shutil.copy(other / store.SAMPLES_FILE, folder)
+    assert store.read_lines(folder)[1] == [Changed(str(folder / store.SAMPLES_FILE), (1,))]
+
+
+def test_a_run_that_is_written_anew_with_the_same_values_is_changed(folder: Path) -> None:
+    path = folder / store.RUN_FILE
+    path.write_text(json.dumps(json.loads(path.read_bytes())), encoding="utf-8")
+    assert seal_of(path.read_bytes()).state == "changed"
+
+
+@pytest.mark.parametrize("name", [store.RUN_FILE, store.SAMPLES_FILE])
+def test_changed_results_are_read_only_where_that_is_allowed(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / name
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
+    with pytest.raises(BadInput):
+        own_runs.read_runs([folder])
+    monkeypatch.setattr(integrity.allowance, "changed", True)
+    assert [type(one) for one in own_runs.read_runs([folder]).warnings] == [Changed]
+
+
+@pytest.mark.parametrize("place", ["tests/data/stored_run", "results/reference"])
+def test_runs_from_before_there_were_checksums_are_not_checked(place: str) -> None:
+    assert store.changes(ROOT / place) == []
+    assert store.read_lines(ROOT / place)[1] == []
+    assert {condition for _, _, condition in conditions(ROOT / place)} == {"not checked"}
+
+
+def test_a_run_from_before_can_be_continued(tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), LINES)
+    (folder / store.RUN_FILE).write_text(json.dumps({"schema": 1, **stored.run(CASES)}), encoding="utf-8")
+    bare = [json.dumps(line).encode() + b"\n" for line in LINES]
+    (folder / store.SAMPLES_FILE).write_bytes(b"".join(bare))
+    store.append(folder, stored.launch_line(7))
+    store.append(folder, stored.launch_line(8))
+    assert store.read_lines(folder) == ([*LINES, stored.launch_line(7), stored.launch_line(8)], [])
+    with (folder / store.SAMPLES_FILE).open("r+b") as stream:
+        whole = stream.read()
+        stream.seek(whole.rindex(b'"launch":8'))
+        stream.write(b'"launch":9')
+    assert store.read_lines(folder)[1] == [Changed(str(folder / store.SAMPLES_FILE), (6,))]
+
+
+def test_a_check_names_what_is_wrong_and_what_is_left(folder: Path) -> None:
+    path = folder / store.SAMPLES_FILE
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(b"0.5", b"0.4", 1)
+    path.write_bytes(b"".join([*lines, lines[2], b"{}\n", b'{"kin']))
+    (folder / "probes.json").mkdir()
+    found, contents = check_folder(folder)
+    assert not are_fine(found)
+    assert conditions(folder) == [
+        ("run.json", None, "whole"),
+        ("samples.jsonl", 2, "changed"),
+        ("samples.jsonl", 5, "twice"),
+        ("samples.jsonl", 6, "unreadable"),
+        ("samples.jsonl", 7, "torn"),
+        ("probes.json", None, "unreadable"),
+    ]
+    assert (contents.launches, contents.cases, contents.planned, contents.ended) == (1, 1, 2, False)
+
+
+def test_what_is_whole_is_said_to_be(folder: Path) -> None:
+    found, _ = check_folder(folder)
+    assert are_fine(found)
+    assert conditions(folder) == [("run.json", None, "whole"), ("samples.jsonl", None, "whole")]
+
+
+def test_a_line_after_a_changed_checksum_is_not_blamed() -> None:
+    content = integrity.sealed_run('{\n "schema": 1,\n "checksums": "crc32"\n}')
+    seal = seal_of(content)
+    first = integrity.sealed_line(b'{"a":1}', seal.checksum)
+    second = integrity.sealed_line(b'{"a":2}', integrity.checksum_of(first) or 0)
+    spoilt = first[:-3] + (b"1" if first[-3:-2] != b"1" else b"2") + first[-2:]
+    checker = LineChecker(seal)
+    assert [checker.check(line)[0] for line in (spoilt, second)] == ["changed", "whole"]
