@@ -40,8 +40,8 @@ LEAST_DEGREES = 0.1
 """Fewer are no different: what is usual then counts for nothing."""
 ALL_EQUAL = 1000.0
 """With more the spreads are all but equal."""
-FAR_LOG = 100.0
-"""No spread's log is so far from that of the median one."""
+MOST_STEPS = 200
+"""Spreads whose logs lie further apart than this are not told apart from one another."""
 RARE = 0.2
 """A spread that is passed less often than this under what is usual is moved towards it by less in proportion."""
 
@@ -98,12 +98,19 @@ def _most_likely(variances: Floats, own: Floats) -> Spread:
     scaled = own * variances / unit
     kinds, counts = np.unique(own, return_counts=True)  # launches are mostly as many for all: few special functions
 
-    def by_variance(log_variance: float, degrees: float) -> float:
-        ratio = scaled * (math.exp(-log_variance) / degrees)
-        return float(((own + degrees) * (ratio / (1 + ratio)) - own).sum())
+    total, last = float(own.sum()), 0.0
 
     def best_variance(degrees: float) -> float:
-        return float(optimize.brentq(by_variance, -FAR_LOG, FAR_LOG, (degrees,)))
+        """Return the log of the likeliest variance, by Newton's steps from the last one; none is longer than 1."""
+        nonlocal last
+        for _ in range(MOST_STEPS):
+            part = 1 / (1 + degrees * math.exp(last) / scaled)
+            weighted = (own + degrees) * part
+            step = float((weighted.sum() - total) / (weighted * (1 - part)).sum())
+            last += max(min(step, 1.0), -1.0)
+            if abs(step) < 1e-9:
+                break
+        return last
 
     def by_degrees(log_degrees: float) -> float:
         degrees = math.exp(log_degrees)
@@ -117,6 +124,6 @@ def _most_likely(variances: Floats, own: Floats) -> Spread:
     elif by_degrees(high) >= 0:
         found = high
     else:
-        found = float(optimize.brentq(by_degrees, low, high, xtol=1e-6))
+        found = float(optimize.brentq(by_degrees, low, high, xtol=1e-4))
     degrees = math.exp(found)
     return Spread(min(degrees, MOST_DEGREES), unit * math.exp(best_variance(degrees)))
