@@ -88,10 +88,14 @@ class LineChecker:
     def __init__(self, seal: Seal) -> None:
         self._expected = seal.state != "not checked"
         self._before: tuple[int, ...] = (seal.checksum,)
+        self._is_first = True
 
     def check(self, line: bytes) -> tuple[State, bytes]:
         """Return whether a line is as it was written, and the line without its checksum."""
         stored = checksum_of(line)
+        # Where `run.json` has no checksum any more, nobody knows what the first line went on from.
+        is_loose = self._is_first and not self._expected
+        self._is_first = False
         if stored is None:
             self._before = (0,)
             return "changed" if self._expected else "not checked", line
@@ -100,4 +104,6 @@ class LineChecker:
         known = found == stored or any(zlib.crc32(body, before) == stored for before in self._before[1:])
         # Which of the two was changed, line or checksum, is not known: the next line may go on from either.
         self._before = (stored,) if known else (stored, found)
+        if is_loose and not known:
+            return "not checked", body + b"}"
         return "whole" if known else "changed", body + b"}"

@@ -187,10 +187,10 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
     ended = call("report", folder)
     assert ended.code == 2
     assert ended.err == told(
-        "a file or folder cannot be read or written",
-        received=f"[Errno 21] Is a directory: '{folder / store.SAMPLES_FILE}'",
-        legal="paths that exist, with permission, on a disk with space",
-        next_step="see to it, or choose another folder",
+        "samples that cannot be read",
+        received=f"{folder / store.SAMPLES_FILE}: a folder",
+        legal="a regular file that you may read, and no link to one",
+        next_step="put the file itself there",
     )
 
 

@@ -156,3 +156,11 @@ def test_a_line_after_a_changed_checksum_is_not_blamed() -> None:
     spoilt = first[:-3] + (b"1" if first[-3:-2] != b"1" else b"2") + first[-2:]
     checker = LineChecker(seal)
     assert [checker.check(line)[0] for line in (spoilt, second)] == ["changed", "whole"]
+
+
+def test_lines_of_a_run_whose_own_checksum_is_gone_are_checked_among_themselves(folder: Path) -> None:
+    (folder / store.RUN_FILE).write_text(json.dumps({"schema": 1, **stored.run(CASES)}), encoding="utf-8")
+    assert store.read_lines(folder) == (LINES, [])
+    path = folder / store.SAMPLES_FILE
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
+    assert store.read_lines(folder)[1] == [Changed(str(path), (2,))]
