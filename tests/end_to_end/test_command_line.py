@@ -214,7 +214,7 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
         told(
             "what was just measured cannot be stored; what was stored before is kept",
             received="[Errno 28] No space left on device",
-            legal="a disk with room, and a folder that one may write to",
+            legal="a disk with room, and a folder that one may write to, whose files are no links",
             next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
         )
     )

@@ -189,7 +189,10 @@ def test_a_cache_that_others_write_to_is_refused(source: Path, cache: Path) -> N
     cache.chmod(0o777)
     with pytest.raises(CannotCompile) as caught:
         library_of(source)
-    assert caught.value.what == "others can write to the folder for compiled kernels, and what is in there would be run"
+    assert (
+        caught.value.what
+        == "others can put something into the folder for compiled kernels, and what is in there would be run"
+    )
     assert caught.value.received == cache
     assert caught.value.next_step == f"chmod 700 {cache}, if it is yours, or set XDG_CACHE_HOME"
 
