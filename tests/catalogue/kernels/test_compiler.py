@@ -194,7 +194,7 @@ def test_a_cache_that_others_write_to_is_refused(source: Path, cache: Path) -> N
         == "others can put something into the folder for compiled kernels, and what is in there would be run"
     )
     assert caught.value.received == cache
-    assert caught.value.next_step == f"chmod 700 {cache}, if it is yours, or set XDG_CACHE_HOME"
+    assert caught.value.next_step == f"chmod go-w {cache}, if it is yours, or set XDG_CACHE_HOME"
 
 
 def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
