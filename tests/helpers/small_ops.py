@@ -14,7 +14,7 @@ from pyopbench.catalogue.load import load_variant
 from pyopbench.core.errors import WrongResult
 from pyopbench.core.model import Case
 from pyopbench.core.op import Op
-from pyopbench.prepare import finite_differences, prepare, reference
+from pyopbench.prepare import checks, finite_differences, prepare, reference
 
 Put = Callable[..., None]
 
@@ -73,6 +73,35 @@ def _power_gradient_of_tensors(inputs: Any, outputs: Any, output_gradients: Any)
     (n, x), (d_power, d_triple) = inputs, output_gradients
     n = tf.cast(n, x.dtype)
     return (d_power * n * tf.pow(x, n - 1) + 3 * d_triple,)
+
+
+def differing(what: str, got: Any, expected: Any, tolerance: float) -> str:
+    """Return in what words arrays `(n,)` are refused for the element that is furthest off."""
+    error = np.abs(got - expected) / np.abs(expected).max()
+    worst = int(np.argmax(error))
+    return (
+        f"{what} differs at index [{worst}]: expected {expected[worst]!s}, got {got[worst]!s} "
+        f"(relative error {error[worst]:.2g}, tolerance {tolerance:.2g})"
+    )
+
+
+def compared_with_differences(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Return what gradients are held against finite differences with: name, gradient, differences and tolerance."""
+    made = []
+
+    def require_equal(*compared: Any) -> float:
+        made.append(compared)
+        return checks.require_equal(*compared)
+
+    monkeypatch.setattr(finite_differences, "require_equal", require_equal)
+    return made
+
+
+def differing_from_differences(compared: tuple[Any, ...]) -> str:
+    """Return in what words a gradient of input 0 that was held against finite differences is refused."""
+    what, got, expected, tolerance = compared
+    assert what == "gradient of input 0 against finite differences"
+    return differing(what, np.asarray(got), expected, tolerance)
 
 
 def power(**changes: Any) -> Op:

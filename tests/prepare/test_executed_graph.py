@@ -64,14 +64,16 @@ def test_a_copy_whose_data_nodes_are_merged_is_told_beside_constants() -> None:
 def test_what_grappler_drops_or_merges_is_told_with_types_and_numbers() -> None:
     node_graph.use_grappler(enabled=True)
     counts = {copies: counts_of(tf.square, copies) for copies in (1, 2)}
-    with pytest.raises(Elided, match="the executed graph of 2 copies has 1 Square instead of 2"):
+    with pytest.raises(Elided) as elided:
         require_alive(counts)
+    assert elided.value.what == "the executed graph of 2 copies has 1 Square instead of 2"
 
 
 def test_one_graph_of_copies_is_enough_to_tell_what_is_merged() -> None:
     node_graph.use_grappler(enabled=True)
-    with pytest.raises(Elided, match="the executed graph of 8 copies has 1 Square instead of 8"):
+    with pytest.raises(Elided) as elided:
         require_alive({8: counts_of(tf.square, 8)})
+    assert elided.value.what == "the executed graph of 8 copies has 1 Square instead of 8"
 
 
 def test_copies_are_told_apart_by_their_numbers() -> None:
@@ -83,8 +85,9 @@ def test_copies_are_told_apart_by_their_numbers() -> None:
 
 def test_what_grappler_leaves_nothing_of_is_told() -> None:
     node_graph.use_grappler(enabled=True)
-    with pytest.raises(Elided, match="nothing left of the op, which was built with 1 Identity"):
+    with pytest.raises(Elided) as elided:
         require_alive({1: counts_of(tf.identity, 1)})
+    assert elided.value.what == "the executed graph has nothing left of the op, which was built with 1 Identity"
 
 
 def test_a_folded_chain_is_told() -> None:
@@ -100,13 +103,15 @@ def test_a_folded_chain_is_told() -> None:
     _, counts = call_and_count(Chain(1, tf.function(folded, autograph=False), "mine_"), [tf.constant(np.ones(3))])
     assert counts is not None
     assert counts.built[0]["Mul"] == 4
-    with pytest.raises(Elided, match="1 Mul instead of 4"):
+    with pytest.raises(Elided) as elided:
         require_alive({1: counts})
+    assert elided.value.what == "the executed graph of 1 copy has 1 Mul instead of 4"
 
 
 def test_a_body_that_adds_nothing_is_told() -> None:
-    with pytest.raises(Elided, match="adds no node"):
+    with pytest.raises(Elided) as elided:
         counts_of(lambda x: x, 2)
+    assert elided.value.what == "the body adds no node to a graph, so that there is nothing to time"
 
 
 def test_nodes_that_no_output_needs_are_not_asked_for() -> None:
@@ -145,5 +150,6 @@ def test_graphs_of_one_copy_and_of_several_have_to_agree() -> None:
     """A function's call is built and its body executed, with nodes for control edges that are not counted."""
     one = Counts(({},), ({"Switch": 2, "NoOp": 3},))
     require_alive({1: one, 2: Counts(({}, {}), ({"Switch": 2, "NoOp": 5}, {"Switch": 2}))})
-    with pytest.raises(Elided, match="of 2 copies has 2 Switch instead of 4"):
+    with pytest.raises(Elided) as elided:
         require_alive({1: one, 2: Counts(({}, {}), ({"Switch": 1}, {"Switch": 1}))})
+    assert elided.value.what == "the executed graph of 2 copies has 2 Switch instead of 4"

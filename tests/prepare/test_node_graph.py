@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS
-from pyopbench.catalogue.load import load_variant
+from pyopbench.catalogue.load import load_variant, make_inputs
 from pyopbench.core.errors import PyopbenchError, WrongResult
 from pyopbench.core.op import Op
 from pyopbench.prepare import copies, node_graph
@@ -20,7 +20,7 @@ from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.copies import LEAST_LINEAR, LINEAR, Copies
 from pyopbench.prepare.executed_graph import Chain
 from pyopbench.prepare.prepare import prepare, prepare_all
-from small_ops import case_of, power, put_in_place, square
+from small_ops import case_of, differing, power, put_in_place, square
 
 X = np.array([1.0, 1.5, 2.0])
 CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "py_function_numpy")
@@ -131,8 +131,11 @@ def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
 def test_what_is_wrong_is_wrong_in_a_graph_of_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     op = square(tensor=lambda x: x * x * 1.01)
     put_in_place(monkeypatch, op)
-    with pytest.raises(WrongResult, match="output 0 differs"):
-        prepare_all(case_of("native", mode="node"))
+    case = case_of("native", mode="node")
+    with pytest.raises(WrongResult) as wrong:
+        prepare_all(case)
+    (x,) = make_inputs(op, case.size, case.dtype)
+    assert wrong.value.what == differing("output 0", x * x * 1.01, x * x, op.tolerance[case.dtype])
 
 
 def test_the_body_of_a_callback_runs_once_for_each_copy() -> None:
@@ -242,8 +245,9 @@ def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch
 
     monkeypatch.setattr(node_graph, "call_and_count", unread)
     _, arguments = chain_of(square(), "native", "none", 1)
-    with pytest.raises(PyopbenchError, match="could not read the executed graph"):
+    with pytest.raises(PyopbenchError) as unreadable:
         node_graph.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
+    assert unreadable.value.what == ("could not read the executed graph, so nothing shows that the copies in it ran")
     assert len(set(map(id, chains))) == node_graph.READINGS, "a fresh function each time"
 
 

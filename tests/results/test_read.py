@@ -12,6 +12,7 @@ import stored
 from foreign_files import asv_folder, document, write
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.judge import judge
+from pyopbench.report.sections import source
 from pyopbench.report.write import report_results
 from pyopbench.results import read
 
@@ -90,8 +91,8 @@ def test_a_report_of_another_tool_says_what_it_cannot_tell_and_gives_no_verdict(
     markdown = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     found = json.loads((tmp_path / "report" / "decisions.json").read_text(encoding="utf-8"))
-    assert "What this source cannot tell" in markdown
-    assert "What this source cannot tell" in page
+    assert f"## {source.SECTION.title}" in markdown.splitlines()
+    assert source.SECTION.title in page
     assert found["tool"] == judgement.run.tool
     assert found["cannot"] == [asdict(limitation) for limitation in judgement.run.cannot]
     for promise in ("each a fresh process", "paired within launches", "never certified", "TensorFlow None"):

@@ -58,9 +58,10 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str, 
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadInput) as error:
         KIND.load(path)
-    assert received in str(error.value)
-    assert "JSON of schema 3" in str(error.value)
-    assert f"pyopbench things --out {path}" in str(error.value)
+    assert received in str(error.value.received)
+    assert error.value.what == f"{path} is not what `pyopbench things` writes"
+    assert error.value.legal == "JSON of schema 3, as results/README.md describes it"
+    assert error.value.next_step == f"make it again: pyopbench things --out {path}"
 
 
 PLACEMENT = placement_files.document()

@@ -14,11 +14,14 @@ def test_a_peer_is_another_process_that_stays_until_it_ends() -> None:
     first = call("a test", (), os.getpid)
     assert first != os.getpid()
     assert call("a test", (), os.getpid) == first
-    with pytest.raises(Raised, match=r"ValueError: invalid literal for int") as caught:
+    with pytest.raises(Raised) as caught:
         call("a test", (), int, "no number")
     assert caught.value.told == "ValueError: invalid literal for int() with base 10: 'no number'"
-    with pytest.raises(Raised, match="nosuch"):
+    assert str(caught.value) == caught.value.told
+    with pytest.raises(Raised) as caught:
         call("a test", ("/nosuch.so",), os.getpid)
-    with pytest.raises(Raised, match="the other process ended"):
+    assert "/nosuch.so" in str(caught.value)
+    with pytest.raises(Raised) as caught:
         call("a test", (), os._exit, 3)
+    assert caught.value.told == f"the other process ended, or was silent for {peers.SECONDS:g} s: BrokenProcessPool"
     assert peers._pool.cache_info().currsize == 0  # the next call starts another

@@ -383,7 +383,9 @@ def test_modes_and_directions_that_are_not_asked_for(
 
 def test_a_graph_of_copies_on_a_gpu_is_refused_with_what_there_is(variants: dict[str, Variant]) -> None:
     axes = Axes(sizes=(3,), modes=("node",), directions=("forward",), placements=("gpu",))
-    assert reason(variants, "native", axes).endswith("on a GPU the mode is call unless another one is asked for")
+    assert reason(variants, "native", axes) == (
+        "mode node is measured on the CPU only; on a GPU the mode is call unless another one is asked for"
+    )
 
 
 def node_beside(variants: dict[str, Variant], instruments: Instruments, *names: str) -> list[str]:

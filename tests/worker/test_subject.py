@@ -49,14 +49,16 @@ def test_only_what_runs_python_in_the_graph_takes_a_body_in_python() -> None:
     python = {name for name in load_variants() if subject(name).is_python}
     kinds = {"py_func", "py_func_stateless", "numpy_function", "py_function"}
     assert python == {*kinds, "py_function_numpy", "py_function_numpy_host"}
-    with pytest.raises(Inapplicable, match="no Python runs in it"):
+    with pytest.raises(Inapplicable) as why:
         subject("native").require_python()
+    assert str(why.value) == "no Python runs in it when the graph runs"
 
 
 def test_a_variant_that_cannot_be_here_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(register, "why_not", lambda op, on_gpu: "there is no compiler")
-    with pytest.raises(Inapplicable, match="there is no compiler"):
+    with pytest.raises(Inapplicable) as why:
         load_subject("custom_op", "autodiff", Path())
+    assert str(why.value) == "there is no compiler"
 
 
 @pytest.mark.parametrize(
