@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STEPS = (1, 2, 4, 8)
-"""Numbers of copies that a group can have; all its graphs have the same, so that they share what the first copy costs
-more than the others."""
+"""Numbers of copies that the graphs of a group's ports can have; all have the same, and so the same part of the noise of
+a call."""
 
 USUAL = STEPS[-1]
 """Where nothing tells how many are enough."""
@@ -20,6 +20,9 @@ FEWER = (2, 1)
 
 SHARE_OF_EMPTY = 3.0
 """Times that the copies are to take what the empty graph does: its noise is then a third of that of the sum."""
+
+SECOND = 2
+"""Copies of a callback in the graph that shows what another one right after the first costs."""
 
 LINEAR = (1, 2, 4, 8, 16, 32)
 LEAST_LINEAR = 4
@@ -63,10 +66,11 @@ def enough_copies(empty_seconds: float, one_seconds: float) -> int:
 def copies_of(*, callback: bool, enough: int = USUAL) -> Copies:
     """Return which graphs are made of a case of a group with `enough` copies.
 
-    The first callback of a step costs more than each further one, because threads have to wake up; so a callback has a
-    graph of one copy too.
+    The first callback of a step costs more than each further one, because threads have to wake up; so a callback has
+    graphs of one copy and of two, whatever the group's number: it stands out from the empty graph by itself, and how
+    many copies are enough differs from process to process.
     """
-    return Copies(tuple(sorted({1, enough})) if callback else (enough,))
+    return Copies(tuple(sorted({1, min(enough, SECOND)})) if callback else (enough,))
 
 
 def affordable(copies: int, copy_seconds: float, least: int = 1) -> int:

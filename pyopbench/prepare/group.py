@@ -1,7 +1,7 @@
 """Prepares the cases of a group: each runner once, and in mode node the current callback first, for how many copies.
 
-All graphs of a group hold as many copies, so that they share equally what the first copy costs more than the others.
-How many are enough is seen from what the current callback adds to the empty graph.
+All ports of a group have graphs of as many copies, so that they share the call's noise equally. How many are enough is
+seen from what the current callback adds to the empty graph.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.model import BASELINE, EMPTY, NO_GRADIENT, Case
-from pyopbench.prepare.copies import LEAST_LINEAR, LINEAR, USUAL, Copies, copies_of, enough_copies
+from pyopbench.prepare.copies import LEAST_LINEAR, LINEAR, SECOND, USUAL, Copies, copies_of, enough_copies
 from pyopbench.prepare.node_graph import OUT_OF_MEMORY
 from pyopbench.prepare.prepare import Prepared, prepare_all
 
@@ -94,7 +94,7 @@ def _prepare_deciders(cases: Mapping[str, Case], asked: Asked, found: Runners) -
     enough = enough_copies(empty, max(seconds))
     for runner, made in found.items():
         if isinstance(made, tuple) and made[0].copies and enough > 1:
-            found[runner] = _with_more(made, asked, enough)
+            found[runner] = _with_second(made, asked)
     return enough
 
 
@@ -121,7 +121,7 @@ def call_seconds(prepared: Prepared) -> float:
     return prepared.call_seconds
 
 
-def _with_more(made: tuple[Prepared, ...], asked: Asked, enough: int) -> tuple[Prepared, ...] | Exception:
-    """Add to the graph of one copy the one of `enough`, unless that takes too long."""
-    more = _prepare(made[0].case, asked, Copies((enough,)))
+def _with_second(made: tuple[Prepared, ...], asked: Asked) -> tuple[Prepared, ...] | Exception:
+    """Add to the graph of one copy of a callback the one of two, unless that takes too long."""
+    more = _prepare(made[0].case, asked, Copies((SECOND,)))
     return (*made, *(one for one in more if one.copies > 1)) if isinstance(more, tuple) else more

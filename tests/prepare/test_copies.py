@@ -23,8 +23,8 @@ def test_enough_copies_take_three_times_the_empty_graph(empty: float, one: float
     assert enough_copies(empty, one) == copies
 
 
-@pytest.mark.parametrize(("enough", "callback", "port"), [(8, (1, 8), (8,)), (1, (1,), (1,))])
-def test_only_a_callback_has_a_graph_of_one_copy_beside_its_own(
+@pytest.mark.parametrize(("enough", "callback", "port"), [(8, (1, 2), (8,)), (2, (1, 2), (2,)), (1, (1,), (1,))])
+def test_a_callback_has_graphs_of_one_copy_and_of_two(
     enough: int, callback: tuple[int, ...], port: tuple[int, ...]
 ) -> None:
     assert copies_of(callback=True, enough=enough).numbers == callback
