@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STEPS = (1, 2, 4, 8)
-"""Numbers of copies that the graphs of a group's ports can have; all have the same, and so the same part of the noise of
-a call."""
+"""Numbers of copies that graphs of a group's ports can have; all have the same, and so the same part of the noise of a
+call."""
 
 USUAL = STEPS[-1]
 """Where nothing tells how many are enough."""
