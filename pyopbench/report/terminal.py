@@ -15,7 +15,15 @@ from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import place_of
 from pyopbench.report.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
 from pyopbench.report.wording.body_share import body_share_text
-from pyopbench.report.wording.decisions import answer_text, as_good_text, change_text, loss_text, note_text, why
+from pyopbench.report.wording.decisions import (
+    TWO_SCOPES,
+    answer_text,
+    as_good_text,
+    change_text,
+    loss_text,
+    note_text,
+    why,
+)
 from pyopbench.report.wording.holes import hole_text
 from pyopbench.report.wording.twins import twins_text
 
@@ -103,8 +111,10 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
     for share in (one for one in judgement.body_shares if one.is_most):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
         holds_for.setdefault(body_share_text(share), []).append(name)
+    scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)
+    told = (f"{note}: {', '.join(names)}" for note, names in holds_for.items())
     twins = twins_text(judgement.twins)
-    return (*(f"{note}: {', '.join(names)}" for note, names in holds_for.items()), *((twins,) if twins else ()))
+    return (*((TWO_SCOPES,) if scopes else ()), *told, *((twins,) if twins else ()))
 
 
 def _bound(decision: Decision) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pyopbench.core.formatting import MISSING
 from pyopbench.judge import decide
 from pyopbench.judge.findings import DiffersBySize, MoreLaunches, NoAnswerAt
 from pyopbench.report import terminal
-from pyopbench.report.wording.decisions import answer_text, change_text, note_text
+from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, change_text, note_text
 
 
 def test_the_terminal_says_where_and_why():
@@ -43,6 +43,14 @@ def test_the_terminal_table_names_sizes_without_an_answer():
         formatting.change_of_seconds(made.seconds[0].today, made.seconds[0].after),
     )
     assert terminal.notes(judged) == (f"{note_text(NoAnswerAt((1000,)))}: sinh inference",)
+
+
+def test_why_what_is_saved_is_not_what_one_op_saves_is_told_where_there_are_sizes():
+    """At 10 us of 100 a port saves 90%, and over both sizes 70%."""
+    bench = Bench({"py_function_numpy": {1: 1e-4, 1000: 1e-3}, "native": {1: 1e-5, 1000: 5e-4}}, sizes=(1, 1000))
+    assert terminal.notes(decide.judge(bench.run()))[0] == TWO_SCOPES
+    bench = Bench({"py_function_numpy": 1e-4, "native": 1e-5}, sizes=(1,))
+    assert TWO_SCOPES not in terminal.notes(decide.judge(bench.run()))
 
 
 def test_the_terminal_says_why_cases_were_not_measured():

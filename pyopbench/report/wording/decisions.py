@@ -54,6 +54,13 @@ COUNTED: dict[Action, str] = {
 """What follows the number of decisions with an action, in the order in which they are told."""
 
 
+TWO_SCOPES = (
+    "What is saved is over all sizes, or over the mix; what one op costs is at the smallest size, so the one does not "
+    "follow from the other."
+)
+"""Why two numbers of one answer differ."""
+
+
 def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
     """Return how many decisions of each kind there are, and how what is saved is to be read.
 
