@@ -64,9 +64,11 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
 
 
 def _copies(case: Case, asked: Asked, enough: int | None) -> Copies | None:
+    callback = load_variant(case.variant).is_callback
     if asked.linearity:
-        return Copies(LINEAR, LEAST_LINEAR)
-    return None if enough is None else copies_of(callback=load_variant(case.variant).is_callback, enough=enough)
+        # The graph of one copy tells what a callback costs; of a port it would be the noisiest.
+        return Copies(LINEAR if callback else LINEAR[1:], LEAST_LINEAR)
+    return None if enough is None else copies_of(callback=callback, enough=enough)
 
 
 def _prepare(case: Case, asked: Asked, copies: Copies | None) -> tuple[Prepared, ...] | Exception:

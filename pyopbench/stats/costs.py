@@ -23,9 +23,6 @@ import pandas as pd
 MODE = "node"
 """The mode in which a case is a graph of copies."""
 
-LEAST_OF_EMPTY = 0.5
-"""Of the empty function's time, which one copy has to take for its graph to tell what it costs."""
-
 MEDIAN_ERROR = math.sqrt(math.pi / 2)
 """Standard error of a median over that of a mean, for normal noise and many values."""
 NORMAL_MAD = 1.4826
@@ -36,8 +33,8 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     """Return what each case costs in each round: columns case, those of `unit`, round, seconds (float64).
 
     Blocks of one case in one round (a group that was measured again) become their median. In mode node the graph of one
-    copy of a case counts where there is one and it takes long enough, else its largest, less the empty function; where
-    a group has none of these, the largest less the smallest.
+    copy of a case counts where there is one, as of every callback, else its largest, less the empty function; where a
+    group has none of these, the largest less the smallest.
 
     Args:
         frame: one row per timed block, in any order, as `results.Run.frame`.
@@ -58,10 +55,12 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
 
 def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     points = blocks.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
-    is_told = points["case"].isin(_told_by_one(points)) & points["floor_seconds"].notna()
-    first = points[is_told & (points["copies"] == 1)]
+    has_floor = points["floor_seconds"].notna()
+    is_first = has_floor & (points["copies"] == 1)
+    has_first = is_first.groupby([points[key] for key in keys[:-1]], observed=True).transform("any")
+    first = points[is_first]
     firsts = first[list(keys)].assign(seconds=first["y"] - first["floor_seconds"])
-    means = _means_of_copies(points[~is_told], keys)
+    means = _means_of_copies(points[~(has_first & has_floor)], keys)
     return pd.concat([one for one in (firsts, means) if len(one)], ignore_index=True) if len(firsts) else means
 
 
@@ -75,14 +74,6 @@ def _means_of_copies(points: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     copies = both["most"] - both["least"].where(both["floor_seconds"].isna(), 0)
     costs = both[list(keys)].assign(seconds=(both["y"] - floor) / copies)
     return costs.dropna(subset="seconds").reset_index(drop=True)
-
-
-def _told_by_one(points: pd.DataFrame) -> list[Any]:
-    """Return the cases whose graph of one copy stands out from the empty function, over all launches and rounds."""
-    one = points[(points["copies"] == 1) & points["floor_seconds"].notna()]
-    middle = one.groupby("case", observed=True)[["y", "floor_seconds"]].median()
-    clear = middle["y"] - middle["floor_seconds"] >= LEAST_OF_EMPTY * middle["floor_seconds"]
-    return list(middle.index[clear])
 
 
 @dataclass(frozen=True)
