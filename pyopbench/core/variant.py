@@ -89,6 +89,11 @@ class Variant:
         return self.kind == "callback" and not self.is_part
 
     @property
+    def crosses_bridge(self) -> bool:
+        """Is it a callback, or the twin of one, so that its graph finds threads asleep and wakes Python?"""
+        return self.kind == "callback" and (self.is_callback or self.is_twin)
+
+    @property
     def is_port(self) -> bool:
         """Is it a way of writing the op without Python in the graph?"""
         return self.kind == "port" and not self.is_part

@@ -64,7 +64,7 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
 
 
 def _copies(case: Case, asked: Asked, enough: int | None) -> Copies | None:
-    callback = load_variant(case.variant).is_callback
+    callback = load_variant(case.variant).crosses_bridge
     if asked.linearity:
         # The graph of one copy tells what a callback costs; of a port it would be the noisiest.
         return Copies(LINEAR if callback else LINEAR[1:], LEAST_LINEAR)

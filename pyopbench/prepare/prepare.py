@@ -101,7 +101,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies 
     _use_device(case)
     node_graph.use_grappler(enabled=case.mode != "node")
     try:
-        graphs = copies or copies_of(callback=variant.is_callback)
+        graphs = copies or copies_of(callback=variant.crosses_bridge)
         prepared = _prepare_any(op, variant, case, graphs, finite_differences=finite_differences)
     except Elided:
         raise

@@ -51,6 +51,14 @@ def test_the_current_callback_comes_first_and_tells_the_copies_of_all() -> None:
     assert seen == ["empty_graph", "py_function_numpy", "py_function_numpy", "native", "numpy_alone", "py_func"]
 
 
+def test_a_twin_has_the_graphs_of_what_it_is() -> None:
+    """What is identical has to be told by the same graph."""
+    twins = cases_of("native", "native_twin", "numpy_function", "numpy_function_twin", "empty_graph")
+    copies = copies_in(twins, Asked(copies=8))
+    assert copies["numpy_function"] == copies["numpy_function_twin"] == (1, 2)
+    assert copies["native"] == copies["native_twin"] == (8,)
+
+
 def test_without_the_current_callback_the_dearest_tells_it() -> None:
     copies = copies_in(cases_of("native", "numpy_function", "py_func", "empty_graph"))
     assert copies == {"empty_graph": (0,), "numpy_function": (1, 2), "py_func": (1, 2), "native": (2,)}
