@@ -504,18 +504,23 @@ def program(*arguments: object) -> Ended:
 
 
 def segmentation_faults(folder: Path) -> set[str]:
-    """Return what may be said of a worker that crashes in a function of a folder: one reason for each of its lines."""
+    """Return what may be said of a worker that crashes in a function of a folder: one reason for each of its lines.
+
+    And one without a line, for a crash in a thread that runs no Python of it, or whose report was cut off.
+    """
     functions = [
         (path, node)
         for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.end_lineno
     ]
-    return {
-        f"the worker process ended by signal SIGSEGV: Segmentation fault in {node.name} ({path}:{line})"
+    crash = "the worker process ended by signal SIGSEGV: Segmentation fault"
+    places = (
+        f"{crash} in {node.name} ({path}:{line})"
         for path, node in functions
         for line in range(node.lineno, (node.end_lineno or 0) + 1)
-    }
+    )
+    return {crash, *places}
 
 
 def workers_of(lines: Sequence[dict[str, Any]]) -> list[int]:
