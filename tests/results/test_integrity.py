@@ -101,11 +101,16 @@ def test_changed_results_are_read_only_where_that_is_allowed(
     assert [type(one) for one in own_runs.read_runs([folder]).warnings] == [Changed]
 
 
-@pytest.mark.parametrize("place", ["tests/data/stored_run", "results/reference"])
-def test_runs_from_before_there_were_checksums_are_not_checked(place: str) -> None:
-    assert store.changes(ROOT / place) == []
-    assert store.read_lines(ROOT / place)[1] == []
-    assert {condition for _, _, condition in conditions(ROOT / place)} == {"not checked"}
+def test_runs_from_before_there_were_checksums_are_not_checked() -> None:
+    folder = ROOT / "tests" / "data" / "stored_run"
+    assert store.changes(folder) == []
+    assert store.read_lines(folder)[1] == []
+    assert {condition for _, _, condition in conditions(folder)} == {"not checked"}
+
+
+def test_the_committed_run_is_whole() -> None:
+    """What probes found lies beside it and has no checksum."""
+    assert {condition for _, _, condition in conditions(ROOT / "results" / "reference")} == {"whole", "not checked"}
 
 
 def test_a_run_from_before_can_be_continued(tmp_path: Path) -> None:
