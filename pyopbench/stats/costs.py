@@ -5,8 +5,8 @@ arguments. Their difference over k is what an op costs inside a graph; it is a n
 because what it is compared with, the current callback, costs far more than it is uncertain by.
 
 The cost of a callback is that of the first of a graph, as of one that stands between other ops: those right after it
-find its threads awake and cost less, by as much as half, so that a mean over k would hang on k, which each process
-finds out for itself.
+find its threads awake and cost less than half as much, so that a mean over k would hang on k, which each process finds
+out for itself.
 """
 
 from __future__ import annotations
