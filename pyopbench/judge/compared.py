@@ -99,7 +99,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = (
-        shares_of_pairs(found, baselines, today, run.catalogue)
+        shares_of_pairs(found, baselines, today)
         if pairs
         else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
     )

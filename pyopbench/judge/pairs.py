@@ -1,20 +1,18 @@
-"""Controls against what they are made from: the difference in shares of the time of the callback that it stands for.
+"""Controls against what they are made from: the difference in shares of the time of the callback that is there today.
 
-For the control of a callback that is the callback itself, which is today's where it is used. A port is compared in
-shares of the current callback's time, as in any decision: by itself it may cost so little that a hundredth of it is
-nothing that anybody could measure, or would port an op for. Both of a pair cross the same bridge, or none, so that
-they have in common what ports shift by against callbacks from run to run.
+That is the unit of every decision. A port by itself may cost so little that a hundredth of it is nothing that anybody
+could measure, or would port an op for, and what two callbacks differ by counts by what it is of today's time. Both of a
+pair cross the same bridge, or none, so that they have in common what ports shift by against callbacks from run to run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core.model import Case
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.stats import costs, estimate
 
@@ -22,41 +20,23 @@ if TYPE_CHECKING:
     from pyopbench.stats.launch_model import Shares
 
 
-def shares_of_pairs(
-    found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str], catalogue: Mapping[str, Any]
-) -> dict[str, Shares]:
+def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str]) -> dict[str, Shares]:
     """Return for each case what it costs more than its original, by launch.
 
     Args:
         found: `costs.round_costs`.
         pairs: id of a case -> id of its original.
-        today: id of a case -> id of the current callback's in its group and direction; without it a port has no share.
-        catalogue: of the run.
+        today: id of a case -> id of the current callback's in its group and direction; without it there is no share.
     """
-    variants = catalogue["variants"]
-    of_ports = {
-        case: original
-        for case, original in pairs.items()
-        if variants.get(Case.from_id(original).variant, {}).get("kind") == "port"
-    }
-    of_callbacks = {case: original for case, original in pairs.items() if case not in of_ports}
-    alone = _medians(costs.ratios(found, of_callbacks, estimate.UNIT))
-    there = [case for case in (*of_ports, *of_ports.values()) if case in today]
-    both = costs.ratios(found, {case: today[case] for case in there}, estimate.UNIT)
-    differences = _differences(both, of_ports)
+    known = {**today, **{case: case for case in today.values()}}
+    there = {case: known[case] for case in (*pairs, *pairs.values()) if case in known}
+    both = costs.ratios(found, there, estimate.UNIT)
+    medians = costs.launch_medians(_differences(both, pairs), "ratio", estimate.UNIT)
     levels = both.groupby("case", observed=True)["ratio"].mean()
+    # What launches differ by is in proportion to what the two cost, and not to today's time.
     return {
-        **shares_of(alone),
-        # What launches differ by is in proportion to what the two cost, and not to today's time.
-        **{
-            case: replace(shares, leverage=float(levels[of_ports[case]]) ** 2)
-            for case, shares in shares_of(_medians(differences)).items()
-        },
+        case: replace(shares, leverage=float(levels[pairs[case]]) ** 2) for case, shares in shares_of(medians).items()
     }
-
-
-def _medians(ratios: pd.DataFrame) -> pd.DataFrame:
-    return costs.launch_medians(ratios, "ratio", estimate.UNIT)
 
 
 def _differences(ratios: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:

@@ -27,12 +27,15 @@ class Asked:
     Attributes:
         finite_differences: also check gradients by finite differences.
         linearity: in mode node, graphs of many numbers of copies.
+        further: in mode node, callbacks have a graph of `SECOND` copies beside that of one, which shows what each
+            further one costs.
         copies: of the graphs in mode node; None to see how many are enough.
         at: is told each case before it is prepared.
     """
 
     finite_differences: bool = False
     linearity: bool = False
+    further: bool = True
     copies: int | None = None
     at: Callable[[Case], object] = field(default=lambda case: None)
 
@@ -68,6 +71,8 @@ def _copies(case: Case, asked: Asked, enough: int | None) -> Copies | None:
     if asked.linearity:
         # The graph of one copy tells what a callback costs; of a port it would be the noisiest.
         return Copies(LINEAR if callback else LINEAR[1:], LEAST_LINEAR)
+    if callback and not asked.further:
+        return Copies((1,))
     return None if enough is None else copies_of(callback=callback, enough=enough)
 
 
@@ -95,7 +100,7 @@ def _prepare_deciders(cases: Mapping[str, Case], asked: Asked, found: Runners) -
         return USUAL
     enough = enough_copies(empty, max(seconds))
     for runner, made in found.items():
-        if isinstance(made, tuple) and made[0].copies and enough > 1:
+        if isinstance(made, tuple) and made[0].copies and enough > 1 and asked.further:
             found[runner] = _with_second(made, asked)
     return enough
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from pyopbench.results.certificate import Certificate, Decisions, Overhead, Pairs
 
 MOST_FALSE = 0.001
-MOST_FALSE_BOUND = 0.02
+MOST_FALSE_BOUND = 0.05
 """Of identical pairs: the share with a false verdict, and its upper bound (of full certificates: a quick one has too
 few pairs to show it)."""
 LEAST_EQUIVALENT = 0.95

@@ -68,6 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     case_timeout_seconds: Positive
     memory_limit_bytes: AtLeastOne | UnsetType | None = UNSET
     linearity: bool | UnsetType = UNSET
+    further: bool | UnsetType = UNSET
     quick: bool
     baseline: str
     first_look: NotNegative | UnsetType = UNSET

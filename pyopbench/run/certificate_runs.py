@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Case
+from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.judge import judge
-from pyopbench.judge.compared import compared
 from pyopbench.judge.decide import Judgement
 from pyopbench.report.wording.measuring import stage_text
-from pyopbench.results import store
-from pyopbench.results.read import read_one
 from pyopbench.run import start
-from pyopbench.run.certificate_extent import BASES, CALLBACKS, PORTS, Extent, MainJob, Trial
+from pyopbench.run.certificate_extent import BASES, Extent, MainJob, Trial
 from pyopbench.run.schedule import Ended, measure
-from pyopbench.stats.looks import ALL_LOOKS
 
 MODE = "node"
 """What the main job measures."""
@@ -144,15 +140,11 @@ def _run(work: Work, name: str, request: start.Request, of: Trial | MainJob) -> 
     work.tell(work.stage(f"{name}: planning"))
     start.begin(folder, request)
     how, most = judge.Judging(BASELINE, MINIMUM_EFFECT), request.settings.launches
-
-    def look(launches: int) -> frozenset[str]:
-        return _open_pairs(folder) if request.pairs else judge.look(folder, how, launches, most).open
-
     ended = measure(
         folder,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
-        look,
+        lambda launches: judge.look(folder, how, launches, most).open,
     )
     start.require_measured(folder)
     judgement = judge.judge([folder], how)
@@ -160,25 +152,12 @@ def _run(work: Work, name: str, request: start.Request, of: Trial | MainJob) -> 
     return Measured(of, ended, judgement)
 
 
-def _open_pairs(folder: Path) -> frozenset[str]:
-    """Return the cases of all pairs that are not resolved, however many launches that would take.
-
-    With a pair of ports goes the current callback, whose time their difference is a share of.
-    """
-    found = compared(read_one([folder]), BASELINE, MINIMUM_EFFECT, looks=ALL_LOOKS)
-    unresolved = [verdict for verdict in found.verdicts if verdict.outcome == "unresolved"]
-    cases = frozenset(case for verdict in unresolved for case in (verdict.case, verdict.baseline))
-    groups = {case.group for case in map(Case.from_id, cases) if case.variant in PORTS}
-    planned = map(Case.from_id, store.read_run(folder)["cases"])
-    return cases | {case.id for case in planned if case.variant == BASELINE and case.group in groups}
-
-
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
     """Return the controls that are slowed down by some percents (0 for twins), each with what it is made from.
 
-    Ports have twins and no slowed copies: today's time, which a slowdown is a share of, is a callback's.
+    Only the current callback has slowed copies, because a slowdown is a share of today's time.
     """
-    return {control_of(base, percent): base for percent in percents for base in (CALLBACKS if percent else BASES)}
+    return {control_of(base, percent): base for percent in percents for base in ((BASELINE,) if percent else BASES)}
 
 
 def control_of(base: str, percent: int) -> str:

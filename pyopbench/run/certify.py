@@ -1,8 +1,8 @@
 """What pyopbench is worth on this machine: runs whose answers are known, judged as any other run is.
 
-Controls are a variant's twin, which is the same code in a graph of its own, and a callback slowed down by a known share
-of what it costs. They are measured in the mode of the main job and by the same workers, until they are resolved or have
-the full number of launches, and each is compared with the variant that it is made from. Between them the main job is
+Controls are a variant's twin, which is the same code in a graph of its own, and the current callback slowed down by a
+known share of what it costs. They are measured in the mode of the main job and by the same workers, all of them for as
+long, and each is compared with the variant that it is made from. Between them the main job is
 run several times, whose answers are not known: each run is valued by the others, and what ports shift by from run to
 run is the run effect.
 """

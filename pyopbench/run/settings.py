@@ -22,6 +22,8 @@ class Settings:
         case_timeout_seconds: how long one case may be silent.
         memory_limit_bytes: how much memory a worker may take, as in `memory_limit.limit`; None for as much as there is.
         linearity: in mode node, make graphs of 1, 2, 4 ... 32 copies, which show whether each copy adds as much.
+        further: in mode node, callbacks have a graph of two copies beside that of one, which tells what each further
+            one costs; no difference between two cases is made of its blocks, so without it the others have their time.
     """
 
     seed: int
@@ -35,3 +37,4 @@ class Settings:
     case_timeout_seconds: float
     memory_limit_bytes: int | None = None
     linearity: bool = False
+    further: bool = True

@@ -210,7 +210,7 @@ def settings_of(folder: Path) -> Settings:
     settings = store.read_run(folder)["settings"]
     # In a run from before workers stayed, a launch had as many rounds as it was to have, and no look within it.
     before = {"first_rounds": settings["rounds"], "evenly": "first_look" not in settings, "memory_limit_bytes": None}
-    before["linearity"] = False
+    before |= {"linearity": False, "further": True}
     stored = {**before, **settings}
     return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
 

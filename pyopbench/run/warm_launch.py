@@ -159,9 +159,9 @@ class WarmLaunch:
             self.todo.pop(0)
         if self.todo:
             self._asked = time.monotonic()
-            checks, linearity = self.work.is_to_check(self.todo[0], self.launch), self.work.settings.linearity
-            request = self._request("prepare", self.todo[0], finite_differences=checks, linearity=linearity)
-            self.worker.send(request)
+            settings, checks = self.work.settings, self.work.is_to_check(self.todo[0], self.launch)
+            graphs = {"linearity": settings.linearity, "further": settings.further}
+            self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **graphs))
 
     # Sampling: waited for, because nobody else does anything meanwhile.
 

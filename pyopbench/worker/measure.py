@@ -53,7 +53,11 @@ class WarmGroups:
         # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
         shuffled = [cases[place] for place in rng.permutation(len(cases))]
         runners, errors = prepare_runners(
-            shuffled, emit, finite_differences=differences, linearity=bool(request.get("linearity"))
+            shuffled,
+            emit,
+            finite_differences=differences,
+            linearity=bool(request.get("linearity")),
+            further=bool(request.get("further", True)),
         )
         self._groups[cases[0].group] = PreparedGroup(runners)
         self._is_frozen = False

@@ -65,7 +65,7 @@ def require_memory(case: Case, error: BaseException) -> None:
 
 
 def prepare_runners(
-    cases: Sequence[Case], emit: Emit, *, finite_differences: bool, linearity: bool
+    cases: Sequence[Case], emit: Emit, *, finite_differences: bool, linearity: bool, further: bool = True
 ) -> tuple[Runners, dict[str, Exception]]:
     """Prepare what is timed for some cases of one group.
 
@@ -74,6 +74,7 @@ def prepare_runners(
         emit: is told of each before that.
         finite_differences: also check gradients against them.
         linearity: in mode node, make graphs of many numbers of copies.
+        further: in mode node, make a second graph of callbacks.
 
     Returns:
         What is prepared, and the error of what is not, by runner.
@@ -88,7 +89,8 @@ def prepare_runners(
         emit({"event": "at", "case": case.id})
 
     try:
-        made = prepare_group(cases, Asked(finite_differences=finite_differences, linearity=linearity, at=at))
+        asked = Asked(finite_differences=finite_differences, linearity=linearity, further=further, at=at)
+        made = prepare_group(cases, asked)
     except Exception as error:
         require_memory((last or cases)[0], error)
         raise

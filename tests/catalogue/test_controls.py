@@ -8,12 +8,12 @@ import pytest
 
 from pyopbench.catalogue.load import load_ops, load_variant, load_variants
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE, find
-from pyopbench.core.model import Axes
-from pyopbench.run.certificate_extent import BASES, CALLBACKS, INJECTED
+from pyopbench.core.model import BASELINE, Axes
+from pyopbench.run.certificate_extent import BASES, INJECTED
 from pyopbench.run.certificate_runs import controls
 from pyopbench.worker.plan import make_plan
 
-NAMES = {**{f"{base}_twin": 0 for base in BASES}, **{f"{base}_slowed_{n}": n for base in CALLBACKS for n in INJECTED}}
+NAMES = {**{f"{base}_twin": 0 for base in BASES}, **{f"{BASELINE}_slowed_{n}": n for n in INJECTED}}
 
 
 @pytest.fixture(autouse=True)

@@ -262,6 +262,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "case_timeout_seconds": 90.0,
         "memory_limit_bytes": None,
         "linearity": False,
+        "further": True,
         "quick": True,
         "baseline": "py_function_numpy",
     }

@@ -26,6 +26,7 @@ SETTINGS: dict[str, Any] = {
     "case_timeout_seconds": 60.0,
     "memory_limit_bytes": None,
     "linearity": False,
+    "further": True,
     "quick": False,
     "baseline": "well",
 }

@@ -45,9 +45,10 @@ def test_a_port_differs_by_points_of_the_current_callbacks_time() -> None:
     assert (far.outcome, far.ratio) == ("slower", pytest.approx(1.05, abs=0.003))
 
 
-def test_a_callback_differs_by_a_share_of_its_own_time() -> None:
+def test_a_callback_differs_by_points_of_the_current_ones_time() -> None:
+    """A tenth of 50 us is 5 points of 100 us."""
     found = verdicts({**COSTS, "py_func": 5.5e-5, "py_function": 1.05e-4})
-    assert (found["py_func"].outcome, found["py_func"].ratio) == ("slower", pytest.approx(1.1, abs=0.01))
+    assert (found["py_func"].outcome, found["py_func"].ratio) == ("slower", pytest.approx(1.05, abs=0.01))
     assert (found["py_function"].outcome, found["py_function"].ratio) == ("slower", pytest.approx(1.05, abs=0.01))
     assert found["xla"].outcome == "equivalent"
 
@@ -61,12 +62,12 @@ def test_no_run_effect_lies_between_two_of_a_pair() -> None:
     assert max(estimate.shared for estimate in compared(ordinary, TODAY, 0.03).estimates) > 0  # type: ignore[arg-type]
 
 
-def test_a_pair_without_the_current_callback_has_no_verdict_where_it_is_of_ports() -> None:
+def test_a_pair_without_the_current_callback_has_no_verdict() -> None:
     run = run_of(Bench({name: COSTS[name] for name in ("native", "xla", "numpy_function", "py_func")}, sizes=(10,)))
     run.settings = {**run.settings, "pairs": PAIRS}
     found = {Case.from_id(one.case).variant: one for one in compared(run, TODAY, 0.03).verdicts}  # type: ignore[arg-type]
-    assert {name: verdict.launches for name, verdict in found.items()} == {"xla": 0, "py_func": 6}
-    assert found["xla"].outcome == "unresolved"
+    assert {name: verdict.launches for name, verdict in found.items()} == {"xla": 0, "py_func": 0}
+    assert {verdict.outcome for verdict in found.values()} == {"unresolved"}
 
 
 def test_intervals_allow_for_the_run_effect_that_is_certified() -> None:

@@ -84,6 +84,16 @@ def test_for_a_line_every_graph_is_made_but_that_of_one_copy_of_a_port() -> None
     assert copies == {"py_function_numpy": LINEAR, "native": LINEAR[1:], "empty_graph": (0,)}
 
 
+def test_without_what_further_ones_cost_callbacks_have_one_graph() -> None:
+    cases = cases_of("py_function_numpy", "numpy_function", "native", "empty_graph")
+    copies = copies_in(cases, Asked(further=False))
+    assert {name: copies[name] for name in ("py_function_numpy", "numpy_function")} == {
+        "py_function_numpy": (1,),
+        "numpy_function": (1,),
+    }
+    assert copies["native"] == copies_in(cases)["native"]
+
+
 def test_what_is_wrong_stands_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_place(monkeypatch, square(tensor=lambda x: x * 1.5))
     found = prepare_group(cases_of("native", "numpy_function", "empty_graph"), Asked())

@@ -138,15 +138,15 @@ def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None
     assert [number for number, _ in sweep] == sorted(number for number, _ in sweep), "sweep by sweep"
 
 
-@pytest.mark.parametrize("linearity", [False, True])
-def test_the_worker_is_told_what_to_do(folder: Path, log: Path, linearity: bool) -> None:
+@pytest.mark.parametrize("graphs", [{"linearity": False, "further": True}, {"linearity": True, "further": False}])
+def test_the_worker_is_told_what_to_do(folder: Path, log: Path, graphs: dict[str, bool]) -> None:
     plan(folder, "well", sizes=(1,))
-    chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75, linearity=linearity)
+    chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75, **graphs)
     schedule.measure(folder, chosen, ignore, never)
     same = {"cases": [stored.case("well")], "seed": 5}
     prepared = sorted(requests_in(log, "prepare"), key=lambda one: int(one["launch"]))
     checks = [bool(one.pop("finite_differences")) for one in prepared]
-    assert prepared == [{"do": "prepare", **same, "launch": launch, "linearity": linearity} for launch in (0, 1)]
+    assert prepared == [{"do": "prepare", **same, "launch": launch, **graphs} for launch in (0, 1)]
     assert sorted(checks) == [False, True], "whichever came to it first"
     sampled = requests_in(log, "sample")
     how = {"rounds": 3, "first_round": 0, "block_seconds": 0.25, "group_seconds": 0.75, "pass": 0}
