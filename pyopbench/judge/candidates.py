@@ -18,9 +18,9 @@ from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
-from pyopbench.stats.costs import Surcharge
 from pyopbench.stats.estimate import Floats
 from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats.surcharges import Surcharge
 
 if TYPE_CHECKING:
     from pyopbench.results.run import Run

@@ -28,6 +28,7 @@ from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.looks import Looks
+from pyopbench.stats.surcharges import surcharges
 
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
@@ -107,7 +108,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    measured = Measured(latencies, ratios, model, costs.surcharges(frame, estimate.UNIT))
+    measured = Measured(latencies, ratios, model, surcharges(frame, estimate.UNIT))
     wide = (compare(run, setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
     return Compared(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,32 +73,6 @@ def _means_of_copies(points: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     copies = both["most"] - both["least"].where(both["floor_seconds"].isna(), 0)
     costs = both[list(keys)].assign(seconds=(both["y"] - floor) / copies)
     return costs.dropna(subset="seconds").reset_index(drop=True)
-
-
-@dataclass(frozen=True)
-class Surcharge:
-    """What the first op of a kind in a step costs, and each further one, in seconds; medians over launches."""
-
-    first: float
-    further: float
-
-
-def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]:
-    """Return for each case of mode node with a graph of one copy and a larger one what the first and the others cost.
-
-    The first callback of a step finds its threads asleep and costs more than those after it.
-    """
-    nodes = frame[(frame["mode"] == MODE) & frame["floor_seconds"].notna()]
-    nodes = nodes.assign(y=nodes["seconds"] / nodes["calls"])
-    keys = ["case", *unit]
-    points = nodes.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
-    found: dict[str, list[tuple[float, float]]] = {}
-    for key, launch in points.groupby(keys, observed=True):
-        one, most = launch.iloc[0], launch.iloc[-1]
-        if one["copies"] == 1 and most["copies"] > 1:
-            further = (most["y"] - one["y"]) / (most["copies"] - 1)
-            found.setdefault(str(key[0]), []).append((float(one["y"] - one["floor_seconds"]), float(further)))
-    return {case: Surcharge(*map(float, np.median(pairs, axis=0))) for case, pairs in found.items()}
 
 
 def ratios(costs: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:

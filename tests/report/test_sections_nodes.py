@@ -12,7 +12,8 @@ from pyopbench.core import formatting
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.findings import Answer
 from pyopbench.report.sections import Table, nodes
-from pyopbench.stats import costs, estimate, slopes
+from pyopbench.stats import estimate, slopes
+from pyopbench.stats.surcharges import surcharges
 
 TODAY = "py_function_numpy"
 FIRST_SECONDS = 5e-5
@@ -59,10 +60,12 @@ def test_the_answer_goes_by_what_an_op_costs_inside_the_graph() -> None:
 def test_the_first_callback_and_each_further_one_are_told_where_both_graphs_were_timed() -> None:
     alone, both = judged(8), judged(1, 8)
     case = latency(both, TODAY).case
-    found = costs.surcharges(both.run.frame, estimate.UNIT)[case]
+    found = surcharges(both.run.frame, estimate.UNIT)[case]
     assert abs(found.first - found.further - FIRST_SECONDS) < 1e-5
     row = row_of(both, TODAY)
-    assert (row["the first"], row["each further"]) == tuple(map(formatting.seconds, (found.first, found.further)))
+    assert row["the first"] == formatting.seconds(found.first)
+    assert row["each further"] == formatting.seconds_interval(found.further, found.low, found.high)
+    assert found.low < 1e-4 < found.high
     missing = row_of(alone, TODAY)
     assert (missing["the first"], missing["each further"]) == (formatting.MISSING, formatting.MISSING)
 

@@ -187,23 +187,6 @@ def test_an_array_of_rounds_has_the_medians_of_a_frame_and_passes_over_what_is_n
         assert errors[place] == pytest.approx(row["error"], nan_ok=True)
 
 
-# The first callback of a step
-
-
-def test_the_first_callback_of_a_step_and_each_further_one() -> None:
-    """By hand: 15 - 10 for the first; (24 - 15) / 3 for the others; medians over rounds and then over launches."""
-    first = [graph(1, 15.0, floor=10.0), graph(4, 24.0, floor=10.0), graph(1, 99.0, floor=10.0, round=1)]
-    usual = [graph(1, 15.0, floor=10.0, round=2), graph(4, 24.0, floor=10.0, round=2)]
-    other = [graph(1, 17.0, floor=10.0, launch=1), graph(4, 32.0, floor=10.0, launch=1)]
-    found = costs.surcharges(blocks(*first, *usual, *other), UNIT)
-    assert found == {"a": costs.Surcharge(first=pytest.approx(6.0), further=pytest.approx(4.0))}
-
-
-def test_without_a_graph_of_one_copy_and_a_larger_one_no_first_is_known() -> None:
-    rows = [graph(4, 24.0, floor=10.0), graph(1, 15.0, floor=10.0, case="b"), graph(1, 15.0, case="c")]
-    assert costs.surcharges(blocks(*rows, graph(4, 24.0, case="c"), call(1.0, case="d")), UNIT) == {}
-
-
 # Made-up runs of known cost
 
 

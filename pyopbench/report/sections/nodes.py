@@ -11,7 +11,7 @@ from pyopbench.core import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, ops_of, places_of, records, unit_of
 from pyopbench.stats import costs, estimate, slopes
-from pyopbench.stats.costs import Surcharge
+from pyopbench.stats.surcharges import Surcharge, surcharges
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -34,14 +34,14 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not rows:
         return ()
     frame = judgement.run.frame
-    surcharges = costs.surcharges(frame, estimate.UNIT)
+    found = surcharges(frame, estimate.UNIT)
     lines = {str(case): found for case, found in slopes.lines(frame, estimate.UNIT).groupby("case")}
     places = Places(tuple(field for field in places_of(judgement).varying if field != "mode"))
     columns = ("direction", *places.varying, "variant", "size", "one op", "the first", "each further", "copies", SLOPE)
     blocks: list[Block] = []
     for op in dict.fromkeys(row["op"] for row in rows):
         mine = [row for row in rows if row["op"] == op]
-        cells = tuple(_row(judgement, row, surcharges.get(row["case"]), lines[row["case"]], places) for row in mine)
+        cells = tuple(_row(judgement, row, found.get(row["case"]), lines[row["case"]], places) for row in mine)
         table = Table(columns, cells, f"{op}: cost inside a graph", folded=True, headings=3 + len(places.varying))
         blocks += [Heading(op, of_op=True), table]
     return (Paragraph(MEANING), *blocks)
@@ -60,10 +60,14 @@ def _row(
         _cells.sized(row["size"], unit_of(judgement, row["op"])),
         _cells.seconds_interval(row["seconds"], row["low"], row["high"]),
         formatting.MISSING if surcharge is None else _cells.seconds(surcharge.first),
-        formatting.MISSING if surcharge is None else _cells.seconds(surcharge.further),
+        formatting.MISSING if surcharge is None else _further(surcharge),
         ", ".join(str(number) for number in copies),
         formatting.MISSING if slope is None else _cells.seconds_interval(slope.mean, *slope.interval()),
     )
+
+
+def _further(surcharge: Surcharge) -> Cell | str:
+    return _cells.seconds_interval(surcharge.further, surcharge.low, surcharge.high)
 
 
 SECTION = Section("nodes", "Inside a graph", 25, build)

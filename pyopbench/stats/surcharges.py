@@ -1,0 +1,71 @@
+"""What the first callback of a step costs, and each further one right after it: graphs of one copy and of more.
+
+The first finds its threads asleep and costs more than those after it. What each further one adds is the difference of
+the two graphs in the same rounds, over the copies that one has more; the call, which both have, is in none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from pyopbench.stats.costs import MODE
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.spread import usual_spread
+
+
+@dataclass(frozen=True)
+class Surcharge:
+    """What the first op of a kind in a step costs, and each further one, in seconds; means over launches.
+
+    Attributes:
+        first: of the first.
+        further: of each further one.
+        low, high: the 95% t interval of `further`; nan for one launch.
+    """
+
+    first: float
+    further: float
+    low: float
+    high: float
+
+
+def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]:
+    """Return for each case of mode node with a graph of one copy and a larger one what the first and the others cost.
+
+    Few launches tell their spread badly, so that of each case, in shares of what its first costs, is moved towards what
+    is usual among all of them.
+
+    Args:
+        frame: one row per timed block, in any order, as `results.Run.frame`.
+        unit: the columns that make one launch.
+    """
+    found = {case: (Estimate.of(rows["first"]), Estimate.of(rows["further"])) for case, rows in _launches(frame, unit)}
+    scaled = {
+        case: (first.mean, replace(further, scale=first.mean**2) if first.mean > 0 else further)
+        for case, (first, further) in found.items()
+    }
+    usual = usual_spread((one.deviation / one.scale**0.5, one.own_degrees) for _, one in scaled.values())
+    return {
+        case: Surcharge(first, further.mean, *replace(further, usual=usual).interval())
+        for case, (first, further) in scaled.items()
+    }
+
+
+def _launches(frame: pd.DataFrame, unit: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+    """Return by case and launch the medians over rounds: columns first and further."""
+    nodes = frame[(frame["mode"] == MODE) & frame["floor_seconds"].notna() & (frame["copies"] > 0)]
+    nodes = nodes.assign(y=nodes["seconds"] / nodes["calls"])
+    keys = ["case", *unit]
+    rounds = nodes.groupby([*keys, "round", "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
+    ones = rounds[rounds["copies"] == 1].drop(columns="copies").rename(columns={"y": "one"})
+    most = rounds["copies"].where(rounds["copies"] > 1).groupby([rounds[key] for key in keys], observed=True)
+    larger = rounds[rounds["copies"] == most.transform("max")][[*keys, "round", "copies", "y"]]
+    both = ones.merge(larger, on=[*keys, "round"])
+    both = both.assign(
+        first=both["one"] - both["floor_seconds"], further=(both["y"] - both["one"]) / (both["copies"] - 1)
+    )
+    medians = both.groupby(keys, observed=True)[["first", "further"]].median().reset_index()
+    return [(str(case), rows) for case, rows in medians.groupby("case", observed=True)]
