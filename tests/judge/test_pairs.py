@@ -53,6 +53,17 @@ def test_a_callback_differs_by_points_of_the_current_ones_time() -> None:
     assert found["xla"].outcome == "equivalent"
 
 
+def test_on_a_busy_machine_a_copy_is_no_cheaper_than_its_original() -> None:
+    """Blocks vary by so much that the callback costs less than nothing in many rounds, which have no ratio."""
+    bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=40, rounds=200, within=0.4, between=0.0, copies=1, seed=3)
+    run = run_of(bench)
+    run.settings = {**run.settings, "pairs": {"py_function": TODAY}}
+    (verdict,) = compared(run, TODAY, 0.03).verdicts  # type: ignore[arg-type]
+    (estimate,) = compared(run, TODAY, 0.03).estimates  # type: ignore[arg-type]
+    assert verdict.ratio == pytest.approx(1.0, abs=3 * estimate.standard_error)
+    assert estimate.standard_error < 0.06
+
+
 def test_no_run_effect_lies_between_two_of_a_pair() -> None:
     """Both cross the same bridge. An ordinary run of the same cases allows for one in what ports cost."""
     bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=8, rounds=40)
