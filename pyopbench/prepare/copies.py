@@ -32,9 +32,8 @@ MOST_NODES = 256
 """Graphs of several copies have no more nodes, those of functions included: TensorFlow takes about a millisecond of
 Python to make one, and a copy of a hundred takes long enough beside an empty graph. The same in every process."""
 
-LONGEST_CALL_SECONDS = 0.005
-"""Graphs of several copies that take longer are not made: such copies cost enough for few of them to tell, and the time
-of their blocks is taken from all others. An empty graph takes up to 0.7 ms between blocks of others (2 cores)."""
+LONGEST_CALL_SECONDS = 0.02
+"""Graphs of several copies that take longer are not made: such copies cost enough for few of them to tell."""
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,16 @@ def _means_of_copies(points: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def ratios(costs: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:
-    """Return the cost of each case over that of its baseline in the same round.
+    """Return the cost of each case over that of its baseline in the same round, as it counts in the launch.
 
-    Both lie within moments of each other, so whatever slows both down cancels.
+    Both lie within moments of each other, so whatever slows both down cancels. The ratio of a launch is the share rho
+    at which `cost - rho * baseline` is above zero as often as below. Where the baseline costs something in every round
+    that is the median of the ratios of rounds. Where noise makes it cost less than nothing in some, rounds have no
+    ratio: those that are left are the ones in which it happened to be dear, and the median of theirs made a copy of the
+    baseline 20% cheaper than itself on a busy machine. A round counts as rho and what it is off by, over the median of
+    the baseline: `rho + (cost - rho * baseline) / median`, whose median is rho and whose spread is that of rho
+    (linearised as a ratio of means is: W. G. Cochran, "Sampling Techniques", 3rd ed. 1977, section 6.3; confidence
+    limits by the difference: E. C. Fieller, J. R. Stat. Soc. B 16 (1954) 175-185).
 
     Args:
         costs: `round_costs`.
@@ -86,14 +93,40 @@ def ratios(costs: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[s
         unit: the columns that make one launch.
 
     Returns:
-        Columns case, those of `unit`, round, ratio; without rounds in which the baseline costs nothing.
+        Columns case, those of `unit`, round, ratio; without launches in which the baseline mostly costs nothing.
     """
     cases = costs[costs["case"].isin(list(baseline_of))]
     cases = cases.assign(baseline=cases["case"].map(dict(baseline_of)).astype(costs["case"].dtype))
-    baselines = costs[costs["case"].isin(list(set(baseline_of.values()))) & (costs["seconds"] > 0)]
+    baselines = costs[costs["case"].isin(list(set(baseline_of.values())))]
     baselines = baselines.rename(columns={"case": "baseline", "seconds": "today"})
-    pairs = cases.merge(baselines, on=["baseline", *unit, "round"])
-    return pairs[["case", *unit, "round"]].assign(ratio=pairs["seconds"] / pairs["today"])
+    pairs = cases.merge(baselines, on=["baseline", *unit, "round"]).reset_index(drop=True)
+    pairs = pairs.astype({"seconds": "float64", "today": "float64"})  # also where there are none
+    launch = pairs.groupby(["case", *unit], observed=True, sort=False).ngroup()
+    level = pairs["today"].groupby(launch).transform("median")
+    rho = launch.map(_balanced_ratios(pairs["seconds"], pairs["today"], launch))
+    counted = rho + (pairs["seconds"] - rho * pairs["today"]) / level
+    return pairs[["case", *unit, "round"]].assign(ratio=counted)[rho.notna() & (level > 0)].reset_index(drop=True)
+
+
+def _balanced_ratios(costs: pd.Series[float], baselines: pd.Series[float], launch: pd.Series[int]) -> pd.Series[float]:
+    """Return for each launch rho at which `costs - rho * baselines` is above zero as often as below.
+
+    Each round changes sides at its own ratio: as rho grows, from above to below where its baseline is above zero, and
+    else from below to above. Of several places at which as many are on either side, the one next to the ratio of
+    medians is taken.
+    """
+    rounds = pd.DataFrame({"launch": launch, "cost": costs, "baseline": baselines, "side": np.sign(baselines)})
+    medians = rounds.groupby("launch")[["cost", "baseline"]].median()
+    rounds = rounds[rounds["side"] != 0]
+    rounds = rounds.assign(at=rounds["cost"] / rounds["baseline"]).sort_values(["launch", "at"])
+    sides = rounds.groupby("launch")["side"]
+    after = sides.transform("sum") - 2 * sides.cumsum()
+    following = rounds.groupby("launch")["at"].shift(-1)
+    at = rounds["at"].where(after < 0, (rounds["at"] + following) / 2)
+    found = pd.DataFrame({"launch": rounds["launch"], "at": at})[(after <= 0) & (after + 2 * rounds["side"] > 0)]
+    usual = found["launch"].map(medians["cost"] / medians["baseline"])
+    found = found.assign(off=(found["at"] - usual).abs()).sort_values(["launch", "off"], kind="stable")
+    return found.groupby("launch")["at"].first()
 
 
 def launch_medians(values: pd.DataFrame, column: str, unit: Sequence[str]) -> pd.DataFrame:

@@ -126,12 +126,47 @@ def ratios(*rows: tuple[str, int, float]) -> dict[tuple[str, int], float]:
 
 
 def test_a_ratio_is_taken_within_a_round() -> None:
-    rows = [("today", 0, 4.0), ("a", 0, 1.0), ("b", 0, 8.0), ("today", 1, 2.0), ("a", 1, 1.0), ("b", 2, 8.0)]
-    assert ratios(*rows) == {("a", 0): 0.25, ("b", 0): 2.0, ("a", 1): 0.5}
+    """By hand: 1 of 4, and 8 of 4; a round in which one of both is missing counts for nothing."""
+    rows = [("today", 0, 4.0), ("a", 0, 1.0), ("b", 0, 8.0), ("today", 1, 2.0), ("b", 2, 8.0)]
+    assert ratios(*rows) == {("a", 0): 0.25, ("b", 0): 2.0}
+
+
+def test_the_ratio_of_a_launch_is_the_median_of_those_of_rounds() -> None:
+    """By hand: 1/4, 1/2 and 3/4, at a median of 4; 2/8 lies 2 below half of 8, half of the median."""
+    found = ratios(*(("today", place, today) for place, today in enumerate((8.0, 2.0, 4.0))),
+                   *(("a", place, cost) for place, cost in enumerate((2.0, 1.0, 3.0))))  # fmt: skip
+    assert found == {("a", 0): 0.0, ("a", 1): 0.5, ("a", 2): 0.75}
 
 
 def test_a_ratio_below_zero_is_a_number_and_one_to_nothing_is_none() -> None:
-    assert ratios(("today", 0, 4.0), ("a", 0, -1.0), ("today", 1, 0.0), ("a", 1, 1.0)) == {("a", 0): -0.25}
+    assert ratios(("today", 0, 4.0), ("a", 0, -1.0)) == {("a", 0): -0.25}
+    assert ratios(("today", 0, 0.0), ("a", 0, 1.0)) == {}
+    assert ratios(("today", 0, -4.0), ("a", 0, 1.0)) == {}
+
+
+def test_rounds_in_which_today_costs_less_than_nothing_count_for_what_they_are() -> None:
+    """By hand: above 1/2 the rounds of 4 and 2 are below, and that of -1 is: 1 more than half of it is above zero."""
+    rows = [("today", 0, 4.0), ("a", 0, 2.0), ("today", 1, 2.0), ("a", 1, 4.0), ("today", 2, -1.0), ("a", 2, -2.0)]
+    assert ratios(*rows) == {("a", 0): 0.5, ("a", 1): 2.0, ("a", 2): -0.25}
+
+
+@pytest.mark.parametrize("true", [0.02, 0.5, 1.0, 2.0])
+def test_noise_that_hides_what_today_costs_leaves_the_ratio_where_it_is(true: float) -> None:
+    """Costs of rounds vary by as much as today's, so that one in six is below zero; floors are common to both."""
+    rng, rounds = np.random.default_rng(4), 4_001
+    floor = rng.normal(0.0, 0.5, rounds)
+    today, cost = (level + floor + rng.normal(0.0, 0.8, rounds) for level in (1.0, true))
+    frame = pd.DataFrame(
+        {
+            "case": np.repeat(["today", "a"], rounds),
+            "launch": 0,
+            "round": np.tile(np.arange(rounds), 2),
+            "seconds": np.concatenate([today, cost]),
+        }
+    )
+    (row,) = costs.launch_medians(costs.ratios(frame, {"a": "today"}, UNIT), "ratio", UNIT).to_dict("records")
+    assert abs(row["value"] - true) < 3 * row["error"]
+    assert row["error"] < 0.06
 
 
 def test_launches_are_not_paired_with_each_other() -> None:
