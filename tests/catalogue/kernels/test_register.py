@@ -253,6 +253,7 @@ def test_what_tensorflow_cannot_load_is_told(tmp_path: Path) -> None:
 
 def test_a_kernel_is_loaded_as_it_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is put in its place between the check and the load is not loaded."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     source = tmp_path / "made.cc"
     source.write_text("int nothing;\n", encoding="utf-8")
     library, real = library_of(source), tf.load_op_library
@@ -267,7 +268,8 @@ def test_a_kernel_is_loaded_as_it_was_checked(tmp_path: Path, monkeypatch: pytes
     assert library.read_bytes() == b"no library at all"
 
 
-def test_a_kernel_that_others_write_to_is_not_loaded(tmp_path: Path) -> None:
+def test_a_kernel_that_others_write_to_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     source = tmp_path / "made.cc"
     source.write_text("int nothing_either;\n", encoding="utf-8")
     library = library_of(source)
@@ -275,7 +277,6 @@ def test_a_kernel_that_others_write_to_is_not_loaded(tmp_path: Path) -> None:
     with pytest.raises(CannotCompile) as refused:
         register.body_of(replace(load_op("square"), kernel=source))
     assert refused.value.received == library
-    library.unlink()
 
 
 @pytest.fixture
