@@ -2,6 +2,9 @@
 # make test      run the tests; make test ARGS='-k sinh' some of them
 # make lint      check style and types
 # make fuzz      commands over 20,000 tampered results (make fuzz COUNT=2000)
+# make fuzz-forever
+#                the same until Ctrl-C, or for make fuzz-forever SECONDS=3600;
+#                what fails is kept in .fuzz/
 # make docs      build the pages of docs/ into .site/, strictly
 # make lock      recompile requirements/*.txt and pyopbench/run/locks/*.txt
 # make asv       measure this commit with asv on several TensorFlow versions
@@ -22,7 +25,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test fuzz lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test fuzz fuzz-forever lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -59,6 +62,9 @@ COUNT ?= 20000
 
 fuzz: .venv/.dev
 	@$(VENV_PYTHON) tests/helpers/mutants.py $(COUNT)
+
+fuzz-forever: .venv/.dev
+	@$(VENV_PYTHON) tests/helpers/fuzz_forever.py $(SECONDS)
 
 lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .
@@ -106,7 +112,7 @@ docs: .venv/.dev
 	@$(QUIETLY) "Building .site" env NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build
 
 clean:
-	rm -rf .venv .asv .site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .asv .site .fuzz dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find pyopbench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # What is set up, each stamp newer than what it was made from.

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from pyopbench.cli.options import AsJson, out_option
+from pyopbench.cli.options import AsJson, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.discover import require_known
 from pyopbench.core.model import GPU
+from pyopbench.core.ownership import require_own
 from pyopbench.report.wording import copy_costs as wording
 from pyopbench.results import copy_costs
 from pyopbench.run import measure_copies
@@ -26,12 +27,16 @@ OutFile = Annotated[
 ]
 
 
-def copies(device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None) -> None:
+def copies(
+    device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None, trust_folder: TrustFolder = False
+) -> None:
     """Show which bridges between tensors and arrays share memory, and what the copies of the others cost.
 
     With --device gpu also what copies between host and GPU cost, by size and by the memory of the wording.
     """
     require_known("device", [device], DEVICES)
+    if out_file is not None:
+        require_own(out_file.parent)
     with err.status("measuring"):
         document = measure_copies.measure_with_gpu() if device == GPU else measure_copies.measure()
     if out_file is not None:

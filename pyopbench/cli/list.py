@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.installing import announce
 from pyopbench.cli.options import (
     AsJson,
     AxisTexts,
@@ -96,6 +97,7 @@ def verify(
     """Check values against NumPy, and gradients against the reference gradient and finite differences."""
     axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs)
     timeout_seconds = parse_duration(case_timeout)
+    announce([tf] if tf else [])
     with err.status("verifying") as status:
         findings = verify_cases(
             axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.installing import announce
 from pyopbench.cli.options import (
     AsJson,
     AxisTexts,
@@ -17,6 +18,7 @@ from pyopbench.cli.options import (
     Modes,
     Ops,
     TensorFlow,
+    TrustFolder,
     Variants,
     out_option,
     read_axes,
@@ -25,6 +27,7 @@ from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.discover import require_known
 from pyopbench.core.model import Case
+from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.core.places import PINS, ROUTES
 from pyopbench.report.wording import counted_copies as wording
@@ -53,6 +56,7 @@ def placement(
     tf: TensorFlow = None,
     as_json: AsJson = False,
     out_file: OutFile = None,
+    trust_folder: TrustFolder = False,
 ) -> None:
     """Count the copies between host and device of each call: by variant, pinning, and where its data are.
 
@@ -61,6 +65,9 @@ def placement(
     require_known("device", [device], counting.DEVICES)
     axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis)
     timeout_seconds = parse_duration(case_timeout)
+    if out_file is not None:
+        require_own(out_file.parent)
+    announce([tf] if tf else [])
     with err.status("counting") as status:
         document = counting.count(
             counting.CountRequest(axes, device, timeout_seconds, tf),

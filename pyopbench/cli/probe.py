@@ -13,10 +13,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from pyopbench.cli.options import AsJson, TensorFlow, out_option
+from pyopbench.cli.installing import announce
+from pyopbench.cli.options import AsJson, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
+from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, split_some
 from pyopbench.core.printable import printable
 from pyopbench.results import probes as stored_probes
@@ -46,6 +48,7 @@ def probe(
     timeout: Timeout = None,
     as_json: AsJson = False,
     out_file: OutFile = None,
+    trust_folder: TrustFolder = False,
 ) -> None:
     """Try live what each variant can do on this TensorFlow: SavedModel, XLA, second order, threads, ..."""
     if files:
@@ -53,6 +56,9 @@ def probe(
         return
     seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
     options = probe_run.ProbeOptions(tf, seconds)
+    if out_file is not None:
+        require_own(out_file.parent)
+    announce([tf] if tf else [])
     with err.status("probing") as status:
         attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options)
         document = probe_run.try_all(

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.core import formatting
+from pyopbench.core.printable import printable
 from pyopbench.judge import judge
 from pyopbench.report.wording.measuring import sampling_text, stage_text, workers_text
 from pyopbench.results.open_file import REPORT, read_bytes
@@ -142,4 +143,5 @@ def progress() -> Iterator[Any]:
 def describe(step: Step) -> str:
     """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants in turns."""
     where = f"{stage_text(step)} {step.done + 1}/{step.total}"
-    return f"{where} {formatting.shorten(step.group.replace('/', ' '), LONGEST_CASE)}"
+    # A bar prints its texts itself, and a run that is resumed may name anything.
+    return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.installing import announce, disk_size
 from pyopbench.cli.options import (
     USUAL_EFFECT,
     AllowChanged,
@@ -81,8 +82,9 @@ def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
     wanted = dict.fromkeys(version for part in parts if (version := start.tf_of(part)) is not None)
     missing = environments.missing(wanted)
     if not missing or yes:
+        announce(missing)
         return
-    size = f"{environments.INSTALLED_GB * len(missing):.1f} GB"
+    size = disk_size(missing)
     question = f"The run needs TensorFlow {formatting.listing(missing)}, which takes about {size} of disk. Install?"
     if sys.stdin.isatty() and typer.confirm(question, err=True):
         return

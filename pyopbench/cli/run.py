@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, say, say_error
 from pyopbench.cli.report import progress, write_report
 from pyopbench.cli.versions import report_versions
@@ -31,6 +32,7 @@ PLANNING = "planning: TensorFlow starts, kernels are compiled, ports are tried"
 
 def begin(folder: Path | None, request: start.Request, tf: list[str] | None) -> Path:
     """Plan a run, or one for each version of TensorFlow, and return its folder."""
+    announce(tf or [])
     with err.status("planning, and installing what is not there of TensorFlow" if tf else PLANNING):
         if tf:
             folder, begun = start_versions.begin(folder, request, tf)

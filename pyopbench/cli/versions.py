@@ -13,6 +13,7 @@ from pyopbench.cli.compare import print_comparison
 from pyopbench.cli.output import err, out, print_failures, print_table, say, say_error
 from pyopbench.core import formatting
 from pyopbench.core.errors import detail_label
+from pyopbench.core.printable import printable
 from pyopbench.core.write_file import write_atomically
 from pyopbench.judge import judge
 from pyopbench.results import versions
@@ -32,7 +33,7 @@ def report_versions(folder: Path, options: judge.Judging) -> int:
 
     every = versions.read(folder)
     found, unmeasured = _measured(every)
-    with err.status(f"judging {formatting.listing([version.label for version in found])}"):
+    with err.status(escape(printable(f"judging {formatting.listing([version.label for version in found])}"))):
         judgements, across = write.report_versions(folder, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)

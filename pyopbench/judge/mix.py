@@ -13,6 +13,9 @@ from pyopbench.core.errors import BadInput
 from pyopbench.results.mix_file import Calls
 from pyopbench.stats.estimate import Floats
 
+MOST_SHOWN = 8
+"""So many sizes that were not measured are named in a message."""
+
 
 @dataclass(frozen=True, eq=False)
 class Mix:
@@ -92,7 +95,7 @@ def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: st
     if outside:
         raise BadInput(
             f"the mix holds sizes outside the measured range of {what}",
-            received=", ".join(str(size) for size in outside),
+            received=", ".join(map(str, outside[:MOST_SHOWN])) + (", ..." if len(outside) > MOST_SHOWN else ""),
             legal=f"sizes from {measured[0]} to {measured[-1]}",
             next_step="measure these sizes as well (--axis size=...), or take them out of the mix",
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import vl_convert
 
-from pyopbench.core.cache_folder import private_folder
+from pyopbench.core.cache_folder import private_tree
 from pyopbench.core.errors import BadInput
 from pyopbench.core.write_file import write_atomically
 from pyopbench.results.open_file import CACHED, read_bytes
@@ -32,7 +32,7 @@ def library() -> str:
 
 def _bundle() -> str:
     try:
-        folder = private_folder("vega", "the charts of reports")
+        folder = private_tree("vega", "the charts of reports")
     except BadInput:
         return _made()
     made_of = f"{version(PACKAGE)}\n{EXPORTS}"

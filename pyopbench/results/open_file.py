@@ -46,6 +46,8 @@ RECORDING = Kind("a part of a recording", 64 * MIB)
 MIX = Kind("a mix", 8 * MIB)
 FOREIGN = Kind("results of another tool", 128 * MIB)
 REPORT = Kind("a file of a report", 256 * MIB)
+SOURCE = Kind("a Python source", 2 * MIB)  # of which Python's parser makes up to 1 GB
+GRAPH = Kind("a stored graph", 512 * MIB)
 CACHED = Kind("a file of the cache", 32 * MIB)
 
 

@@ -34,7 +34,7 @@ def variables(python: Path | None) -> dict[str, str]:
         if _is_compiled(python):
             return {}
         try:
-            prefix = str(cache_folder.private_folder(FOLDER, "Python's bytecode"))
+            prefix = str(cache_folder.private_tree(FOLDER, "Python's bytecode"))
         except BadInput:  # it only saves time: a run needs no cache folder
             return {}
     return {PREFIX: prefix, DO_NOT_WRITE: ""}  # Python takes an empty one for none

@@ -34,6 +34,9 @@ NEWEST_PYTHON_BEFORE = (3, 11)
 INSTALL_SECONDS = 1800
 INSTALLED_GB = 2.8
 """What an environment takes on the disk, about; 2.21 does."""
+UMASK = 0o022
+"""What uv makes is not for a group to write to, whatever the umask of the user."""
+LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 READY = "pyopbench-ready"
 """A file that is there when everything is installed."""
 
@@ -73,7 +76,8 @@ def python_of(version: str) -> Path:
     """Return the Python that has a version of TensorFlow, installed first where it is not there yet.
 
     Raises:
-        BadInput: there is no such version for this Python, uv is missing or fails, or the cache cannot be written to.
+        BadInput: there is no such version for this Python, uv is missing or fails, or the cache cannot be written to;
+            or others can put something into the environment, which would be run.
     """
     require_available([version])
     folder = folder_of(version)
@@ -82,7 +86,21 @@ def python_of(version: str) -> Path:
         with _alone(folder):
             if not _is_whole(folder):  # somebody else may just have made it
                 _make(folder, LOCKS / f"{version}.txt")
+    _require_private(folder)
     return folder / "bin" / "python"
+
+
+def _require_private(folder: Path) -> None:
+    """Check an environment before its Python is started: all that is in it, and what its Python leads to.
+
+    From then on only the user and root can change it. The Python that is running now has been trusted already.
+    """
+    python = (folder / "bin" / "python").resolve()
+    exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
+    if exposed is None and python != Path(sys.executable).resolve() and not cache_folder.is_own(python.stat()):
+        exposed = python
+    if exposed is not None:
+        raise cache_folder.refusal(exposed, "environments of TensorFlow")
 
 
 def missing(versions: Iterable[str]) -> list[str]:
@@ -109,6 +127,9 @@ def folder_with_only(package: Path) -> Path:
     folder = cache_folder.private_folder(ENVIRONMENTS, "environments of TensorFlow") / f"{package.name}-{digest}"
     folder.mkdir(mode=0o700, exist_ok=True)
     with _alone(folder):
+        exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
+        if exposed is not None:
+            raise cache_folder.refusal(exposed, "environments of TensorFlow")
         link = folder / package.name
         if not link.is_symlink():
             link.symlink_to(package.resolve(), target_is_directory=True)
@@ -148,7 +169,13 @@ def _run(command: Sequence[str], version: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=environment
+            command,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            check=False,
+            env=environment,
+            umask=UMASK,
         )
     except subprocess.TimeoutExpired:
         told = f"uv was not done after {INSTALL_SECONDS} s"
@@ -168,9 +195,12 @@ def _run(command: Sequence[str], version: str) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold a lock, so that two processes do not make the same environment at once."""
-    with folder.with_name(f"{folder.name}.lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    descriptor = os.open(folder.with_name(f"{folder.name}.lock"), LOCK, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
 
 
 def _newest_python(version: str) -> tuple[int, int]:

@@ -8,10 +8,10 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
+from pyopbench.catalogue.kernels.load_library import load_custom_ops
 from pyopbench.core.failures import describe_error
 
 FRESH = "fresh"
@@ -63,7 +63,7 @@ def _pool(peer: str) -> ProcessPoolExecutor:
 def _guarded(libraries: Sequence[str], function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[bool, Any]:
     try:
         for library in libraries:
-            tf.load_op_library(library)
+            load_custom_ops(Path(library))
         return True, function(*arguments)
     except Exception as error:  # noqa: BLE001 - anything may be raised; not every error of TensorFlow can be pickled
         return False, (describe_error(error), f"{type(error).__name__}: {error}")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.core.cache_folder import folder_of, private_folder
+from pyopbench.core import cache_folder
+from pyopbench.core.cache_folder import exposed_inside, folder_of, private_folder, private_tree
 from pyopbench.core.errors import BadInput
 
 
@@ -82,3 +83,73 @@ def test_a_folder_above_of_another_user_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         private_folder("things", "things")
     assert refused.value.received == tmp_path / "cache"
+
+
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders away")
+STRANGER = 54321
+
+
+@pytest.fixture
+def _home_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be root with the home of another user, as under a sudo that keeps HOME."""
+    for home in ("home", "root"):
+        (tmp_path / home).mkdir(mode=0o700)
+    os.chown(tmp_path / "home", STRANGER, -1)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    root = cache_folder.pwd.struct_passwd(("root", "x", 0, 0, "root", str(tmp_path / "root"), "/bin/sh"))
+    monkeypatch.setattr(cache_folder.pwd, "getpwuid", {0: root}.__getitem__)
+
+
+@needs_root
+@pytest.mark.usefixtures("_home_of_another")
+def test_root_with_the_home_of_another_user_has_a_cache_of_its_own(tmp_path: Path) -> None:
+    folder = private_folder("things", "things")
+    assert tmp_path / "root" in folder.parents
+    assert list((tmp_path / "home").iterdir()) == [], "what root puts there the user could not take away"
+
+
+@needs_root
+@pytest.mark.usefixtures("_home_of_another")
+def test_a_cache_that_is_named_is_the_one_and_refused_where_it_is_another_user_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    with pytest.raises(BadInput) as refused:
+        private_folder("things", "things")
+    assert refused.value.received == tmp_path / "home"
+
+
+@needs_root
+def test_a_user_runs_what_root_has_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ssh takes keys of root; a folder of a third user is refused as ever."""
+    folder = private_folder("things", "things")
+    monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
+    assert private_folder("things", "things") == folder
+    os.chown(folder, STRANGER + 1, -1)
+    with pytest.raises(BadInput) as refused:
+        private_folder("things", "things")
+    assert refused.value.received == folder
+
+
+def test_files_that_everybody_writes_to_are_found_at_any_depth(tmp_path: Path) -> None:
+    folder = private_folder("things", "things")
+    deep = folder / "one" / "two"
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("", encoding="utf-8")
+    (folder / "link").symlink_to(tmp_path / "missing")
+    assert exposed_inside(folder) is None
+    assert private_tree("things", "things") == folder
+    (deep / "file").chmod(0o666)
+    assert exposed_inside(folder) == deep / "file"
+    with pytest.raises(BadInput) as refused:
+        private_tree("things", "things")
+    assert refused.value.received == deep / "file"
+
+
+@needs_root
+def test_files_of_another_user_are_found(tmp_path: Path) -> None:
+    folder = private_folder("things", "things")
+    (folder / "link").symlink_to(tmp_path)
+    os.chown(folder / "link", STRANGER, -1, follow_symlinks=False)
+    assert exposed_inside(folder) == folder / "link"

@@ -12,7 +12,11 @@ import pytest
 
 import browsers
 from full_matrix import OPS, full
+from hostile_names import OPS as HOSTILE_OPS
+from hostile_names import write_run
 from judgements import HOSTILE, hostile_report, plain, plain_report
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge import judge
 from pyopbench.report import vega, write
 
 pytestmark = pytest.mark.long
@@ -27,7 +31,9 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     made = {"plain": plain_report(), "hostile": hostile_report()}
     for name, texts in made.items():
         (folder / f"{name}.html").write_text(texts["report.html"], encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in made}
+    named = write_run(folder / "named", ("well", "native", "constructor", "__proto__"))
+    write.report_results([named], named, judge.Judging("well", MINIMUM_EFFECT))
+    return {**{name: folder / f"{name}.html" for name in made}, "named": folder / "named" / "report.html"}
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +96,53 @@ def test_hostile_names_run_nothing_and_are_shown(chromium, pages):
     assert ask(chromium, "document.querySelectorAll('main img, main b, main iframe').length") == 0
     assert browsers.complaints(chromium) == []
     assert ask(chromium, "document.title").startswith("pyopbench: </script>")
+
+
+def show_open(driver, path: Path) -> None:
+    """Show a page with everything unfolded."""
+    browsers.emulate(driver, 1280)
+    driver.get("about:blank")
+    browsers.complaints(driver)
+    driver.get(path.as_uri())
+    ask(driver, "document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+
+
+MARKS = """
+const drawn = [...arguments[0].querySelectorAll('svg .role-mark path, svg .role-mark rect, svg .role-mark line')];
+return drawn.filter((one) => one.getBBox().width + one.getBBox().height > 0).length;
+"""
+
+
+def test_charts_of_ops_that_scripts_know_by_other_meanings_are_not_empty(chromium, pages):
+    """An object of JavaScript has a `constructor` and a `__proto__` that nobody put there; U+2028 ends a line of it."""
+    show_open(chromium, pages["named"])
+    pages_of = "[...document.querySelectorAll('details.op')].filter((one) => one.querySelector('figure.chart'))"
+    names = ask(chromium, f"{pages_of}.map((one) => one.id)")
+    assert len(names) == len(HOSTILE_OPS)
+    for place, name in enumerate(names):
+        figures = ask(chromium, f"[...{pages_of}[{place}].querySelectorAll('figure.chart')]")
+        for number, figure in enumerate(figures):
+            chromium.execute_script("arguments[0].scrollIntoView()", figure)
+            what = f"what chart {number} of {name!a} draws"
+            wait(lambda figure=figure: chromium.execute_script(MARKS, figure), what)
+    assert browsers.complaints(chromium) == []
+
+
+@pytest.mark.parametrize("name", ["constructor", "__proto__"])
+def test_a_variant_that_scripts_know_by_another_meaning_is_left_out_and_comes_back(chromium, pages, name):
+    show_open(chromium, pages["named"])
+    figure = ask(chromium, "document.querySelector('details.op figure.chart')")
+    chromium.execute_script("arguments[0].scrollIntoView()", figure)
+
+    def drawn() -> int:
+        return chromium.execute_script(MARKS, figure)
+
+    before = wait(drawn, "a chart")
+    ask(chromium, f"document.querySelector('input[name=variant][value={name}]').click()")
+    wait(lambda: 0 < drawn() < before, f"a chart without {name}")
+    ask(chromium, "document.querySelector('#tools button[type=reset]').click()")
+    wait(lambda: drawn() == before, f"a chart with {name}")
+    assert browsers.complaints(chromium) == []
 
 
 def rows_of(driver, caption: str) -> list[list[str]]:

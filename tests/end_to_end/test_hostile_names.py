@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
 import pytest
+import typer
 
+import certificates
+import copied_files
+import placement_files
 import probe_files
 import stored
-from pyopbench.cli import app
-from pyopbench.results import probes
+from hostile_names import NASTY, OPS, nasty, write_run
+from pyopbench.cli import app, build
+from pyopbench.cli import list as list_module
+from pyopbench.cli.report import describe
+from pyopbench.core.model import Failure
+from pyopbench.results import probes, store
+from pyopbench.results.certificate import Loss
+from pyopbench.run import certify, count_copies, measure_copies, planning, start
+from pyopbench.run.budget import Progress
+from pyopbench.run.verify import Finding
 
-NASTY = "\x1b]0;owned\x07 \x9b2J \u202egnp.exe\u2028[/] [bold]x :bomb: \\"
 OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-OPS = ("constructor", "__proto__", f"bad {NASTY.replace('/', '')}")
 SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
-
-
-def nasty(value: Any) -> Any:
-    """Return JSON with every text that is free made hostile."""
-    return {key: f"{inner} {NASTY}" if isinstance(inner, str) else inner for key, inner in value.items()}
-
-
-def write_run(folder: Path, **environment: str) -> Path:
-    cases = [stored.case(variant, op, size) for op in OPS for variant in ("well", "native") for size in (1, 10)]
-    content = stored.run(cases, environment=nasty({**stored.ENVIRONMENT, **environment}), command=["pyopbench", NASTY])
-    content["catalogue"]["ops"] = {op: nasty(stored.OP) for op in OPS}
-    content["catalogue"]["variants"]["native"] = {**stored.VARIANT, "kind": "port", "summary": NASTY}
-    content["skips"] = [{**stored.failure(stored.case("other"), "unsupported", None), "reason": NASTY}]
-    lines = []
-    for launch in range(3):
-        lines.append(stored.launch_line(launch))
-        for op in OPS:
-            for size in (1, 10):
-                both = [stored.case(variant, op, size) for variant in ("well", "native")]
-                failed = [{**stored.failure(stored.case("broken", op, size)), "reason": NASTY}]
-                lines.append(stored.group_line(launch, both, failed, 0.5 + 0.01 * launch))
-    return stored.write(folder, content, lines)
 
 
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
@@ -107,3 +97,140 @@ def test_nothing_is_no_place_to_write_to(
     words = [folder if word == "FOLDER" else word for word in command]
     code, _ = call(monkeypatch, capsys, *words, "--out", "")
     assert (code, sorted(Path().iterdir())) == (2, before)
+
+
+def test_a_check_obeys_nothing_that_lines_say(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = folder / store.SAMPLES_FILE
+    lines = samples.read_bytes().splitlines(keepends=True)
+    lines[1:3] = [lines[1].replace(b"0.5", b"0.6"), json.dumps({"kind": NASTY, NASTY: NASTY}).encode() + b"\n"]
+    samples.write_bytes(b"".join(lines))
+    named = folder.rename(folder.with_name(NASTY.replace("/", "")))
+    for options in ([], ["--json"]):
+        code, told = call(monkeypatch, capsys, "check", named, *options)
+        assert (code, is_shown_as_text(told)) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"environment": {**stored.ENVIRONMENT, "commit": NASTY}},
+        {"own": {NASTY: {"words": [NASTY], "fingerprint": NASTY}}},
+        {"settings": {**stored.SETTINGS, "tf": NASTY}},
+        {"cases": [stored.case("native", f"op{NASTY.replace('/', '')}")]},
+        {"cases": [stored.case(f"native{NASTY.replace('/', '')}")]},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_resume_obeys_nothing_that_a_run_says(
+    tmp_path: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = stored.run([stored.case("native")], environment={**stored.ENVIRONMENT, "commit": None})
+    settings = {**stored.SETTINGS, "baseline": "native"}
+    folder = stored.write(tmp_path / f"run{NASTY.replace('/', '')}", {**run, "settings": settings, **changes}, [])
+    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    code, told = call(monkeypatch, capsys, "resume", folder)
+    assert (code, is_shown_as_text(told)) == (2, True)
+
+
+def test_the_bar_of_progress_shows_a_group_as_text() -> None:
+    step = Progress("sampling", 1, "", 0, 0, f"{NASTY}/{NASTY}", 0, 1, 1, None)
+    assert is_shown_as_text(describe(step))
+
+
+def test_a_scan_obeys_nothing_that_sources_and_graphs_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = NASTY.replace("/", "")
+    tree = tmp_path / f"tree{name}"
+    (tree / f".hidden{name}").mkdir(parents=True)
+    site = f"y = tf.numpy_function(table[{NASTY!r}], [1], tf.float32)\n"
+    (tree / f"a{name}.py").write_text(f"import tensorflow as tf\n# {NASTY}\n{site}", encoding="utf-8")
+    (tree / f"broken{name}.py").write_text(f"def {NASTY}", encoding="utf-8")
+    token = json.dumps(NASTY)
+    node = f'node {{ name: {token} op: "PyFunc" attr {{ key: "token" value {{ s: {token} }} }} }}'
+    (tree / f"graph{name}.pbtxt").write_text(node, encoding="utf-8")
+    (tree / f"broken{name}.pb").write_bytes(NASTY.encode())
+    for words in ([tree], ["--json", tree], ["--draft", f"{tree / f'a{name}.py'}:9"], ["--draft", f"{NASTY}:9"]):
+        code, told = call(monkeypatch, capsys, "scan", *words)
+        assert (code in (0, 2), is_shown_as_text(told)) == (True, True)
+
+
+def test_a_recording_obeys_nothing_that_a_program_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counted = {"calls": 3, "raised": 0, "seconds": 0.5, "outside_calls": 3, "outside_seconds": 0.75}
+    names = dict.fromkeys(("file", "function", "kind", "mode", "body"), NASTY)
+    shapes = [{"inputs": [{"shape": [2], "dtype": NASTY}], "calls": 3, "seconds": 0.5}]
+    site = {**names, "line": 3, "forward": counted, "gradient": counted, "shapes": shapes}
+    (tmp_path / "part.json").write_text(json.dumps({"trouble": NASTY, "sites": [site]}), encoding="utf-8")
+    leave = ["sh", "-c", f'cp "{tmp_path / "part.json"}" "$PYOPBENCH_RECORD/1.json"']
+    code, told = call(monkeypatch, capsys, "record", "--out", tmp_path / f"r{NASTY.replace('/', '')}", "--", *leave)
+    assert (code, is_shown_as_text(told)) == (0, True)
+
+
+def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let own ops and variants, of files that one was given, say what they like."""
+    case = stored.case(f"native{NASTY.replace('/', '')}", f"op{NASTY.replace('/', '')}")
+    failure = Failure(case, "raised", NASTY, None)
+    described = {op: nasty(stored.OP) for op in OPS}
+    catalogue = {"ops": described, "variants": {NASTY: {**stored.VARIANT, "summary": NASTY}}, "gradients": {}}
+    skip = {"case": case, "status": "unsupported", "reason": NASTY, "launch": None}
+    plan = {"cases": [case], "skips": [skip], "catalogue": catalogue, "environment": nasty(stored.ENVIRONMENT)}
+    kernels = {"libraries": {NASTY: f"/{NASTY}/x.so"}, "reasons": {NASTY: NASTY}, "without": [NASTY]}
+    placed = placement_files.document(tensorflow=NASTY)
+    placed["failures"] = [{"case": placed["rows"][0]["case"], "pinned": NASTY, "status": NASTY, "reason": NASTY}]
+    copied = copied_files.document(copied_files.row(1, 1e-4, bridge=NASTY), copied_files.row(9, 1e-3, bridge=NASTY))
+    renamed = tuple(replace(one, op=NASTY) for one in certificates.DECISIONS.renamed)
+    decisions = replace(certificates.DECISIONS, renamed=renamed, worst=Loss(NASTY, "inference", 0.5))
+    environment = nasty(certificates.ENVIRONMENT)
+    certificate = certificates.certificate(decisions=decisions, environment=environment, created=NASTY)
+    monkeypatch.setattr(planning, "ask_for_plan", lambda *_, **__: plan)
+    monkeypatch.setattr(list_module, "verify_cases", lambda *_: [Finding(case, None, failure)])
+    monkeypatch.setattr(build, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
+    monkeypatch.setattr(count_copies, "count", lambda *_: placed)
+    monkeypatch.setattr(measure_copies, "measure", lambda: {**copied, "environment": {"tensorflow": NASTY}})
+    monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        ["list", "--cases"],
+        ["list", "--json"],
+        ["verify"],
+        ["verify", "--json"],
+        ["build"],
+        ["build", "--json"],
+        ["placement"],
+        ["placement", "--json"],
+        ["copies"],
+        ["copies", "--json"],
+        ["certify"],
+        ["new", "op", f"no{NASTY}folder/x.py"],
+        [NASTY],
+        ["report", NASTY],
+        ["report", f"--{NASTY}"],
+    ],
+    ids=" ".join,
+)
+def test_what_own_ops_and_arguments_say_is_shown_as_text(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _nasty_worker(monkeypatch)
+    code, told = call(monkeypatch, capsys, *words)
+    assert (code in (0, 1, 2), is_shown_as_text(told)) == (True, True), told
+
+
+PRINTS_NO_NAMES = {"version", "schema", "run"}
+"""`run` prints as `resume` and `report` do, by the same functions."""
+
+
+def test_every_command_is_tried_with_hostile_names() -> None:
+    """The names of commands stand in the tests of this file."""
+    tried = {word for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+             if isinstance(node, ast.Constant) and isinstance(word := node.value, str)}  # fmt: skip
+    commands = set(typer.main.get_command(app.app).commands)  # type: ignore[attr-defined]
+    assert commands - PRINTS_NO_NAMES <= tried

@@ -1,17 +1,17 @@
-"""Results that were tampered with, by seeds: bytes, structure, types, numbers, encodings, and kinds of files.
+"""Commands over files that were tampered with, by seeds.
 
-`python tests/helpers/mutants.py [COUNT] [SEED]` runs the commands that read results over COUNT mutants and prints what
-went otherwise than documented, with the seed that makes it again.
+`python tests/helpers/mutants.py [COUNT] [SEED]` runs the commands that read what others may have made over COUNT
+mutants and prints what went otherwise than documented, with the seed that makes it again. What they write goes into
+folders that links to a file of the user's may have been laid in. Nothing is measured: no worker starts.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
-import json
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -22,172 +22,32 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import copied_files
-import placement_files
 import probe_files
 import stored
+from mutant_files import KNOWN, NATIVE, OUT, TODAY, VICTIM, Commands, make
+from mutations import mutate
 from places import ROOT
 from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
-from pyopbench.results import copy_costs, counted_copies, integrity, probes, store, versions
+from pyopbench.core.errors import WorkerLost
+from pyopbench.results import probes, store
 
 SECONDS_EACH = 10
+MOST_GIB = 1.0
 WEIGHT = 12
-FOUND = (21358,)
-"""Seeds of mutants that were not seen through; they stay as tests."""
+FOUND = {"mix.csv": (b"[" * 200_000,)}
+"""Contents of files that commands did not see through; they stay as tests."""
+KEPT = ROOT / ".fuzz"
+"""Where files are put that a command does not see through."""
 EXIT_CODES = (0, 1, 2, 3)
 UNEXPECTED = "failed where it should not"
-FOREIGN = [ROOT / "tests/data/foreign" / name for name in ("asv-first.json", "pytest-benchmark-first.json")]
-NUMBERS = (b"1e999", b"-1", b"9" * 400, b"0", b"NaN", b"-0.0", b"1e-400", b"9223372036854775808", b"1.5", b"true")
-TEXTS = (
-    '"\\ud800"',
-    '"\\u202e\\u2028\\u001b[2J"',
-    '"constructor"',
-    '""',
-    '"[/]"',
-    '"a/b"',
-    "null",
-    "[]",
-    "{}",
-    "[[[]]]",
-)
-NUMBER = re.compile(rb"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?")
-
-
-def make(folder: Path) -> dict[str, list[list[str]]]:
-    """Write one of every kind of file, and return the command lines that read it, by the name of the file."""
-    cases = [stored.case(variant, size=size) for variant in ("well", "native") for size in (1, 10)]
-    content = stored.run(cases)
-    content["catalogue"]["variants"]["native"] = {**stored.VARIANT, "kind": "port"}
-    lines = [stored.launch_line(0), stored.limits_line(0)]
-    for launch in range(3):
-        for size in (1, 10):
-            both = [stored.case(variant, size=size) for variant in ("well", "native")]
-            failed = [stored.failure(stored.case("broken", size=size))]
-            lines.append(stored.group_line(launch, both, failed, 0.5 + 0.01 * launch))
-    run = stored.write(folder / "run", content, lines)
-    probes.write(run / probes.FILE, probe_files.document(probe_files.row("xla", "native", "fails", "no")))
-    counted_copies.write(run / counted_copies.FILE, placement_files.document())
-    made = copied_files.document(copied_files.row(1, 1e-4), copied_files.row(1_000, 2e-4))
-    copy_costs.write(run / copy_costs.FILE, {**made, **copied_files.gpu_document(copied_files.GPU)})
-    shutil.copytree(run, folder / "several" / "tf-2.21.0")
-    versions.write(folder / "several", versions.named(folder / "several", ["2.21.0"]))
-    (folder / "mix.csv").write_text("size,weight\n1,3\n10,1\n", encoding="utf-8")
-    for path in FOREIGN:
-        shutil.copy(path, folder)
-    of_run = [
-        ["report", "run", "--out", "out"],
-        ["compare", "run", "run"],
-        ["check", "run"],
-        ["check", "--json", "run"],
-    ]
-    allowed = [["report", "run", "--allow-changed", "--json", "--out", "out"]]
-    found = {f"run/{name}": [*of_run, *allowed] for name in (store.RUN_FILE, store.SAMPLES_FILE)}
-    found |= {f"run/{name}": of_run for name in (counted_copies.FILE, copy_costs.FILE)}
-    found[f"run/{probes.FILE}"] = [*of_run, ["probe", f"run/{probes.FILE}"], ["probe", "--json", f"run/{probes.FILE}"]]
-    found[f"several/{versions.FILE}"] = [["compare", "several", "several"], ["check", "several"]]
-    found["mix.csv"] = [["report", "run", "--mix", "mix.csv", "--out", "out"]]
-    found |= {path.name: [["compare", path.name, path.name], ["report", path.name, "--out", "out"]] for path in FOREIGN}
-    return found
-
-
-def of_bytes(content: bytes, rng: random.Random) -> bytes:
-    place = rng.randrange(len(content))
-    return rng.choice(
-        [
-            lambda: content[:place],
-            lambda: content[:place] + bytes([rng.randrange(256)]) + content[place + 1 :],
-            lambda: content[:place] + rng.randbytes(rng.randrange(1, 9)) + content[place:],
-            lambda: content[:place] + content[place + rng.randrange(1, 40) :],
-            lambda: content + content,
-            lambda: b"\xef\xbb\xbf" + content,
-            lambda: content.decode().encode("utf-16"),
-            lambda: b"",
-            lambda: b"[" * 100_000,
-        ]
-    )()
-
-
-def of_numbers(content: bytes, rng: random.Random) -> bytes:
-    places = [match.span() for match in NUMBER.finditer(content)]
-    start, end = rng.choice(places)
-    return content[:start] + rng.choice(NUMBERS) + content[end:]
-
-
-def of_structure(content: bytes, rng: random.Random) -> bytes:
-    """Change a value, a key or an item of JSON; of samples in one line, with a checksum that fits it."""
-    lines = content.splitlines() if content.count(b"\n{") > 2 else [content]
-    number = rng.randrange(len(lines))
-    try:
-        value = json.loads(lines[number])
-    except ValueError:
-        return of_bytes(content, rng)
-    path = rng.choice(list(stored.places_in(value)))
-    new = json.loads(rng.choice(TEXTS)) if rng.random() < 0.7 else rng.choice([-5, 1e300, 2**62, True, None, 0.5])
-    changed = _with_other_key(value, path, rng) if path and rng.random() < 0.3 else stored.put(value, path, new)
-    if len(lines) == 1:
-        return _sealed(changed)
-    before = integrity.checksum_of(lines[number - 1]) or 0 if number else 0
-    if isinstance(changed, dict):
-        changed = {key: inner for key, inner in changed.items() if key != integrity.KEY}
-    text = json.dumps(changed, separators=(",", ":")).encode()
-    lines[number] = integrity.sealed_line(text, before) if text.endswith(b"}") and len(text) > 2 else text
-    return b"\n".join(lines) + b"\n"
-
-
-def _sealed(changed: Any) -> bytes:
-    if isinstance(changed, dict) and integrity.KEY in changed:
-        kept = {key: inner for key, inner in changed.items() if key != integrity.KEY}
-        return integrity.sealed_run(json.dumps(kept, indent=1))
-    return json.dumps(changed).encode()
-
-
-def _with_other_key(value: Any, path: tuple[Any, ...], rng: random.Random) -> Any:
-    """Return JSON without what is at a path, or with it under another key."""
-    *above, last = path
-    outer = value
-    for step in above:
-        outer = outer[step]
-    changed = dict(outer) if isinstance(outer, dict) else list(outer)
-    inner = changed.pop(last)
-    if isinstance(changed, dict) and rng.random() < 0.5:
-        changed[str(json.loads(rng.choice(TEXTS)))] = inner
-    return stored.put(value, tuple(above), changed)
-
-
-def of_kind(path: Path, rng: random.Random) -> None:
-    """Put something else in place of a file."""
-    path.unlink()
-    rng.choice(
-        [
-            lambda: os.mkfifo(path),
-            path.mkdir,
-            lambda: path.symlink_to("/dev/zero"),
-            lambda: path.symlink_to(path),
-            lambda: path.symlink_to(path.with_name("missing")),
-            lambda: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC), 3 << 30),
-            lambda: None,
-        ]
-    )()
-
-
-CHANGES: list[Callable[[bytes, random.Random], bytes]] = [of_bytes, of_numbers, of_structure, of_structure]
-
-
-def mutate(path: Path, rng: random.Random) -> None:
-    """Change a file in one way, or in several."""
-    if rng.random() < 0.1:
-        of_kind(path, rng)
-        return
-    content = path.read_bytes()
-    for _ in range(rng.choice([1, 1, 1, 2, 4])):
-        change = rng.choice(CHANGES)
-        with contextlib.suppress(
-            IndexError, ValueError, RecursionError
-        ):  # an earlier change has left nothing for this one
-            content = change(content, rng)
-    path.write_bytes(content)
+WRITTEN = ("report.html", "report.md", "decisions.json", probes.FILE, "r.json", "told.md", "my_op.py", "new")
+"""What commands write, in the folder that they are told to or in a run that is resumed."""
+PROBED = "probes"
+"""The folder of the user's own data that gets what was probed."""
+RESUMED = (*WRITTEN, store.SAMPLES_FILE, "lock")
 
 
 def call(words: list[str]) -> tuple[int, str]:
@@ -204,46 +64,132 @@ def _command() -> Any:
     return command_of(app.app)
 
 
-def snapshot(folder: Path) -> dict[str, object]:
-    """Return what is in a folder, but for what commands are told to write."""
+def snapshot(folder: Path, words: list[str]) -> dict[str, object]:
+    """Return what is in a folder, but for what a command is told to write."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name.partition("/")[0] != "out":
+        top, _, inner = name.partition("/")
+        told = words[0] == "resume" and inner.rpartition("/")[2] in RESUMED
+        if top != OUT and not told and path.parent.name != PROBED:
             status = path.lstat()
-            found[name] = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino)
+            changed = None if path.is_dir() else (status.st_size, status.st_mtime_ns, status.st_ino)
+            found[name] = (status.st_mode, changed)
     return found
 
 
-def run(count: int, seed: int) -> Iterator[str]:
-    """Make mutants; yield, for each command that does not end as documented, its seed and what it said."""
+def lay_links(folder: Path) -> None:
+    """Lay links to a file of the user's under the names that commands write, and under those that could be foreseen."""
+    folder.mkdir(exist_ok=True)
+    for name in WRITTEN:
+        for one in (name, f".{name}.{os.getpid()}", f"{name}.new", f"{name}.parts"):
+            with contextlib.suppress(FileExistsError):
+                (folder / one).symlink_to(Path(VICTIM).absolute())
+
+
+@contextlib.contextmanager
+def nothing_starts(data: Path) -> Iterator[None]:
+    """Let `run` and `resume` come as far as workers, of which none starts; nothing is compiled or installed.
+
+    Args:
+        data: the folder of the user's own data.
+    """
+    plan = stored.run([stored.case(variant) for variant in (TODAY, NATIVE)], environment=KNOWN)
+
+    def install(*_: object) -> None:
+        raise AssertionError("something is installed")
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, {"XDG_DATA_HOME": str(data), "COLUMNS": "120"}))
+        for name, instead in {
+            "pyopbench.cli.run.measure_together": _lost,
+            "pyopbench.run.probe.try_all": lambda *_: probe_files.document(probe_files.row("xla", TODAY, "fails")),
+            "pyopbench.run.start.ask_for_plan": lambda *_, **__: plan,
+            "pyopbench.run.start._commit": lambda: {"commit": None, "dirty": None},
+            "pyopbench.run.environments._make": install,
+            "pyopbench.run.environments._is_whole": lambda folder: False,
+            "pyopbench.run.worker_process.COMMAND": ("no program of this name",),
+        }.items():
+            stack.enter_context(patch(name, instead))
+        yield
+
+
+def _lost(*_: object) -> None:
+    raise WorkerLost("no worker starts here")
+
+
+@contextlib.contextmanager
+def fuzzing() -> Iterator[Callable[[random.Random], list[str]]]:
+    """Give what makes a mutant, runs a command over it, and returns what did not go as documented."""
 
     def interrupt(number: int, frame: object) -> None:
         raise TimeoutError(f"not done after {SECONDS_EACH} s")
 
     before = signal.signal(signal.SIGALRM, interrupt)
     here = Path.cwd()
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            template = Path(scratch, "template")
-            template.mkdir()
-            commands = make(template)
-            for number in range(seed, seed + count):
-                yield from _try_one(Path(scratch, "mutant"), template, commands, number)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-        os.chdir(here)
+    with tempfile.TemporaryDirectory() as scratch:
+        template, folder = Path(scratch, "template"), Path(scratch, "mutant")
+        template.mkdir()
+        try:
+            with nothing_starts(folder / "data"):
+                commands = make(template)
+                yield lambda rng: _try_one(folder, template, commands, rng)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            os.chdir(here)
 
 
-def _try_one(folder: Path, template: Path, commands: dict[str, list[list[str]]], seed: int) -> Iterator[str]:
-    rng = random.Random(seed)
+def run(count: int, seed: int) -> Iterator[str]:
+    """Make mutants; yield, for each command that does not end as documented, its seed and what it said."""
+    with fuzzing() as attempt:
+        for number in range(seed, seed + count):
+            for problem in attempt(random.Random(number)):
+                yield f"seed {number}: {problem}"
+
+
+def replay(name: str, content: bytes) -> Iterator[str]:
+    """Run all commands that read a file over a content of it; yield what did not end as documented."""
+    with fuzzing(), tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "mutant")
+        for words in make_once(folder)[name]:
+            (folder / name).write_bytes(content)
+            yield from _end(folder, name, words)
+
+
+def make_once(folder: Path) -> Commands:
+    """Write one of every kind of file into a new folder, go there, and return the commands that read them."""
+    folder.mkdir()
+    os.chdir(folder)
+    return make(folder)
+
+
+def _try_one(folder: Path, template: Path, commands: Commands, rng: random.Random) -> list[str]:
     shutil.copytree(template, folder)
     os.chdir(folder)
-    name = rng.choice(sorted(commands))
-    # A report takes ten times as long as anything else, most of it after all has been read.
-    words = rng.choice([one for one in commands[name] for _ in range(1 if one[0] == "report" else WEIGHT)])
-    mutate(folder / name, rng)
-    was = snapshot(folder)
+    try:
+        name = rng.choice(sorted(commands))
+        words = rng.choice([one for one in commands[name] for _ in range(_weight(one))])
+        mutate(folder / name, rng)
+        if rng.random() < 0.2:
+            lay_links(folder / (words[1] if words[0] == "resume" else OUT))
+        elif words[0] in ("scan", "compare"):
+            Path(OUT).mkdir()
+        found = list(_end(folder, name, words))
+        if found:
+            _keep(folder / name)
+        return found
+    finally:
+        os.chdir(folder.parent)
+        shutil.rmtree(folder)
+
+
+def _weight(words: list[str]) -> int:
+    """Return how often a command is tried: a report takes ten times as long as others, most of it after the reading."""
+    return 1 if words[0] == "report" or words[:2] == ["resume", "begun"] else WEIGHT
+
+
+def _end(folder: Path, name: str, words: list[str]) -> Iterator[str]:
+    was = snapshot(folder, words)
     signal.alarm(SECONDS_EACH)
     try:
         code, told = call(words)
@@ -252,11 +198,18 @@ def _try_one(folder: Path, template: Path, commands: dict[str, list[list[str]]],
     finally:
         signal.alarm(0)
     if code not in EXIT_CODES or UNEXPECTED in told or "TimeoutError" in told:
-        yield f"seed {seed}: {name}: {' '.join(words)}: exit code {code}: {told[-600:]}"
-    if snapshot(folder) != was:
-        yield f"seed {seed}: {name}: {' '.join(words)} changed its input"
-    os.chdir(folder.parent)
-    shutil.rmtree(folder)
+        yield f"{name}: {' '.join(words)}: exit code {code}: {told[-600:]}"
+    if snapshot(folder, words) != was:
+        yield f"{name}: {' '.join(words)} changed its input"
+
+
+def _keep(path: Path) -> None:
+    """Put a file where it is found again, if it is one."""
+    if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 24:
+        KEPT.mkdir(exist_ok=True)
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        (KEPT / f"{path.parent.name}-{path.stem}-{digest}{path.suffix}").write_bytes(content)
 
 
 def main() -> int:
@@ -270,7 +223,7 @@ def main() -> int:
     seconds = time.process_time() - start
     said = f"{count:,} mutants from seed {seed}: {wrong:,} wrong; {seconds:.0f} s of CPU, at most {peak:.2f} GiB"
     sys.stdout.write(f"{said}\n")
-    return int(wrong > 0)
+    return int(wrong > 0 or peak > MOST_GIB)
 
 
 if __name__ == "__main__":

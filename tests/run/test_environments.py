@@ -106,6 +106,62 @@ def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
     assert " --compile-bytecode " in installed, "else each worker compiles TensorFlow where none may write bytecode"
 
 
+INSIDE = ("", "bin", "bin/python", "lib/package.py")
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_environment_that_others_write_to_is_not_run(uv: Callable[..., Path], name: str) -> None:
+    """It was looked at when it was made, and may have been changed since."""
+    uv()
+    folder = python_of(VERSION).parent.parent
+    (folder / "lib").mkdir()
+    (folder / "lib" / "package.py").write_text("", encoding="utf-8")
+    assert python_of(VERSION)
+    (folder / name).chmod(0o777)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == folder / name
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_environment_of_another_user_is_not_run(uv: Callable[..., Path], name: str) -> None:
+    uv()
+    folder = python_of(VERSION).parent.parent
+    (folder / "lib").mkdir()
+    (folder / "lib" / "package.py").write_text("", encoding="utf-8")
+    os.chown(folder / name, 54321, -1)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == folder / name
+
+
+def test_a_python_elsewhere_that_others_write_to_is_not_run(uv: Callable[..., Path], tmp_path: Path) -> None:
+    uv()
+    python = python_of(VERSION)
+    elsewhere = tmp_path / "python"
+    elsewhere.write_text("", encoding="utf-8")
+    python.unlink()
+    python.symlink_to(elsewhere)
+    assert python_of(VERSION) == python
+    elsewhere.chmod(0o777)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == elsewhere
+
+
+def test_no_lock_is_made_through_a_link(uv: Callable[..., Path], tmp_path: Path) -> None:
+    uv()
+    victim = tmp_path / "victim"
+    victim.write_text("mine", encoding="utf-8")
+    folder = folder_of(VERSION)
+    folder.parent.mkdir(parents=True, mode=0o700)
+    folder.with_name(f"{folder.name}.lock").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic link"):
+        python_of(VERSION)
+    assert victim.read_text(encoding="utf-8") == "mine"
+
+
 def test_two_at_once_make_one(uv: Callable[..., Path]) -> None:
     log = uv()
     with ThreadPoolExecutor(2) as pool:

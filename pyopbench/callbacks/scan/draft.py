@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pyopbench.callbacks.scan.names import Source
 from pyopbench.core.discover import CATALOGUE, RESERVED, find, python_files
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DTYPES
+from pyopbench.results.open_file import SOURCE, read_bytes
 
 OUTPUT_DTYPE = re.compile(r"\b(bool|string|(?:u?int|float|complex|bfloat)\d*)\b")
 """A dtype in the words of a source: `tf.float32`, `np.int64`, `"float32"`, `tf.TensorSpec(..., tf.bool)`."""
@@ -46,7 +48,7 @@ def draft(site: str, out: Path | None) -> Draft:
     """
     path, line, column = _read_site(site)
     try:
-        source = Source.of(parse(path.read_bytes()))
+        source = Source.of(parse(read_bytes(Path(os.path.realpath(path)), SOURCE)))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise BadInput(
             f"cannot read {path}: {error}",

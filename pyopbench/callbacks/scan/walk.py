@@ -11,6 +11,7 @@ from pathlib import Path
 from pyopbench.callbacks.scan.call_sites import CallSite, find_sites
 from pyopbench.callbacks.scan.graphs import GraphSite, find_nodes, find_nodes_in_text
 from pyopbench.core.errors import BadInput
+from pyopbench.results.open_file import GRAPH, SOURCE, Kind, limit, read_bytes
 
 SOURCES = {".py", ".pyi", ".pyw"}
 BINARY_GRAPHS = {".pb"}
@@ -18,6 +19,8 @@ TEXT_GRAPHS = {".pbtxt"}
 NO_GRAPHS = {"fingerprint.pb", "keras_metadata.pb"}
 """What stands beside a graph in the folder of a SavedModel (tensorflow/cc/saved_model/constants.h)."""
 
+DEEPEST = 100
+"""Folders within folders that are gone into."""
 ENVIRONMENT_FILE = "pyvenv.cfg"
 """Marks a folder as a virtual environment (PEP 405)."""
 
@@ -70,13 +73,16 @@ def scan(paths: Sequence[Path]) -> Scan:
             )
     found, seen = Scan(), set[tuple[int, int]]()
     for path in paths:
-        for file in _files(path, found, seen) if path.is_dir() else (path,):
+        for file in _files(path, found, seen, DEEPEST) if path.is_dir() else (path,):
             _scan_file(file, found, seen)
     return found
 
 
-def _files(folder: Path, found: Scan, seen: set[tuple[int, int]]) -> Iterator[Path]:
+def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -> Iterator[Path]:
     """Yield the files of a folder and those below, in alphabetical order; links are followed, and no folder twice."""
+    if not levels:
+        found.broken.append(Broken(str(folder), f"nested in more than {DEEPEST} folders"))
+        return
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -94,7 +100,7 @@ def _files(folder: Path, found: Scan, seen: set[tuple[int, int]]) -> Iterator[Pa
         elif entry.name.startswith(".") or Path(path, ENVIRONMENT_FILE).exists():
             found.skipped.append(str(path))
         elif entry.name != "__pycache__":
-            yield from _files(path, found, seen)
+            yield from _files(path, found, seen, levels - 1)
 
 
 def _is_seen(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
@@ -108,8 +114,11 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
     name = str(path)
     try:
         status = path.stat()
+        most = limit.of(_kind_of(path))
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
             found.broken.append(Broken(name, "neither a file nor a folder"))
+        elif status.st_size > most:
+            found.broken.append(Broken(name, f"{status.st_size:,} bytes, of at most {most:,}; --file-limit raises it"))
         elif not _is_seen(status, seen):
             _read(path, name, found)
     except OSError as error:
@@ -123,8 +132,12 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
         found.broken.append(Broken(name, str(error) or "nested too deeply"))
 
 
+def _kind_of(path: Path) -> Kind:
+    return GRAPH if path.suffix in BINARY_GRAPHS | TEXT_GRAPHS else SOURCE
+
+
 def _read(path: Path, name: str, found: Scan) -> None:
-    content = path.read_bytes()
+    content = read_bytes(path.resolve(), _kind_of(path))  # links between sources are followed
     found.files += 1
     if path.suffix in BINARY_GRAPHS:
         found.nodes += find_nodes(content, name)

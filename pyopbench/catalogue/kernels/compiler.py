@@ -59,6 +59,9 @@ LEFT_SECONDS = 3600.0
 
 LONGEST_MESSAGE = 200
 
+MODE = 0o755
+"""Of a library, whatever the umask: one that a group may write to is not loaded."""
+
 
 class CannotCompile(Unsupported):
     """There is no library for a source, with the reason and what to do."""
@@ -197,6 +200,7 @@ def _write(library: Path, make: Callable[[Path], None]) -> None:
     written = Path(name)
     try:
         make(written)
+        written.chmod(MODE)
         written.replace(library)
     finally:
         written.unlink(missing_ok=True)

@@ -10,7 +10,6 @@ are in a library beside it, which only who wants a GPU loads (`catalogue/kernels
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.kernels import cuda, simulated_device
 from pyopbench.catalogue.kernels.batch import compile_all
 from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler, library_of
-from pyopbench.core.failures import describe_error
+from pyopbench.catalogue.kernels.load_library import load_custom_ops
 from pyopbench.core.op import Body, Op
 
 _registered: set[str] = set()
@@ -99,21 +98,15 @@ def _kind_of(op: Op) -> str:
 def _load(source: Path) -> Any:
     if source in _refused:
         raise _refused[source]
-    return _load_library(library_of(source, simulated_device.KERNEL_DEFINES if simulated_device.is_simulated() else ()))
+    return load_custom_ops(
+        library_of(source, simulated_device.KERNEL_DEFINES if simulated_device.is_simulated() else ())
+    )
 
 
 def _load_for_gpu(source: Path) -> None:
     if source in _refused_on_gpu:
         raise _refused_on_gpu[source]
-    _load_library(cuda.library_of(source))
-
-
-@cache
-def _load_library(path: Path) -> Any:
-    try:
-        return tf.load_op_library(str(path))
-    except (tf.errors.OpError, RuntimeError) as error:
-        raise CannotCompile(f"TensorFlow cannot load {path.name}: {describe_error(error)}") from error
+    load_custom_ops(cuda.library_of(source))
 
 
 def _register_gradients(op: Op, library: Any) -> None:

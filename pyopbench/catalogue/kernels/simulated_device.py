@@ -9,15 +9,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
 from pyopbench.catalogue.kernels.compiler import library_of
+from pyopbench.catalogue.kernels.load_library import load
 from pyopbench.core.discover import KERNELS
 from pyopbench.core.errors import Unsupported
-from pyopbench.core.failures import describe_error
 from pyopbench.core.places import DEVICE, HOST
 
 SCOPES = {HOST: "/CPU:0", DEVICE: "/GPU:0"}
@@ -57,9 +56,9 @@ class Counts:
 class Simulated:
     """The counters of the simulated device."""
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: ctypes.CDLL) -> None:
         """Take the library that has been loaded as a plug-in."""
-        self._read = ctypes.CDLL(str(library)).pyopbench_simulated_counters
+        self._read = library.pyopbench_simulated_counters
 
     def read(self) -> Counts:
         """Return what has been counted since the plug-in was loaded."""
@@ -103,16 +102,17 @@ def _load() -> Simulated:
     if context.context()._initialized:  # type: ignore[no-untyped-call,unused-ignore]
         raise Unsupported("the simulated device has to be loaded before TensorFlow looks for devices")
     library, kernels = library_of(PLUG_IN), library_of(BORROWED_KERNELS)
-    try:
-        load_library.load_pluggable_device_library(str(library))
-        tf.load_op_library(str(kernels))
-    except (tf.errors.OpError, OSError, RuntimeError) as error:
-        raise Unsupported(
-            f"TensorFlow {tf.__version__} cannot load the simulated device: {describe_error(error)}"
-        ) from error
+    failed = f"TensorFlow {tf.__version__} cannot load the simulated device"
+
+    def plug_in(opened: str) -> ctypes.CDLL:
+        load_library.load_pluggable_device_library(opened)
+        return ctypes.CDLL(opened)
+
+    loaded = load(library, plug_in, failed)
+    load(kernels, tf.load_op_library, failed)
     if not tf.config.list_physical_devices("GPU"):
         raise Unsupported(f"TensorFlow {tf.__version__} has loaded the simulated device and does not show it")
-    return Simulated(library)
+    return Simulated(loaded)
 
 
 def is_on_device(tensor: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,3 +105,15 @@ def test_a_name_that_is_taken_or_none_is_refused(source: Path, name: str) -> Non
 
 def test_the_next_steps_name_the_file() -> None:
     assert next_steps(Path("mine/my op.py"))[0] == "pyopbench verify 'mine/my op.py'"
+
+
+def _put_large(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2 << 30)
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, _put_large])
+def test_what_is_no_source_is_refused_at_once(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    put(tmp_path / "a.py")
+    with pytest.raises(BadInput):
+        draft(f"{tmp_path / 'a.py'}:1", None)

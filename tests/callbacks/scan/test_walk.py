@@ -69,3 +69,24 @@ def test_a_path_that_does_not_exist_is_bad_input(tmp_path: Path) -> None:
 def test_a_file_that_is_named_is_scanned_whatever_its_suffix(tmp_path: Path) -> None:
     (tmp_path / "script").write_text(SITE)
     assert len(scan([tmp_path / "script"]).sites) == 1
+
+
+@pytest.mark.parametrize(("name", "most"), [("a.py", 2 << 20), ("a.pb", 512 << 20), ("a.pbtxt", 512 << 20)])
+def test_a_file_that_is_larger_than_any_is_not_read(tmp_path: Path, name: str, most: int) -> None:
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(most + 1)
+    (broken,) = scan([tmp_path]).broken
+    assert broken.reason == f"{most + 1:,} bytes, of at most {most:,}; --file-limit raises it"
+    assert scan([tmp_path]).files == 0
+
+
+def test_folders_without_end_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text(SITE)
+    with monkeypatch.context() as below:
+        below.chdir(tmp_path)
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+    found = scan([tmp_path])
+    assert [one.reason for one in found.broken] == ["nested in more than 100 folders"]
+    assert len(found.sites) == 1

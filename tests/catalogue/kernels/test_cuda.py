@@ -15,6 +15,7 @@ from tensorflow.python.framework.kernels import get_registered_kernels_for_op
 from pyopbench.catalogue.kernels import cuda, register
 from pyopbench.catalogue.kernels.batch import compile_all
 from pyopbench.catalogue.kernels.compiler import CannotCompile, cache_folder, library_of
+from pyopbench.catalogue.kernels.load_library import load_custom_ops
 from pyopbench.catalogue.load import load_op, load_variant
 from pyopbench.core.discover import KERNELS
 from pyopbench.core.model import Case
@@ -235,7 +236,7 @@ def test_nvcc_compiles_every_elementwise_op_for_gpus(name: str, compiled: dict[s
     else:
         for one in ELEMENTWISE:  # kernels are of ops, which have to be there
             register.body_of(load_op(one))
-        register._load_library(compiled[name])
+        load_custom_ops(compiled[name])
     kind = register._kind_of(load_op(name))
     for order in ("", "Gradient", "GradientGradient"):
         kernels = get_registered_kernels_for_op(kind + order).kernel

@@ -1,0 +1,50 @@
+"""Whatever takes `--tf` says how much of the disk a version takes before it is installed, once it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from commands import Call
+from pyopbench.core.errors import BadInput
+from pyopbench.run import environments, planning
+
+VERSION = environments.locked()[-1]
+SAID = f"installing TensorFlow {VERSION} into the cache: about {environments.INSTALLED_GB:.1f} GB"
+COMMANDS = [["run", "double"], ["verify", "double"], ["placement", "sinh"], ["probe", "--probe", "xla"]]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object) -> None:
+        raise BadInput("no index can be reached")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(environments, "available", environments.locked)
+    monkeypatch.setattr(environments, "_make", refuse)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+def test_it_is_said_before_it_begins(call: Call, tmp_path: Path, command: Sequence[str]) -> None:
+    out = [] if command[0] == "verify" else ["--out", tmp_path / "out"]
+    ended = call(*command, "--tf", VERSION, *out)
+    assert (ended.code, ended.err.splitlines()) == (2, [SAID, "error: no index can be reached"])
+
+
+def test_what_is_there_is_not_mentioned(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(version: str) -> Path:
+        raise BadInput("no worker today")
+
+    monkeypatch.setattr(environments, "_is_whole", lambda folder: True)
+    monkeypatch.setattr(planning, "python_of", refuse)
+    ended = call("run", "double", "--tf", VERSION, "--out", tmp_path / "out")
+    assert (ended.code, ended.err.splitlines()) == (2, ["error: no worker today"])
+
+
+def test_two_versions_take_twice_as_much(call: Call, tmp_path: Path) -> None:
+    older = environments.locked()[-2]
+    ended = call("run", "double", "--tf", VERSION, "--tf", older, "--tf", VERSION, "--out", tmp_path / "out")
+    both = f"about {2 * environments.INSTALLED_GB:.1f} GB"
+    assert ended.err.splitlines()[0] == f"installing TensorFlow {VERSION} and {older} into the cache: {both}"

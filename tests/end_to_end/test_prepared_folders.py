@@ -1,0 +1,142 @@
+"""Every command that writes is given a folder full of links to a file of the user's, which stays as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import certificates
+import copied_files
+import placement_files
+import probe_files
+import stored
+from commands import REPORT, Call
+from places import ROOT
+from pyopbench.cli import app
+from pyopbench.results import certificate, versions
+from pyopbench.run import certify, count_copies, measure_copies, probe, start
+
+KEPT = b"keep me"
+SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
+RUN = ("run.json", "samples.jsonl", "lock", "probes.json", "placement.json", "copies.json", "certificate.json")
+OTHERS = ("versions.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", "my_op.cc", "r.json", "r-mix-1.csv")
+NAMES = (*REPORT, *RUN, *OTHERS)
+FOREIGN = ROOT / "tests/data/foreign/pytest-benchmark-first.json"
+
+WRITING: dict[str, list[list[str]]] = {
+    "run": [["double", "--launches", "2", "--out", "trap"]],
+    "resume": [["whole"]],
+    "report": [["whole"], ["whole", "--out", "trap"], ["several"], ["foreign.json", "--out", "trap"]],
+    "compare": [["whole", "whole", "--markdown", "trap/told.md"]],
+    "scan": [["--draft", "source.py:4", "--out", "trap/my_op.py"]],
+    "record": [["--out", "trap/r.json", "--", "true"]],
+    "placement": [["--out", "trap/placement.json"]],
+    "copies": [["--out", "trap/copies.json"]],
+    "probe": [["--out", "trap/probes.json"]],
+    "certify": [["--out", "trap"]],
+    "new op": [["trap/my_op.py", "--kernel"]],
+}
+"""Command -> arguments with which it writes into a folder that somebody has prepared."""
+
+READING = {"list", "verify", "check", "schema", "version"}
+IN_CACHE = {"build"}
+"""Writes to the cache alone, which `core/cache_folder` refuses where others can prepare it."""
+
+
+def links_into(folder: Path, victim: Path, kept: set[str]) -> None:
+    """Lay links to a file under every name that a command may write, but for files that it is to read."""
+    for name in NAMES:
+        number = os.getpid()
+        guessed = (
+            f".{name}.{number}",
+            f"{name}.{number}",
+            f"{name}.new",
+            f"{name}.tmp",
+            f".{name}.tmp",
+            f"{name}.part",
+        )
+        for one in (*(() if name in kept else (name,)), *guessed):
+            if not os.path.lexists(folder / one):
+                (folder / one).symlink_to(victim)
+
+
+@pytest.fixture
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Iterator[Path]:
+    """A folder to work in, with results whose folders are full of links; nothing is measured."""
+    planned("native")
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    victim = tmp_path / "victim"
+    victim.write_bytes(KEPT)
+    cases = [stored.case("py_function_numpy"), stored.case("native")]
+    lines = [stored.launch_line(0), stored.group_line(0, cases), stored.launch_line(1), stored.group_line(1, cases)]
+    settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
+    whole = stored.write(here / "whole", stored.run(cases, settings=settings), lines)
+    named = versions.named(here / "several", ["2.21.0", "2.21.0"])
+    for one in named:
+        shutil.copytree(whole, one.folder)
+    versions.write(here / "several", named)
+    (here / "trap").mkdir()
+    shutil.copy(FOREIGN, here / "foreign.json")
+    (here / "source.py").write_text(SITE, encoding="utf-8")
+    for folder in (whole, here / "several", *(one.folder for one in named)):
+        links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
+    links_into(here / "trap", victim, set())
+    monkeypatch.setattr(count_copies, "count", lambda wanted, tell: placement_files.document())
+    monkeypatch.setattr(measure_copies, "measure", lambda: copied_files.document(copied_files.row(1, 1e-4)))
+    monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
+    monkeypatch.setattr(probe, "try_all", lambda *wanted: probe_files.document(probe_files.row("xla", "native")))
+    monkeypatch.setattr(certify, "certify", _certified)
+    monkeypatch.setattr(certificate, "path_for", lambda environment: here / "trap" / "certificate.json")
+    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    yield here
+    assert victim.read_bytes() == KEPT
+
+
+def _certified(folder: Path, *_: object, **__: Any) -> Any:
+    made = certificates.certificate()
+    certify._keep(made, folder)
+    return made
+
+
+CALLS = [(name, arguments) for name, every in WRITING.items() for arguments in every]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_a_link_in_a_prepared_folder_is_never_written_through(
+    name: str, arguments: list[str], prepared: Path, call: Call
+) -> None:
+    """The fixture looks at the file in the end; refusing is as good as replacing the link."""
+    ended = call(*name.split(), *arguments)
+    assert ended.code in (0, 1, 2), ended.err
+    assert (prepared.parent / "victim").read_bytes() == KEPT
+
+
+@pytest.mark.parametrize("leads_to", ["a file", "nothing"])
+def test_samples_are_not_appended_through_a_link(prepared: Path, call: Call, leads_to: str) -> None:
+    samples, elsewhere = prepared / "whole" / "samples.jsonl", prepared.parent / "elsewhere"
+    if leads_to == "a file":
+        samples.rename(elsewhere)
+    else:
+        samples.unlink()
+    before = elsewhere.read_bytes() if elsewhere.exists() else None
+    samples.symlink_to(elsewhere)
+    assert call("resume", "whole").code in (2, 3)
+    assert (elsewhere.read_bytes() if elsewhere.exists() else None) == before
+
+
+def test_every_command_is_one_that_reads_or_is_tried_with_links() -> None:
+    whole = typer.main.get_command(app.app)
+    assert isinstance(whole, typer.core.TyperGroup)
+    names = set()
+    for name, command in whole.commands.items():
+        inner = getattr(command, "commands", None)
+        names |= {f"{name} {one}" for one in inner} if inner else {name}
+    assert names == {*WRITING, *READING, *IN_CACHE}
