@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.cli.app import app
 from pyopbench.run import worker_process
 
 
 @pytest.fixture(autouse=True)
 def _fake_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
 
 
 def lines_of(printed: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 import stored
 from commands import Call, begin, groups, json_refused, told
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume, run
 from pyopbench.judge import judge
 from pyopbench.results import store, versions
@@ -152,7 +152,7 @@ WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
 from pyopbench.run import start, worker_process
-worker_process.COMMAND = (sys.executable, {str(FAKE_WORKER)!r})
+worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
 start.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 app.main()
 """
@@ -173,7 +173,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     assert store.read_lines(folder)[0][: len(lines)] == lines
     assert (1, stored.group(size=2)) not in groups(folder)
 
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
     run.measure(folder, judge.Judging("well", 0.03))
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]

@@ -83,13 +83,18 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
         yield Runs(process, tmp_path / "run")
 
 
-def groups_in(folder: Path) -> list[tuple[int, str]]:
+def groups_in(lines: list[dict[str, Any]]) -> list[tuple[int, str]]:
     """Return launch and group of every pass that is on the disk; `read_lines` sees to it that none is there twice."""
-    return [(line["launch"], line["group"]) for line in store.read_lines(folder)[0] if line["kind"] == "group"]
+    return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]
 
 
-def workers_in(folder: Path) -> list[int]:
-    return [line["environment"]["pid"] for line in store.read_lines(folder)[0] if line["kind"] == "launch"]
+def workers_in(lines: list[dict[str, Any]]) -> list[int]:
+    return [line["environment"]["pid"] for line in lines if line["kind"] == "launch"]
+
+
+def workers_of(told: list[str]) -> list[int]:
+    """Return the workers of every launch that was told to be on the disk."""
+    return [int(line.split()[2]) for line in told if line.startswith("launch")]
 
 
 def finished(told: list[str]) -> list[tuple[int, str]]:
@@ -107,7 +112,7 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
         run = runs.begin()
         told = runs.lines("exit", 60.0, rng.randrange(LINES + 1))
         told += runs.lines("exit", rng.uniform(0.0, LATEST_SECONDS))
-        workers = workers_in(runs.folder)[begun:]
+        workers = workers_of(told)
         if workers and rng.random() < 0.4:
             killed["worker"] += kill(rng.choice(workers))
             told += runs.lines("group", 60.0)
@@ -115,24 +120,25 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
         told += runs.lines("exit", 60.0)
         assert told[-1] == f"exit {-signal.SIGKILL}", "each kill is of a run that is going on"
         known += finished(told)
-        found = groups_in(runs.folder)
+        lines, _ = store.read_lines(runs.folder)
+        found = groups_in(lines)
         assert found[: len(known)] == known
         assert len(found) <= len(known) + 1, "one may be on the disk, and killed before it was told"
         known = found
-        lines, _ = store.read_lines(runs.folder)
         assert lines[: len(whole)] == whole, "what was stored is never touched again"
         whole = lines
-        assert all(has_ended(pid) for pid in workers_in(runs.folder)[begun:])
-        begun = len(workers_in(runs.folder))
+        assert set(workers) <= set(workers_in(lines)[begun:])
+        assert all(has_ended(pid) for pid in workers_in(lines)[begun:])
+        begun = len(workers_in(lines))
     most = 2 + max(Counter(group for _, group in set(known)).values())
     limit_to(runs.folder, most)
     runs.begin()
     assert runs.lines("exit", 120.0)[-1] == "exit 0"
-    found = groups_in(runs.folder)
-    assert found[: len(known)] == known
-    assert Counter(group for _, group in set(found)) == {stored.group(size=size): most for size in SIZES}
     lines, warnings = store.read_lines(runs.folder)
     assert not warnings
+    found = groups_in(lines)
+    assert found[: len(known)] == known
+    assert Counter(group for _, group in set(found)) == {stored.group(size=size): most for size in SIZES}
     assert [line for line in lines if line.get("failures")] == []
     assert killed["run"] == KILLS
     assert killed["worker"] > 0

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import stored
-from places import EXTRAS, FAKE_WORKER, line_of
+from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND, line_of
 from pyopbench.cli import app
 from pyopbench.core.discover import PATH_VARIABLE
 from pyopbench.core.errors import PyopbenchError
@@ -83,7 +83,7 @@ def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let commands have a fake worker that plans cases of the variants that are named after how they behave."""
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
     probe._describe.cache_clear()

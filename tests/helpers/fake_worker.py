@@ -26,9 +26,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which takes as long to import as all that this needs: hundreds are started
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 ENVIRONMENT = {"pid": os.getpid(), "load": None, "executable": "python"}
 VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
@@ -70,12 +72,13 @@ def hang() -> None:
     sys.exit()
 
 
-def leave_a_process(path: Path) -> None:
+def leave_a_process(path: str) -> None:
     """Fork a process that stays, and write its id to a file."""
     process = os.fork()
     if process == 0:
         signal.pause()
-    path.write_text(str(process), encoding="utf-8")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(str(process))
 
 
 def behave(case: str, variant: str) -> None:
@@ -95,7 +98,7 @@ def behave(case: str, variant: str) -> None:
         sys.stdout.write("printed by a library\n")
         sys.stdout.flush()
     if variant == "forking":
-        leave_a_process(Path(os.environ["FAKE_WORKER_LEFT"]))
+        leave_a_process(os.environ["FAKE_WORKER_LEFT"])
     if variant in ("exiting", "forking"):
         sys.stderr.write("first words\nE0000 00:00:1795201820.852615   29463 some.cc:1] last words\n")
         sys.stderr.write("I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n\n")
@@ -116,7 +119,8 @@ def behave(case: str, variant: str) -> None:
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "plan":
-        return dict(json.loads(Path(os.environ["FAKE_WORKER_PLAN"]).read_text(encoding="utf-8")))
+        with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
+            return dict(json.load(file))
     if request["do"] == "build":
         return answer_build(request["ops"])
     if request["do"] == "limits":
@@ -240,12 +244,12 @@ def main() -> None:
     emit({"event": "ready", "environment": {**ENVIRONMENT, **versions}})
     for line in sys.stdin:
         if "FAKE_WORKER_LOG" in os.environ:
-            with Path(os.environ["FAKE_WORKER_LOG"]).open("a", encoding="utf-8") as log:
+            with open(os.environ["FAKE_WORKER_LOG"], "a", encoding="utf-8") as log:
                 log.write(line)
         began, request = time.monotonic(), json.loads(line)
         answered = answer(request)
         if "FAKE_WORKER_TIMES" in os.environ:
-            with Path(os.environ["FAKE_WORKER_TIMES"]).open("a", encoding="utf-8") as log:
+            with open(os.environ["FAKE_WORKER_TIMES"], "a", encoding="utf-8") as log:
                 log.write(json.dumps([os.getpid(), request["do"], began, time.monotonic()]) + "\n")
         emit({"event": "done", **answered})
 

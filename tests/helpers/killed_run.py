@@ -1,7 +1,7 @@
 """Measures a planned run with fake workers, each time in a process that may be killed.
 
 For every line of its input, which is a folder, it forks a process that goes on with the run in it. It writes the id of
-that process, what it has stored as soon as that is on the disk, and `exit` with how it ended.
+that process, what it has stored as soon as that is on the disk (of a launch its worker), and `exit` with how it ended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import stored
+from places import FAKE_WORKER_COMMAND
 from pyopbench.results import store
 from pyopbench.run import schedule, worker_process
 from pyopbench.run.settings import Settings
@@ -22,7 +22,8 @@ append = store.append
 
 def append_and_tell(folder: Path, line: Mapping[str, Any]) -> None:
     append(folder, line)
-    os.write(1, f"{line['kind']} {line['launch']} {line.get('group', '')}\n".encode())
+    what = line["environment"]["pid"] if line["kind"] == "launch" else line.get("group", "")
+    os.write(1, f"{line['kind']} {line['launch']} {what}\n".encode())
 
 
 def never(launches: int) -> frozenset[str]:
@@ -35,7 +36,7 @@ def go_on(folder: Path) -> None:
 
 
 def main() -> None:
-    worker_process.COMMAND = (sys.executable, "-S", str(Path(stored.__file__).with_name("fake_worker.py")))
+    worker_process.COMMAND = FAKE_WORKER_COMMAND
     store.append = append_and_tell
     for line in iter(sys.stdin.readline, ""):
         process = os.fork()

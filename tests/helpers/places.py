@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 HELPERS = Path(__file__).parent
@@ -14,6 +15,8 @@ EXTRAS = DATA / "extras"
 """A folder for PYOPBENCH_PATH: ops and variants that misbehave."""
 
 FAKE_WORKER = HELPERS / "fake_worker.py"
+FAKE_WORKER_COMMAND = (sys.executable, "-S", str(FAKE_WORKER))
+"""It needs nothing of what is installed, which Python would look through first; hundreds of them are started."""
 
 CACHE = ROOT / ".pytest_cache" / "shared"
 """Shared by the processes of a session and kept until `make clean`: bytecode, what Numba compiles, locks."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from places import FAKE_WORKER, HELPERS
+from places import FAKE_WORKER_COMMAND, HELPERS
 from pyopbench.core.cache_folder import folder_of
 from pyopbench.run import bytecode, worker_process
 from pyopbench.run.bytecode import DO_NOT_WRITE, PREFIX, variables
@@ -90,7 +90,7 @@ def test_bytecode_that_others_could_write_is_not_run(python: Path, cache: Path) 
 def test_a_worker_is_started_with_them(
     python: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool
 ) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     if compiled:
         compile_tensorflow(python, monkeypatch)
     with Worker(LONG, python):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import stored
-from places import EXTRAS, FAKE_WORKER
+from places import EXTRAS, FAKE_WORKER_COMMAND
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import BASELINE
@@ -44,7 +44,7 @@ def _fake_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = {"cases": list(dict.fromkeys(cases)), "skips": [], "environment": environment}
     plan["catalogue"] = stored.run(cases)["catalogue"]
     (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setenv(PATH_VARIABLE, str(EXTRAS))
     monkeypatch.setattr(module, "ask_once", lambda request: OVERHEAD)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from commands import CRASHED
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.core.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.core.model import Case
 from pyopbench.results import counted_copies
@@ -25,7 +24,7 @@ ARRAYS = {"inputs": 40, "outputs": 40, "output_gradients": 40, "input_gradients"
 @pytest.fixture
 def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Count variants that behave as they are named, by the fake worker."""
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
 
     def run(*variants: str, device: str = "simulated", sizes: tuple[int, ...] = (10,)) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 import stored
 from commands import CRASHED
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from probe_files import document, row
 from pyopbench.core.errors import BadInput
 from pyopbench.results import probes
@@ -23,7 +22,7 @@ REQUIRED = ("savedmodel", "xla", "second_order", "server_other_process", "tflite
 
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     probe._describe.cache_clear()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -19,7 +18,7 @@ import pytest
 
 import stored
 from fake_worker import FAILURES, LIMITS
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
 from pyopbench.results import store
@@ -48,7 +47,7 @@ def never(launches: int) -> frozenset[str]:
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file in which the worker keeps the requests; there is memory for three workers, and two cores."""
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-S", str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0, 1}))
     monkeypatch.setattr(warming.memory, "available_bytes", lambda sources=None: 1 << 40)
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 import certificates
 import pyopbench
 import stored
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.core import own_target
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import MECHANISMS, NO_GRADIENT, Axes
@@ -40,7 +39,7 @@ AXES = Axes(ops=("double",), sizes=(1,))
 def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(PLAN), encoding="utf-8")
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(path))
     return path
 

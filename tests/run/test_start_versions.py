@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Axes
 from pyopbench.results import store, versions
@@ -36,7 +36,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
         (tmp_path / "plan").write_text(json.dumps(content), encoding="utf-8")
         return Path(sys.executable)
 
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr(planning, "python_of", python_of)
     monkeypatch.setattr(environments, "available", environments.locked)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 import stored
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DTYPES, MODES, Axes, Case
 from pyopbench.run import worker_process
@@ -23,7 +22,7 @@ LONG = 60.0
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the worker, which checks nothing (fake_worker.py), finds its plan and keeps its requests."""
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     return tmp_path

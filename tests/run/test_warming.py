@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from places import FAKE_WORKER
+from places import FAKE_WORKER_COMMAND
 from pyopbench.results import store
 from pyopbench.run import memory, warming, worker_process
 from pyopbench.run.budget import Budget, Progress
@@ -24,7 +23,7 @@ GIB = 1 << 30
 
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-S", str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr(memory, "resident_bytes", lambda process: GIB)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import stored
 from fake_worker import EXIT_CODE, VERSIONS
-from places import EXTRAS, FAKE_WORKER
+from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.core.discover import PACKAGE, PATH_VARIABLE
 from pyopbench.core.errors import WorkerLost
@@ -41,7 +41,7 @@ HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
 
 @pytest.fixture
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(FAKE_WORKER)))
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
 
 
 def prepare(*variants: str) -> dict[str, object]:

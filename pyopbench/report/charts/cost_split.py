@@ -46,5 +46,6 @@ def stack_chart(rows: Sequence[Mapping[str, Any]], panels: Panels, unit: str) ->
         alt.Tooltip("share:Q", format=".1%"),
     ]
     bars = base.mark_bar().encode(x=share, color=colour, order=alt.Order("place:Q"), tooltip=told)
-    one = alt.Chart(alt.InlineData(values=[{"whole": 1}])).mark_rule(stroke=INK, strokeDash=[4, 2]).encode(x="whole:Q")
+    whole = alt.Chart(alt.InlineData(values=[{"whole": 1}]))
+    one = whole.mark_rule(stroke=INK, strokeDash=[4, 2]).encode(x=alt.X("whole:Q"))
     return as_spec(Layers([bars, one], {"step": ROW_PIXELS}), data, panels, FRAME)

@@ -1,6 +1,7 @@
 """What charts of variants share: how a label looks, lines that a click singles out, and rows by label.
 
-The rows of such a chart have a `label`, and most of them a `size`.
+The rows of such a chart have a `label`, and most of them a `size`. Encodings are Altair's channels and never texts or
+dicts: of those Altair makes channels by comparing the schemas of all its classes, in more time than all else takes.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def row_step(rows: Sequence[Row]) -> dict[str, Any]:
 
 def picked(chosen: float, others: float) -> Any:
     """Return the opacity of the labels that are picked, and that of the others."""
-    return alt.when(PICK).then(alt.value(chosen)).otherwise(alt.value(others))
+    return alt.OpacityValue(**alt.when(PICK).then(alt.value(chosen)).otherwise(alt.value(others)))
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Curves:
         is_baseline = alt.FieldEqualPredicate(field="label", equal=self.baseline)
         found: alt.Chart = self.base().mark_line(clip=True).encode(
             y=y, opacity=picked(1.0, 0.12), strokeDash=pinned_to(alt.StrokeDash, self.rows, self.pinned),
-            strokeWidth=alt.when(is_baseline).then(alt.value(3.5)).otherwise(alt.value(1.5)),
+            strokeWidth=alt.StrokeWidthValue(**alt.when(is_baseline).then(alt.value(3.5)).otherwise(alt.value(1.5))),
         )  # fmt: skip
         return found
 

@@ -52,10 +52,10 @@ def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Sp
         alt.Tooltip("interval_text:N", title="95% interval"),
     ]
     point = base.mark_point(filled=True, size=55, opacity=1, clip=True).encode(x=x, shape=shape, tooltip=told)
-    rule = base.mark_rule(clip=True, strokeWidth=1.5).encode(x="from:Q", x2="to:Q")
+    rule = base.mark_rule(clip=True, strokeWidth=1.5).encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     fixed = alt.Chart(alt.InlineData(values=[band]))
-    shaded = fixed.mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
-    one = fixed.mark_rule(stroke=INK, opacity=0.7).encode(x="saved:Q")
+    shaded = fixed.mark_rect(fill=INK, opacity=0.12).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    one = fixed.mark_rule(stroke=INK, opacity=0.7).encode(x=alt.X("saved:Q"))
     ends_or_point = {
         "saved_text": "format(datum.saved, '.1%')",
         "interval_text": f"{HAS_INTERVAL} ? {INTERVAL} : 'none'",

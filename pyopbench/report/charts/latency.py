@@ -122,8 +122,8 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
         size=_size(data, scene.unit),
         tooltip=_tooltip("ratio"),
     )
-    shaded = _constant(band).mark_rect(fill=INK, opacity=0.12).encode(x="low:Q", x2="high:Q")
-    one = _constant(band).mark_rule(stroke=INK, opacity=0.7).encode(x="ratio:Q")
+    shaded = _constant(band).mark_rect(fill=INK, opacity=0.12).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    one = _constant(band).mark_rule(stroke=INK, opacity=0.7).encode(x=alt.X("ratio:Q"))
     layers = Layers([shaded, one, _interval(base), point], row_step(data), _computed("ratio"))
     return as_spec(layers, data, scene.panels, BY_LABEL_FRAME)
 
@@ -145,7 +145,7 @@ def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene
     x = alt.X("version:N", title="TensorFlow", sort=order).scale(domain=order)
     axis = x.axis(labelAngle=SLANT_DEGREES if len(order) > 2 else 0, labelLimit=VERSION_PIXELS)
     curves, y = Curves(data, pinned, scene.baseline, axis), _seconds(alt.Y, data)
-    rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y="from:Q", y2="to:Q")
+    rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("from:Q"), y2=alt.Y2("to:Q"))
     told = [alt.Tooltip("version:N", title="TensorFlow"), *_tooltip("seconds")]
     layers = Layers([rule, curves.lines(y), curves.points(y, told)], LATENCY_PIXELS, _computed("seconds"))
     return as_spec(layers, data, scene.panels, LATENCY_FRAME)
@@ -154,7 +154,7 @@ def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene
 def _latency_lines(curves: Curves, *, marked: bool) -> Layers:
     y = _seconds(alt.Y, curves.rows)
     band = curves.base().transform_filter(HAS_INTERVAL).mark_area(clip=True).encode(
-        y=alt.Y("low:Q", title=TITLES["seconds"]), y2="high:Q", opacity=picked(0.18, 0.02)
+        y=alt.Y("low:Q", title=TITLES["seconds"]), y2=alt.Y2("high:Q"), opacity=picked(0.18, 0.02)
     )  # fmt: skip
     drawn = curves.lines(y), curves.points(y, _tooltip("seconds"))
     if not marked:
@@ -166,7 +166,7 @@ def _latency_lines(curves: Curves, *, marked: bool) -> Layers:
 def _crossing_rule() -> alt.Chart:
     told = [alt.Tooltip("told:N", title="crossover")]
     rule: alt.Chart = blank().transform_filter("isValid(datum.at)").mark_rule(stroke=INK, strokeDash=[3, 3]).encode(
-        x=alt.X("at:Q"), strokeWidth=alt.value(1.5), tooltip=told
+        x=alt.X("at:Q"), strokeWidth=alt.StrokeWidthValue(1.5), tooltip=told
     )  # fmt: skip
     return rule
 
@@ -185,7 +185,7 @@ def _constant(row: Row) -> alt.Chart:
 
 
 def _interval(base: alt.Chart) -> alt.Chart:
-    rule: alt.Chart = base.mark_rule(clip=True, strokeWidth=1.5).encode(x="from:Q", x2="to:Q")
+    rule: alt.Chart = base.mark_rule(clip=True, strokeWidth=1.5).encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     return rule
 
 
@@ -198,7 +198,7 @@ def _seconds(channel: Any, data: Sequence[Row]) -> Any:
 def _size(data: Sequence[Row], unit: str) -> Any:
     sizes = sizes_of(data)
     if len(sizes) < 2:
-        return alt.value(50)
+        return alt.SizeValue(50)
     areas = [12 + 88 * place / (len(sizes) - 1) for place in range(len(sizes))]
     legend = alt.Legend(format=".3~s", symbolFillColor=INK, symbolStrokeColor=INK)
     return alt.Size("size:O", title=unit).scale(domain=sizes, range=areas).legend(legend)

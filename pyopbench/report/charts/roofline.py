@@ -74,9 +74,9 @@ def _lines(curves: Curves, ends: Sequence[float]) -> Layers:
     is_share = "isValid(datum.share)"  # the other rows are shades
     drawn = curves.lines(y).transform_filter(is_share), curves.points(y, _tooltip()).transform_filter(is_share)
     shade = blank().transform_filter("isValid(datum.most)").mark_rect(fill=INK, opacity=0.12).encode(
-        x=alt.X("least:Q"), x2="most:Q"
+        x=alt.X("least:Q"), x2=alt.X2("most:Q")
     )  # fmt: skip
-    return Layers([shade, _whole().encode(y="whole:Q"), *drawn], LATENCY_PIXELS)
+    return Layers([shade, _whole().encode(y=alt.Y("whole:Q")), *drawn], LATENCY_PIXELS)
 
 
 def _dots(curves: Curves, unit: str, ends: Sequence[float]) -> Layers:
@@ -86,7 +86,7 @@ def _dots(curves: Curves, unit: str, ends: Sequence[float]) -> Layers:
     point = by_label(data).mark_point(filled=True, size=50, opacity=1, clip=True).encode(
         x=_axis(alt.X, ends, TITLE + at), color=colour, shape=shape, tooltip=_tooltip()
     )  # fmt: skip
-    return Layers([_whole().encode(x="whole:Q"), point], row_step(data))
+    return Layers([_whole().encode(x=alt.X("whole:Q")), point], row_step(data))
 
 
 def _whole() -> alt.Chart:

@@ -1,4 +1,7 @@
-"""Every chart that a test here makes is held against the schema of Vega-Lite, which is not checked when it is built."""
+"""Every chart that a test here makes is held against the schema of Vega-Lite, which is not checked when it is built.
+
+And none has Altair guess the class of an encoding, for which it looks at the schemas of all its classes every time.
+"""
 
 from __future__ import annotations
 
@@ -21,3 +24,11 @@ def _valid(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (cost_split, gains, latency, roofline):
         monkeypatch.setattr(module, "as_spec", as_valid_spec)
+
+
+@pytest.fixture(autouse=True)
+def _no_guessing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def from_dict(*arguments: Any, **options: Any) -> None:
+        raise AssertionError(f"an encoding that is no channel of Altair: {arguments}")
+
+    monkeypatch.setattr(alt.SchemaBase, "from_dict", from_dict)
