@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,13 +81,22 @@ def test_a_file_that_is_larger_than_any_is_not_read(tmp_path: Path, name: str, m
     assert scan([tmp_path]).files == 0
 
 
-def test_folders_without_end_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.py").write_text(SITE)
+@pytest.fixture
+def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder with 1,500 folders in each other, which pytest itself could not delete by recursion."""
     with monkeypatch.context() as below:
         below.chdir(tmp_path)
         for _ in range(1500):
             os.mkdir("d")
             os.chdir("d")
-    found = scan([tmp_path])
+        yield tmp_path
+        for _ in range(1500):
+            os.chdir("..")
+            os.rmdir("d")
+
+
+def test_folders_without_end_are_left(endless: Path) -> None:
+    (endless / "a.py").write_text(SITE)
+    found = scan([endless])
     assert [one.reason for one in found.broken] == ["nested in more than 100 folders"]
     assert len(found.sites) == 1
