@@ -15,6 +15,9 @@ from pyopbench.core.op import Body
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""
 
+ARRANGE = "pyopbench_arrange"
+"""The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
+
 
 def rebind(function: Body) -> Body:
     """Return a copy of a Python function in which everything that is NumPy's is `tf.experimental.numpy`'s.
@@ -26,17 +29,27 @@ def rebind(function: Body) -> Body:
         AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
     """
     copy: Body = _Rebinding(_as_tensorflow, lambda copy: copy).of(_written(function))
-    return copy
+    return arrange(function, copy)
 
 
 def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
     """Return `finish` of a copy of a Python function whose helpers, of the same module, are treated likewise."""
     copy: Body = _Rebinding(lambda value: value, finish).of(_written(function))
-    return copy
+    return arrange(function, copy)
+
+
+def arrange(function: Body, port: Body) -> Body:
+    """Return a port of what a body stands around, called as the body is: by position."""
+    while hasattr(function, BODY):
+        port = getattr(function, ARRANGE, lambda same: same)(port)
+        function = getattr(function, BODY)
+    return port
 
 
 def _written(function: Body) -> Any:
-    return getattr(function, BODY, function)
+    while hasattr(function, BODY):
+        function = getattr(function, BODY)
+    return function
 
 
 class _Rebinding:

@@ -197,6 +197,8 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return f"the op has no {variant.body} body, which {variant.name} needs"
     if op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE:
         return f"the op has a py_function body and no NumPy body, which {variant.name} needs"
+    if op.own is not None and op.own.is_random and variant.is_attempt_for(op):
+        return "the body draws random numbers, and a port draws others, so that it cannot be held against the callback"
     if case.dtype not in op.dtypes:
         return f"the op is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
     if case.mode not in variant.modes:

@@ -108,5 +108,7 @@ def _files_of(op: Op) -> set[str]:
 
 def file_of(body: Any) -> str | None:
     """Return the file that a body is written in, under whatever wraps it; None if that is not Python."""
-    code = getattr(inspect.unwrap(getattr(body, BODY, body)), "__code__", None)
+    while hasattr(body, BODY):
+        body = getattr(body, BODY)
+    code = getattr(inspect.unwrap(body), "__code__", None)
     return None if code is None else str(code.co_filename)
