@@ -27,7 +27,7 @@ from bodies.find import BLOCKS, SEEDS
 from pyopbench.core.errors import BadInput
 
 EXAMINE = Path(find.__file__).with_name("examine.py")
-FORM_SECONDS = 60.0
+FORM_SECONDS = 150.0
 """How long one form of a body may take, with the compiler that it needs; so may the start of a process."""
 
 POLL_SECONDS = 0.1

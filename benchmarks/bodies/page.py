@@ -97,7 +97,12 @@ def _is_faster(form: Mapping[str, Any]) -> bool:
 
 def _family(family: str, bodies: Iterable[Mapping[str, Any]], *, timed: bool) -> str:
     rows = [
-        (f"`{body['body']}`: {body['summary']}", _verified(body, timed=timed), _stopped(body), body["found_in"])
+        (
+            f"`{body['body']}`: {body.get('summary', '')}",
+            _verified(body, timed=timed),
+            _stopped(body),
+            body.get("found_in", ""),
+        )
         for body in bodies
         if body["family"] == family
     ]

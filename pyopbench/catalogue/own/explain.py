@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyopbench.catalogue.rebinding import BODY
+from pyopbench.catalogue.rebinding import BODY, files_reached
 from pyopbench.core.failures import describe_error, shorten_reason, tidy
 from pyopbench.core.op import Op
 
@@ -103,7 +103,8 @@ def _tails(file: str) -> list[str]:
 
 def _files_of(op: Op) -> set[str]:
     bodies = [op.py_function, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
-    return {file for body in bodies if body is not None and (file := file_of(body)) is not None}
+    own = {file for body in bodies if body is not None and (file := file_of(body)) is not None}
+    return own.union(*(files_reached(body) for body in bodies if body is not None))
 
 
 def file_of(body: Any) -> str | None:
