@@ -69,8 +69,8 @@ def _print(used: usage.Usage, file: Path) -> None:
         err.print(f"and {formatting.count(more, 'site')} more")
     say(
         "body and around: seconds a forward call; around is what Python code around the body takes. What TensorFlow's "
-        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it. In brackets: the share of the time "
-        "from the first call of any callback to the last, without start-up.",
+        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it. In brackets: the share of the "
+        "time from the first call of any callback to the last, without start-up.",
         err,
     )
     mixes = usage.write_mixes(used, file)

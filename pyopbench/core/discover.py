@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import Target, bring, brought, is_target, read_target
+from pyopbench.core.own_target import LEGAL, Target, bring, brought, is_target, read_target
 
 PACKAGE = Path(__file__).parent.parent
 CATALOGUE = PACKAGE / "catalogue"
@@ -82,6 +82,14 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
     targets: list[Target] = []
     names = []
     for text in texts:
+        place, dot, function = text.rpartition(".")
+        if dot and not is_target(text):
+            raise BadInput(
+                "no op has a dot in its name; a colon stands before the function of a file or module",
+                received=repr(text),
+                legal=LEGAL,
+                next_step=f"did you mean {place}:{function}?",
+            )
         if is_target(text):
             taken = [*find("ops"), *find("floor"), *(target.name for target in targets)]
             targets.append(read_target(text, inputs, taken, seed_with))

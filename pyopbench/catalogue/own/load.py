@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -22,6 +23,9 @@ from pyopbench.core.failures import describe_error
 from pyopbench.core.op import Op
 from pyopbench.core.own_op import OwnOp
 from pyopbench.core.own_target import Target, brought
+
+MOST_NAMES = 20
+"""Functions of a module that are listed where a name is wrong, the nearest first."""
 
 
 @cache
@@ -59,11 +63,14 @@ def _load(target: Target) -> Op:
     if target.function:
         function = getattr(module, target.function, None)
         if not callable(function):
+            known = _functions(module)
+            near = difflib.get_close_matches(target.function, known, n=3, cutoff=0.5)
             raise BadInput(
                 "there is no such function",
                 received=target.function,
-                legal=", ".join(_functions(module)) or "no function at all",
-                next_step="check the name",
+                legal=", ".join([*near, *(name for name in known if name not in near)][:MOST_NAMES])
+                or "no function at all",
+                next_step=f"did you mean {' or '.join(near)}?" if near else "check the name",
             )
         values = tuple(_values(target))
         _require_taken(function, values, target)
@@ -111,7 +118,7 @@ def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None
 
 
 def _functions(module: ModuleType) -> list[str]:
-    return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))[:20]
+    return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
 
 
 def _module_of(target: Target) -> ModuleType:

@@ -141,6 +141,21 @@ def test_what_is_not_there_is_said(tmp_path: Path, source: str, function: str, i
         load(tmp_path / "mine.py", source, function, *inputs)
 
 
+def test_a_wrong_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    names = [f"alpha_{place}" for place in range(30)]
+    source = "".join(f"def {name}(x): return x\n" for name in [*names, "soft_dice"])
+    with pytest.raises(BadInput) as refused:
+        load(tmp_path / "mine.py", source, "sofft_dice", "1.0")
+    assert str(refused.value.legal).split(", ")[0] == "soft_dice"
+
+
+def test_a_dot_where_a_colon_belongs_is_told() -> None:
+    for text in ("losses.focal", "losses.py.focal"):
+        with pytest.raises(BadInput) as refused:
+            bring_own([text], ["np.ones(3)"])
+        assert refused.value.next_step == f"did you mean {text.rpartition('.')[0]}:focal?"
+
+
 def test_a_saved_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match="allow_pickle") as numpys:
