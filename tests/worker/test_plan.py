@@ -165,6 +165,18 @@ def test_says_which_body_is_missing(variants: dict[str, Variant]) -> None:
     assert reason(variants, "native", tensor=None) == "the op has no tensor body, which native needs"
 
 
+def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_bring(
+    variants: dict[str, Variant],
+) -> None:
+    bare = {"own": Own(), "tensor": None, "tensor_gradient": None}
+    _, reasons = plan_of(variants, replace(ONE, variants=("autograph", "native", "custom_op", "xla", "numba")), **bare)
+    assert len({*reasons.values()}) == 1
+    of_py_function = {**bare, "own": Own(py_function=tf.square, tried=frozenset({"tensor"})), "tensor": tf.square}
+    names = ("numpy_function", "tnp", "autograph", "numba")
+    _, reasons = plan_of(variants, replace(ONE, variants=names), **of_py_function)
+    assert len({*reasons.values()}) == 1
+
+
 def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:
     assert reason(variants, "native", dtypes=("float64",)) == "the op is not offered in float32, only in float64"
 
