@@ -89,7 +89,7 @@ def _document(done: dict[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _version(name: str) -> str | None:
-    found = {one.name.lower(): one.version for one in importlib.metadata.distributions()}
+    found = {one.name.lower().replace("_", "-"): one.version for one in importlib.metadata.distributions()}
     return found.get(name, found.get(f"{name}-cpu"))
 
 

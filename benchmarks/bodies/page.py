@@ -46,7 +46,7 @@ def page(document: Mapping[str, Any]) -> str:
     timed = any("gains" in form for body in bodies for form in body["forms"])
     numba = f"Numba {document['numba']}" if document["numba"] else "no Numba"
     parts = [
-        HEAD.format(bodies=len(bodies), seeds=document["seeds"]),
+        HEAD.format(bodies=len(bodies), seeds=document["seeds"]).replace(" --time", " --time" if timed else ""),
         f"Made with TensorFlow {document['tensorflow']}, NumPy {document['numpy']} and {numba}.\n",
         *([TIMING.format(blocks=document["blocks"])] if timed else []),
         "## How many\n",
