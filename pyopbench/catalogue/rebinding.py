@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dis
+import os
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,28 +17,44 @@ from pyopbench.core.op import Body
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""
 
+ARRANGE = "pyopbench_arrange"
+"""The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
+
 
 def rebind(function: Body) -> Body:
     """Return a copy of a Python function in which everything that is NumPy's is `tf.experimental.numpy`'s.
 
-    Functions of the same module that it calls, or that a decorator has wrapped, are rebound too, so that a helper does
-    not fall back to NumPy.
+    Functions of the user's that it calls, of whatever module, or that a decorator has wrapped, are rebound too, so that
+    a helper does not fall back to NumPy.
 
     Raises:
         AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
     """
     copy: Body = _Rebinding(_as_tensorflow, lambda copy: copy).of(_written(function))
-    return copy
+    return arrange(function, copy)
 
 
 def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
-    """Return `finish` of a copy of a Python function whose helpers, of the same module, are treated likewise."""
-    copy: Body = _Rebinding(lambda value: value, finish).of(_written(function))
-    return copy
+    """Return `finish` of a copy of a Python function whose helpers, the user's of any module, are treated likewise.
+
+    Lists among the constants that they read become tuples, which a compiler can take for constants.
+    """
+    copy: Body = _Rebinding(_as_constant, finish).of(_written(function))
+    return arrange(function, copy)
+
+
+def arrange(function: Body, port: Body) -> Body:
+    """Return a port of what a body stands around, called as the body is: by position."""
+    while hasattr(function, BODY):
+        port = getattr(function, ARRANGE, lambda same: same)(port)
+        function = getattr(function, BODY)
+    return port
 
 
 def _written(function: Body) -> Any:
-    return getattr(function, BODY, function)
+    while hasattr(function, BODY):
+        function = getattr(function, BODY)
+    return function
 
 
 class _Rebinding:
@@ -61,9 +79,64 @@ class _Rebinding:
         return finished
 
     def _value(self, value: Any, function: Any) -> Any:
-        if isinstance(value, types.FunctionType) and value.__module__ == function.__module__:
+        if isinstance(value, types.FunctionType) and is_of_user(value, function):
             return self.done[value] if value in self.done else self.of(value)
+        if isinstance(value, types.ModuleType) and is_module_of_user(value):
+            return self._module(value, function)
         return self.replace(value)
+
+    def _module(self, module: types.ModuleType, function: Any) -> Any:
+        """Return a copy of a module of the user's with copies of its functions: `utils.iou(a, b)` calls one."""
+        if module not in self.done:
+            self.done[module] = copy = types.ModuleType(module.__name__)
+            own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+            vars(copy).update({name: self._value(value, function) for name, value in own.items()})
+        return self.done[module]
+
+
+LIBRARIES = tuple(
+    f"{path}{os.sep}"
+    for path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    if path
+)
+"""Where what is no user's lies: Python's own modules, and what is installed."""
+
+
+def is_of_user(value: Any, function: Any) -> bool:
+    """Is a function written by the user: outside of what is installed, or in the package of their own function?"""
+    same = str(value.__module__).split(".")[0] == str(function.__module__).split(".")[0]
+    return same or _is_file_of_user(value.__code__.co_filename)
+
+
+def is_module_of_user(module: types.ModuleType) -> bool:
+    """Is a module outside of what is installed?"""
+    file = getattr(module, "__file__", None)
+    return file is not None and file.endswith(".py") and _is_file_of_user(file)
+
+
+def _is_file_of_user(file: str) -> bool:
+    return os.path.isfile(file) and not file.startswith(
+        (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
+    )
+
+
+def files_reached(function: Any) -> set[str]:
+    """Return the files of a function and of all that it calls of the user's."""
+    function = _written(function)
+    if not isinstance(function, types.FunctionType):
+        return set()
+    files: set[str] = set()
+
+    def finish(copy: Any) -> Any:
+        files.add(copy.__code__.co_filename)
+        return copy
+
+    _Rebinding(lambda value: value, finish).of(function)
+    return files
+
+
+def _as_constant(value: Any) -> Any:
+    return tuple(map(_as_constant, value)) if isinstance(value, list) else value
 
 
 def _as_tensorflow(value: Any) -> Any:

@@ -36,6 +36,7 @@ from pyopbench.cli.options import (
     Ops,
     Quiet,
     Requires,
+    SeedWith,
     StepMilliseconds,
     TensorFlows,
     TrustFolder,
@@ -96,6 +97,7 @@ def run(
     context: typer.Context,
     ops: Ops = None,
     inputs: Inputs = None,
+    seed_with: SeedWith = "",
     quick: Annotated[bool, typer.Option("--quick", help="Few sizes and launches: an answer in minutes.")] = False,
     variant: Variants = None,
     gradient: Gradients = None,
@@ -139,7 +141,7 @@ def run(
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
     usual = Axes(quick=quick, parts=parts)
-    axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs)
+    axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
     settings = start.QUICK if quick else start.FULL
     changes: dict[str, Any] = {
         "seed": seed,

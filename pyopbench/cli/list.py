@@ -19,6 +19,7 @@ from pyopbench.cli.options import (
     Inputs,
     Modes,
     Ops,
+    SeedWith,
     TensorFlow,
     Variants,
     read_axes,
@@ -36,6 +37,7 @@ EXIT_WRONG = 1
 def list_(
     ops: Ops = None,
     inputs: Inputs = None,
+    seed_with: SeedWith = "",
     quick: Annotated[bool, typer.Option("--quick", help="As `run --quick` would measure.")] = False,
     variant: Variants = None,
     gradient: Gradients = None,
@@ -46,7 +48,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Show ops, variants and cases, and why a case cannot be."""
-    axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs)
+    axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs, seed_with)
     with err.status("asking TensorFlow"):
         plan = planning.ask_for_plan(axes, compiles=False)
     if as_json:
@@ -86,6 +88,7 @@ def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
 def verify(
     ops: Ops = None,
     inputs: Inputs = None,
+    seed_with: SeedWith = "",
     variant: Variants = None,
     gradient: Gradients = None,
     mode: Modes = None,
@@ -95,7 +98,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check values against NumPy, and gradients against the reference gradient and finite differences."""
-    axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs)
+    axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs, seed_with)
     timeout_seconds = parse_duration(case_timeout)
     announce([tf] if tf else [])
     with err.status("verifying") as status:

@@ -64,7 +64,14 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         metavar="EXPRESSION",
-        help="Example of an argument of a function, in order: Python over np and rng, or a .npy file.",
+        help="Example of an argument of a function, in order or NAME=...: Python over np and rng, or a .npy file.",
+    ),
+]
+SeedWith = Annotated[
+    str,
+    typer.Option(
+        metavar="STATEMENT",
+        help="For a body that draws random numbers: run before each call, e.g. 'np.random.seed({seed})'.",
     ),
 ]
 Variants = Annotated[
@@ -150,10 +157,11 @@ def read_axes(
     device: list[str] | None,
     axis: list[str] | None,
     inputs: list[str] | None = None,
+    seed_with: str = "",
 ) -> Axes:
     """Return `default` with what is given on the command line in place of it, checked; own ops are brought in."""
     given = {
-        "ops": bring_own(ops or (), inputs or ()),
+        "ops": bring_own(ops or (), inputs or (), seed_with),
         "variants": variant,
         "gradients": gradient,
         "directions": direction,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
@@ -68,7 +69,8 @@ def _print(used: usage.Usage, file: Path) -> None:
         err.print(f"and {formatting.count(more, 'site')} more")
     say(
         "body and around: seconds a forward call; around is what Python code around the body takes. What TensorFlow's "
-        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it.",
+        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it. In brackets: the share of the "
+        "time from the first call of any callback to the last, without start-up.",
         err,
     )
     mixes = usage.write_mixes(used, file)
@@ -78,7 +80,7 @@ def _print(used: usage.Usage, file: Path) -> None:
     err.print(f"recording: {escape(str(file))}", soft_wrap=True)
     if mixes:
         number, path = next(iter(mixes.items()))
-        _print_next(number, used.sites[number - 1], path)
+        _print_next(number, used.sites[number - 1], path, file)
 
 
 def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
@@ -91,8 +93,13 @@ def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object,
         site.gradient.calls,
         formatting.seconds(forward.seconds / forward.calls if forward.calls else None),
         formatting.seconds(None if around is None else max(0.0, around) / forward.calls),
-        formatting.percent(site.seconds / used.seconds),
+        _share(site, used),
     )
+
+
+def _share(site: usage.SiteUsage, used: usage.Usage) -> str:
+    whole = formatting.percent(site.seconds / used.seconds)
+    return f"{whole} ({formatting.percent(site.seconds / used.called_seconds)})" if used.called_seconds else whole
 
 
 def _range(sizes: list[int]) -> str:
@@ -102,9 +109,9 @@ def _range(sizes: list[int]) -> str:
     )
 
 
-def _print_next(number: int, site: usage.SiteUsage, mix: Path) -> None:
-    sizes = ",".join(map(str, usage.propose_sizes(list(site.calls_by_size))))
+def _print_next(number: int, site: usage.SiteUsage, mix: Path, file: Path) -> None:
     place = f"{os.path.relpath(site.file)}:{site.line}"
-    say(f"is #{number} worth a port? Draft an op of it, fill it in, and measure it at these sizes:", err)
-    err.print(f"  pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
-    err.print(f"  pyopbench run my_op.py --axis size={sizes} --mix {escape(str(mix))}", soft_wrap=True)
+    say(f"is #{number} worth a port? Draft an op of it with the shapes of the recording, and measure it:", err)
+    scan = f"pyopbench scan --draft {place} --recording {shlex.quote(str(file))} --out my_op.py"
+    err.print(f"  {escape(scan)}", soft_wrap=True)
+    err.print(f"  pyopbench run my_op.py --mix {escape(str(mix))}", soft_wrap=True)

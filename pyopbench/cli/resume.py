@@ -21,6 +21,7 @@ from pyopbench.cli.options import (
     MixFile,
     Quiet,
     Requires,
+    SeedWith,
     StepMilliseconds,
     TrustFolder,
     read_judging,
@@ -43,6 +44,7 @@ def resume(
         typer.Argument(metavar="OP_FILE", help="The run's own ops, named again as when it was begun."),
     ] = None,
     inputs: Inputs = None,
+    seed_with: SeedWith = "",
     mix: MixFile = None,
     min_effect: MinimumEffect = USUAL_EFFECT,
     calls_per_step: CallsPerStep = None,
@@ -61,7 +63,7 @@ def resume(
     What to measure is kept in the run; how to judge it is given anew.
     """
     _require_own(folder, own or [])
-    bring_own(own or (), inputs or ())
+    bring_own(own or (), inputs or (), seed_with)
     require_own(folder)
     for part in parts_of(folder):
         require_own(part)

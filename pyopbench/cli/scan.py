@@ -37,6 +37,10 @@ def scan(
         Path | None,
         out_option("FILE", "Where the draft goes; else it is printed."),
     ] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Option("--recording", metavar="FILE", help="Shapes and dtypes of a draft, from `pyopbench record`."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find Python callbacks (py_function, numpy_function, py_func) by parsing; nothing is imported or run.
@@ -44,12 +48,13 @@ def scan(
     What cannot be read or parsed is listed. Hidden folders and virtual environments are scanned only where named.
     """
     if draft is not None:
-        _draft(draft, out_file, paths, as_json)
+        _draft(draft, out_file, recording, paths, as_json)
         return
-    if not paths or out_file is not None:
+    if not paths or out_file is not None or recording is not None:
+        given = f"--out {out_file}" if out_file is not None else f"--recording {recording}"
         raise BadInput(
-            "nothing to scan" if not paths else "--out is for a draft",
-            received="no PATH" if not paths else f"--out {out_file}",
+            "nothing to scan" if not paths else "--out and --recording are for a draft",
+            received="no PATH" if not paths else given,
             legal="PATH..., or --draft FILE:LINE --out FILE",
             next_step="for example `pyopbench scan .`",
         )
@@ -105,7 +110,7 @@ def _print_site(site: CallSite) -> None:
         say(risk, mark="      - ")
 
 
-def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: bool) -> None:
+def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list[Path] | None, as_json: bool) -> None:
     if paths or as_json:
         raise BadInput(
             "--draft writes one op file",
@@ -113,7 +118,7 @@ def _draft(site: str, out_file: Path | None, paths: list[Path] | None, as_json: 
             legal="--draft FILE:LINE, and --out FILE",
             next_step="scan and draft one after the other",
         )
-    made = draft.draft(site, out_file)
+    made = draft.draft(site, out_file, recording)
     if out_file is None:
         out.print(made.code, soft_wrap=True, markup=False)
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import Target, bring, brought, is_target, read_target
+from pyopbench.core.own_target import LEGAL, Target, bring, brought, is_target, read_target
 
 PACKAGE = Path(__file__).parent.parent
 CATALOGUE = PACKAGE / "catalogue"
@@ -67,12 +67,13 @@ def find(kind: str) -> dict[str, Path]:
     return dict(sorted((name, path) for name, path in found.items() if name not in reserved))
 
 
-def bring_own(texts: Iterable[str], inputs: Sequence[str]) -> list[str]:
+def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> list[str]:
     """Return the names of ops, and have own ops among them found by theirs from here on.
 
     Args:
         texts: names, or what names an own op, as typed.
         inputs: examples of the arguments of a function, which then has to be the only own op.
+        seed_with: a statement that seeds what the body of the only own op draws from.
 
     Raises:
         BadInput: an own op cannot be what is measured, or inputs are given for none.
@@ -81,9 +82,17 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str]) -> list[str]:
     targets: list[Target] = []
     names = []
     for text in texts:
+        place, dot, function = text.rpartition(".")
+        if dot and not is_target(text):
+            raise BadInput(
+                "no op has a dot in its name; a colon stands before the function of a file or module",
+                received=repr(text),
+                legal=LEGAL,
+                next_step=f"did you mean {place}:{function}?",
+            )
         if is_target(text):
             taken = [*find("ops"), *find("floor"), *(target.name for target in targets)]
-            targets.append(read_target(text, inputs, taken))
+            targets.append(read_target(text, inputs, taken, seed_with))
         names.append(targets[-1].name if is_target(text) else text)
     if inputs and len(targets) != 1:
         raise BadInput(
@@ -91,6 +100,13 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str]) -> list[str]:
             received=f"--input with {', '.join(target.text for target in targets) or 'no function'}",
             legal="my_module.py:function --input EXPRESSION",
             next_step="name one function, and give one --input for each of its arguments",
+        )
+    if seed_with and len(targets) != 1:
+        raise BadInput(
+            "--seed-with is for one op of your own",
+            received=f"--seed-with with {', '.join(target.text for target in targets) or 'no such op'}",
+            legal="my_op.py, or my_module.py:function --input EXPRESSION",
+            next_step="name one op",
         )
     bring(targets)
     return names

@@ -14,7 +14,7 @@ UNTELLING = ("Graph execution error", "Detected at node", "Node: ", "in user cod
 """Beginnings of lines in TensorFlow's messages that do not say what went wrong; nor do indented lines, which are
 stack traces."""
 
-QUOTED_EXCEPTION = re.compile(r"\w*(?:Error|Exception|StopIteration): ")
+QUOTED_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|StopIteration): ")
 """Beginning of the line in which TensorFlow quotes the exception of a callback's body or of AutoGraph."""
 
 CHANGING = (
@@ -56,7 +56,7 @@ def _telling_line(name: str, message: str) -> str:
     quoted = [line.strip() for line in lines if QUOTED_EXCEPTION.match(line.strip())]
     if quoted:
         return quoted[0]
-    telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[:1]
+    telling = [line for line in lines if not line[0].isspace() and not line.startswith(UNTELLING)] or lines[-1:]
     return f"{name}: {telling[0].strip()}" if telling else name
 
 

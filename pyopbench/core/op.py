@@ -34,11 +34,13 @@ class Own:
             is instead of a NumPy body; `Op.numpy` then is it between two conversions, for the reference alone.
         tried: names of bodies that nobody wrote for this op: where they fail that is no error.
         fixed_sizes: True if it exists only at `Op.sizes`, because its inputs are examples.
+        is_random: does its body draw random numbers, so that it is seeded before each call?
     """
 
     py_function: Body | None = None
     tried: frozenset[str] = frozenset()
     fixed_sizes: bool = False
+    is_random: bool = False
 
     @property
     def ported(self) -> tuple[str, ...]:

@@ -35,6 +35,11 @@ class OwnOp:
         tolerance: largest error of a variant, relative to the largest magnitude of the reference.
         summary: one line for people.
         source: where the op comes from.
+        keywords: names of the last inputs, where the body takes them by name.
+        as_python: the body takes text as `str` and lists as lists, where the inputs have them: what tensors hold of
+            them is turned back before each call.
+        seed_with: a statement that seeds what the body draws from, `{seed}` in it replaced by a number, such as
+            `np.random.seed({seed})`: it runs before each call, in the module of the body, and is timed with it.
     """
 
     inputs: Any
@@ -52,3 +57,6 @@ class OwnOp:
     tolerance: float | None = None
     summary: str = ""
     source: str = ""
+    keywords: tuple[str, ...] = ()
+    as_python: bool = False
+    seed_with: str = ""

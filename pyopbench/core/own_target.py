@@ -19,6 +19,9 @@ from pyopbench.core.errors import BadInput
 
 VARIABLE = "PYOPBENCH_OWN"
 LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
+KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.ASCII | re.DOTALL)
+"""An input that is given by name: `axis=np.int32(1)`."""
+
 MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -30,13 +33,16 @@ class Target:
         name: of the op, in every id and table: letters, digits and underscores.
         place: the file, absolute, or the dotted name of a module.
         function: what of it is the body of today's callback; empty where the file ends `OP = ...`.
-        inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file.
+        inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file;
+            `name=` before it gives it by name.
+        seed_with: a statement that seeds what the body draws from; empty for none.
     """
 
     name: str
     place: str
     function: str = ""
     inputs: tuple[str, ...] = ()
+    seed_with: str = ""
 
     @property
     def is_file(self) -> bool:
@@ -46,13 +52,26 @@ class Target:
     @property
     def words(self) -> list[str]:
         """What a command line is given to name it again, with its inputs."""
-        return [self.text, *(word for one in self.inputs for word in ("--input", one))]
+        inputs = [word for one in self.inputs for word in ("--input", one)]
+        return [self.text, *inputs, *(("--seed-with", self.seed_with) if self.seed_with else ())]
+
+    @property
+    def expressions(self) -> list[str]:
+        """The inputs without their names."""
+        return [split_input(one)[1] for one in self.inputs]
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The names of the last inputs, which are given by name."""
+        return tuple(name for one in self.inputs if (name := split_input(one)[0]))
 
     @property
     def fingerprint(self) -> str:
         """A hash of what is measured, as far as it is in the file: another one is another op."""
         source = Path(self.place).read_bytes() if self.is_file else b""
-        return hashlib.sha256(b"\0".join([source, *map(str.encode, (self.function, *self.inputs))])).hexdigest()
+        return hashlib.sha256(
+            b"\0".join([source, *map(str.encode, (self.function, *self.inputs, self.seed_with))])
+        ).hexdigest()
 
     @property
     def text(self) -> str:
@@ -60,18 +79,25 @@ class Target:
         return f"{self.place}:{self.function}" if self.function else self.place
 
 
+def split_input(text: str) -> tuple[str, str]:
+    """Return the name, empty for none, and the expression of an input."""
+    match = KEYWORD.fullmatch(text)
+    return (match[1], match[2]) if match else ("", text)
+
+
 def is_target(text: str) -> bool:
     """Does it name an own op, and not one that is found by its name?"""
     return text.endswith(".py") or ":" in text or "/" in text
 
 
-def read_target(text: str, inputs: Sequence[str], taken: Sequence[str]) -> Target:
+def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_with: str = "") -> Target:
     """Return what a command line names.
 
     Args:
         text: as typed.
         inputs: the example arguments, for a function.
         taken: names that other ops have.
+        seed_with: a statement that seeds what the body draws from.
 
     Raises:
         BadInput: no such file, or one that Python cannot parse; inputs where none belong, or none where some do.
@@ -84,6 +110,7 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str]) -> Targe
     elif not function or not MODULE.fullmatch(place):
         raise BadInput("not an op", received=repr(text), legal=LEGAL, next_step="check the name")
     _check_inputs(text, function, inputs)
+    _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
     name = _name(function or Path(place).stem)
     if name in taken and function:
         name = f"{_name(Path(place).stem if place.endswith('.py') else place)}_{name}"
@@ -94,7 +121,7 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str]) -> Targe
             legal="a file whose name no other op has",
             next_step="rename the file",
         )
-    return Target(name, place, function, tuple(inputs))
+    return Target(name, place, function, tuple(inputs), seed_with)
 
 
 def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
@@ -112,7 +139,16 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
             legal="my_module.py:function --input EXPRESSION",
             next_step="give the inputs in the file, or name a function of it",
         )
-    for expression in inputs:
+    names = [split_input(one)[0] for one in inputs]
+    given = [name for name in names if name]
+    if given != names[len(names) - len(given) :] or len({*given}) < len(given):
+        raise BadInput(
+            "inputs by name come last, each once",
+            received=" ".join(f"--input {one!r}" for one in inputs),
+            legal="--input EXPRESSION for each positional argument, then --input NAME=EXPRESSION",
+            next_step="order them like the arguments of a call",
+        )
+    for expression in (split_input(one)[1] for one in inputs):
         if not expression.endswith(".npy"):
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 

@@ -11,7 +11,7 @@ from pyopbench.core.model import GPU, MODES, Case
 from pyopbench.core.op import Body, Op
 
 Role: TypeAlias = Literal[
-    "candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
+    "candidate", "attempt", "own_attempt", "named_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
 ]
 
 
@@ -23,6 +23,7 @@ ROLES: dict[str, str] = {
     "attempt": "tried without anybody having written it for the op, in every run (XLA of the TF body, NumPy rebound): "
     "where it fails or differs it is `unsupported` with that reason",
     "own_attempt": "an attempt that is made for own ops, and for others only where it is named",
+    "named_attempt": "an attempt that is made only where it is named",
     "by_name": "measured only where it is named",
     "control": "another variant under a second name, as it is or slowed down: by name, to see what pyopbench finds",
     "body_alone": "the body of a callback without the callback, measured beside it",
@@ -135,7 +136,7 @@ class Variant:
     @property
     def is_attempt(self) -> bool:
         """Is it made out of a body that was written for something else?"""
-        return self.role in ("attempt", "own_attempt")
+        return self.role in ("attempt", "own_attempt", "named_attempt")
 
     def is_attempt_for(self, op: Op) -> bool:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""

@@ -19,7 +19,7 @@ from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
-from pyopbench.prepare.reference import dense, reference_of
+from pyopbench.prepare.reference import Reference, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
 
 DIRECTIONS = 4
@@ -152,6 +152,22 @@ def _error_of(op: Op, function: Body, dtype: str, *, is_vouched: bool) -> tuple[
     """Return the largest error, with few elements moved where the reference is vouched for; is there a reference?"""
     size = min((size for size in op.sizes if size >= DIFFERENCE_SIZE), default=max(op.sizes))
     reference = reference_of(op.name, size, dtype)
+    return error_at(op, function, reference, dtype, is_vouched=is_vouched), reference.gradients is not None
+
+
+def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vouched: bool = False) -> float:
+    """Return the largest distance of a gradient from central differences at the inputs of a reference.
+
+    Args:
+        op: says which inputs are moved.
+        function: the wrapped body of a variant, on tensors.
+        reference: the inputs, and what flows into the floating outputs.
+        dtype: of the case.
+        is_vouched: move few elements, because another mechanism with the same gradient was right.
+
+    Raises:
+        WrongResult: it is larger than differences are off by.
+    """
     forward, backward = forward_and_backward(
         op, function, constants(reference.inputs), constants(reference.output_gradients)
     )
@@ -165,7 +181,7 @@ def _error_of(op: Op, function: Body, dtype: str, *, is_vouched: bool) -> tuple[
             sum((output * weight).sum() for output, weight in zip(floating, reference.output_gradients, strict=True))
         )
 
-    def error_at(position: int, got: Any) -> float:
+    def error_of_input(position: int, got: Any) -> float:
         what = f"gradient of input {position} against finite differences"
         if got is None and op.is_own:  # where it is not known which inputs matter, no path is a gradient of 0
             got = np.zeros_like(reference.inputs[position])
@@ -180,5 +196,4 @@ def _error_of(op: Op, function: Body, dtype: str, *, is_vouched: bool) -> tuple[
             got = np.where(moved, got, np.zeros_like(got))
         return require_equal(what, got, expected, DIFFERENCE_TOLERANCE[dtype])
 
-    errors = [error_at(position, got) for position, got in zip(op.differentiable, found, strict=True)]
-    return max(errors), reference.gradients is not None
+    return max(error_of_input(position, got) for position, got in zip(op.differentiable, found, strict=True))

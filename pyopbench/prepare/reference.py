@@ -32,12 +32,16 @@ class Reference:
 def reference_of(op_name: str, size: int, dtype: str) -> Reference:
     """Return inputs of an op with what NumPy makes of them, and gradients where the op has its own in NumPy."""
     op = load_op(op_name)
-    inputs = make_inputs(op, size, dtype)
+    rng = np.random.default_rng([1, size, *op.name.encode()])
+    return make_reference(op, make_inputs(op, size, dtype), dtype, rng)
+
+
+def make_reference(op: Op, inputs: tuple[Any, ...], dtype: str, rng: np.random.Generator) -> Reference:
+    """Return what NumPy makes of any inputs, with gradients of outputs that are drawn from a generator."""
     outputs = tuple(
         as_array(output, output_dtype)
         for output, output_dtype in zip(as_tuple(op.numpy(*as_given(inputs))), op.output_dtypes(dtype), strict=True)
     )
-    rng = np.random.default_rng([1, size, *op.name.encode()])
     # Away from 1, so that a gradient that ignores what flows into it is found out.
     output_gradients = tuple(
         rng.uniform(0.5, 1.5, outputs[i].shape).astype(outputs[i].dtype) for i in op.floating_outputs

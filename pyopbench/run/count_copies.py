@@ -100,7 +100,7 @@ def _with_remedies(axes: Axes) -> Axes:
 
     What is tried by itself for ops of one's own alone is named for those alone.
     """
-    own = {name for name, one in declared("variants").items() if one.get("role") == "own_attempt"}
+    own = {name for name, one in declared("variants").items() if one.get("role") in ("own_attempt", "named_attempt")}
     names = axes.variants or tuple(name for name in find("variants") if brought() or name not in own)
     wanted = {*names, *(REMEDIES[name] for name in names if name in REMEDIES)}
     return replace(axes, variants=tuple(sorted(wanted)))

@@ -39,6 +39,9 @@ class Plan:
     skips: tuple[Failure, ...] = field(default=())
 
 
+BODIES = ("numpy", "tensor", "python", "numba", "kernel")
+"""The bodies that an op may bring, by the names of its fields."""
+
 CASES_PER_TWIN = 20
 """Callbacks of which one is measured a second time: they are the dearest in their groups, and this keeps twins below 5%
 of the time."""
@@ -193,10 +196,13 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 
 
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
+    is_of_py_function = op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE
+    if op.is_own and (getattr(op, variant.body) is None or is_of_py_function):
+        return f"made of another body than what the op brings: {', '.join(_brought(op))}"
     if getattr(op, variant.body) is None:
         return f"the op has no {variant.body} body, which {variant.name} needs"
-    if op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE:
-        return f"the op has a py_function body and no NumPy body, which {variant.name} needs"
+    if op.own is not None and op.own.is_random and variant.is_attempt_for(op):
+        return "the body draws random numbers, and a port draws others, so that it cannot be held against the callback"
     if case.dtype not in op.dtypes:
         return f"the op is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
     if case.mode not in variant.modes:
@@ -208,6 +214,15 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if case.placement not in variant.placements:
         return f"{variant.name} cannot be placed on {case.placement}"
     return None
+
+
+def _brought(op: Op) -> list[str]:
+    """Return the bodies that an own op brings: one reason for all variants of others, which nobody asked for."""
+    if op.py_function is None:
+        return [name for name in BODIES if getattr(op, name) is not None]
+    tried = op.own.tried if op.own is not None else frozenset[str]()
+    written = [name for name in BODIES[1:] if name not in tried and getattr(op, name) is not None]
+    return ["py_function", *written]
 
 
 def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:

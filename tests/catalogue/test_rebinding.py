@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.catalogue.rebinding import rebind, rebind_helpers, why_not_rebound
+from pyopbench.catalogue.rebinding import (
+    files_reached,
+    is_module_of_user,
+    is_of_user,
+    rebind,
+    rebind_helpers,
+    why_not_rebound,
+)
 
 
 def doubled(function: Any) -> Any:
@@ -47,6 +57,54 @@ def test_helpers_are_finished_too_each_once() -> None:
 
     assert rebind_helpers(even, finish)(6)
     assert finished == ["even", "odd"]
+
+
+HELPERS = """
+import numpy as np
+WEIGHTS = [0.5, 2.0]
+def scaled(x):
+    return np.tanh(x) * WEIGHTS[1]
+"""
+BODY_OF_THREE = """
+import numpy as np
+from rebinding_helpers_of_this_test import scaled
+import rebinding_helpers_of_this_test as helpers
+def body(x):
+    return scaled(x) + helpers.scaled(x) + len(helpers.WEIGHTS)
+"""
+
+
+@pytest.fixture
+def across_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A body that calls a helper of another file, by its name and by its module's."""
+    (tmp_path / "rebinding_helpers_of_this_test.py").write_text(HELPERS, encoding="utf-8")
+    (tmp_path / "body_of_this_test.py").write_text(BODY_OF_THREE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("body_of_this_test")
+    yield module.body
+    for name in ("body_of_this_test", "rebinding_helpers_of_this_test"):
+        sys.modules.pop(name, None)
+
+
+def test_helpers_of_other_files_are_rebound_too(across_files: Any) -> None:
+    found = tf.function(rebind(across_files))(tf.constant([0.5]))
+    np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2, rtol=1e-6)
+
+
+def test_numba_compiles_helpers_of_other_files_and_lists_as_constants(across_files: Any) -> None:
+    numba = pytest.importorskip("numba")
+    found = rebind_helpers(across_files, numba.njit)(np.array([0.5]))
+    np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2)
+
+
+def test_files_of_helpers_are_known_and_what_is_installed_is_not_the_users(across_files: Any) -> None:
+    assert {Path(file).name for file in files_reached(across_files)} == {
+        "body_of_this_test.py",
+        "rebinding_helpers_of_this_test.py",
+    }
+    assert not is_of_user(functools.wraps, across_files)
+    assert not is_module_of_user(np)
+    assert not is_module_of_user(functools)
 
 
 @pytest.mark.parametrize(("body", "has_one"), [(np.tanh, True), (even, False), (len, True)])

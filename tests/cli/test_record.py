@@ -22,7 +22,7 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
         SiteUsage("train.py", 9, "g", "numpy_function", "graph", "np_op", Cost(8, 0, 0.5)),
     ]
     sites[0].shapes.append(Shape([{"shape": [2, 3], "dtype": "float32"}], 4, 2.0))
-    monkeypatch.setattr(record, "run_and_record", lambda command, file: (7, Usage(10.0, 1, sites)))
+    monkeypatch.setattr(record, "run_and_record", lambda command, file: (7, Usage(10.0, 1, sites, called_seconds=8.0)))
 
 
 @pytest.mark.usefixtures("_recorded")
@@ -32,21 +32,21 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     assert done.stdout == ""
     lines = [" ".join(line.split()) for line in done.stderr.splitlines()]
     mix = tmp_path / "r-mix-1.csv"
-    # 2 s and 1 s around in forward, 1 s in gradient, of 10 s
+    # 2 s and 1 s around in forward, 1 s in gradient, of 10 s, and of 8 s from the first call to the last
     assert lines[1:7] == [
         "Callbacks in 10.0 s of 1 process",
         "# callback calls gradients body around of the run",
-        "1 train.py:3 load 4 4 500 ms 250 ms 40%",
+        "1 train.py:3 load 4 4 500 ms 250 ms 40% (50%)",
         "(py_function, graph)",
-        "2 train.py:9 np_op 8 0 62.5 ms – 5%",
+        "2 train.py:9 np_op 8 0 62.5 ms – 5% (6.25%)",
         "(numpy_function, graph)",
     ]
     assert lines[-5:] == [
         f"mix of #1: {mix}, 1 size (elements of the largest input): 6",
         f"recording: {tmp_path / 'r.json'}",
-        "is #1 worth a port? Draft an op of it, fill it in, and measure it at these sizes:",
-        "pyopbench scan --draft train.py:3 --out my_op.py",
-        f"pyopbench run my_op.py --axis size=6 --mix {mix}",
+        "is #1 worth a port? Draft an op of it with the shapes of the recording, and measure it:",
+        f"pyopbench scan --draft train.py:3 --recording {tmp_path / 'r.json'} --out my_op.py",
+        f"pyopbench run my_op.py --mix {mix}",
     ]
     assert mix.read_text() == "size,weight\n6,4\n"
 

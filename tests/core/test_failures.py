@@ -133,6 +133,14 @@ def test_the_numbers_that_are_left_out_are_there() -> None:
             "RuntimeError: Incompatible shapes: [2] vs. [3]",
         ),
         ("Graph execution error:", "RuntimeError: Graph execution error:"),
+        (
+            'in user code:\n\n    File "a.py", line 3, in f\n        y = g(x)\n\n    a.b.OddError: no y',
+            "a.b.OddError: no y",
+        ),
+        (
+            'in user code:\n\n    File "a.py", line 3, in f\n        y = g(x)\n\n    it is odd',
+            "RuntimeError: it is odd",
+        ),
     ],
 )
 def test_tells_the_line_that_tells_of_other_messages(message: str, expected: str) -> None:

@@ -68,6 +68,23 @@ def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs
     assert refused.value.next_step
 
 
+def test_inputs_by_name_come_last_and_once(module: Path) -> None:
+    found = read_target(f"{module}:body", ["x[0] == 1", "y=np.ones(3)", "z = a.npy"], [], "random.seed({seed})")
+    assert found.keywords == ("y", "z")
+    assert found.expressions == ["x[0] == 1", "np.ones(3)", "a.npy"]
+    assert found.words[-2:] == ["--seed-with", "random.seed({seed})"]
+    for inputs in (["y=1", "2"], ["y=1", "y=2"]):
+        with pytest.raises(BadInput) as refused:
+            read_target(f"{module}:body", inputs, [])
+        assert refused.value.legal
+
+
+def test_a_statement_that_python_cannot_parse_is_refused(module: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        read_target(str(module), [], [], "np.random.seed(")
+    assert refused.value.received == repr("np.random.seed(")
+
+
 def test_an_error_of_syntax_points_at_its_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("import numpy\ndef body(x)\n    return x\n", encoding="utf-8")

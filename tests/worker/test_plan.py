@@ -76,7 +76,7 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
     automatic = {"njit", "tnp_autograph", "tnp_xla", "xla_autograph"}
-    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", *automatic}
+    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", "njit_parallel", *automatic}
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
     assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
 
@@ -163,6 +163,18 @@ def test_gradients_named_are_asked_of_every_variant(variants: dict[str, Variant]
 def test_says_which_body_is_missing(variants: dict[str, Variant]) -> None:
     assert reason(variants, "autograph") == "the op has no python body, which autograph needs"
     assert reason(variants, "native", tensor=None) == "the op has no tensor body, which native needs"
+
+
+def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_bring(
+    variants: dict[str, Variant],
+) -> None:
+    bare = {"own": Own(), "tensor": None, "tensor_gradient": None}
+    _, reasons = plan_of(variants, replace(ONE, variants=("autograph", "native", "custom_op", "xla", "numba")), **bare)
+    assert len({*reasons.values()}) == 1
+    of_py_function = {**bare, "own": Own(py_function=tf.square, tried=frozenset({"tensor"})), "tensor": tf.square}
+    names = ("numpy_function", "tnp", "autograph", "numba")
+    _, reasons = plan_of(variants, replace(ONE, variants=names), **of_py_function)
+    assert len({*reasons.values()}) == 1
 
 
 def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:

@@ -47,6 +47,7 @@ class Recorder:
     def _renew(self) -> None:
         self.lock = threading.RLock()  # a signal's handler may save while the same thread counts
         self.begun = self.clock()
+        self.called: list[float] | None = None  # when the first call began and the last one ended
         self.saved_calls = 0
         self.name = f"{os.getpid()}-{time.time_ns()}.json"
         for site in self.sites.values():
@@ -90,6 +91,9 @@ class Recorder:
                 seconds = clock() - start
                 key = describe(arguments) if site is not None else None
                 with self.lock:
+                    if self.called is None:
+                        self.called = [start, start]
+                    self.called[1] = start + seconds
                     tally.calls += 1
                     tally.seconds += seconds
                     tally.raised += not fine
@@ -261,6 +265,7 @@ class Recorder:
         return {
             "pid": os.getpid(),
             "seconds": self.clock() - self.begun,
+            "called": self.called,
             "trouble": self.trouble,
             "sites": [site.as_dict(self._name_of_dtype) for site in self.sites.values()],
         }

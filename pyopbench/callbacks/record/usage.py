@@ -139,6 +139,7 @@ class Part(Struct):
 
     trouble: str
     sites: list[CountedSite]
+    called: list[float] | None = None
 
 
 @dataclass
@@ -150,12 +151,14 @@ class Usage:
         processes: how many of its processes called back.
         sites: the dearest first.
         troubles: what could not be recorded, in the words of Python.
+        called_seconds: from the first call of any of them to the end of the last one; None where none was called.
     """
 
     seconds: float
     processes: int
     sites: list[SiteUsage]
     troubles: list[str] = field(default_factory=list)
+    called_seconds: float | None = None
 
 
 def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
@@ -167,8 +170,10 @@ def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
     """
     found: dict[tuple[Any, ...], SiteUsage] = {}
     processes, troubles = 0, dict[str, None]()
+    called: list[float] = []
     for part in parts:
         processes += 1
+        called += part.get("called") or ()
         troubles.update({part["trouble"]: None} if part["trouble"] else {})
         for site in part["sites"]:
             new = SiteUsage(**{name: site[name] for name in NAMES})
@@ -177,9 +182,9 @@ def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
             usage.gradient.add(site["gradient"])
             _add_shapes(usage.shapes, site["shapes"])
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
-    return Usage(
-        seconds, processes, sorted(used, key=lambda site: (-site.seconds, site.file, site.line)), list(troubles)
-    )
+    in_order = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))
+    # The clock of all processes of a machine is one: CLOCK_MONOTONIC, or what stands for it (time.perf_counter).
+    return Usage(seconds, processes, in_order, list(troubles), max(called) - min(called) if called else None)
 
 
 def _add_shapes(shapes: list[Shape], more: Iterable[Mapping[str, Any]]) -> None:

@@ -50,7 +50,7 @@ class CallSite:
         form: `call`, `decorator`, `partial` (bound by functools.partial and not called in the file) or `passed` (handed
             to another function).
         certain: False where the name alone says that it is TensorFlow's.
-        context: `tf.data`, `loss`, `Keras layer`, `loop` or `plain`.
+        context: `tf.data`, `loss`, `Keras metric`, `Keras layer`, `loop` or `plain`.
         gradient: `custom_gradient`, `override_map`, `defun`, `tape`, `none`, or `is one` inside a custom gradient.
         body: what is called back, in the words of the source.
         risks: in words; those that every callback has are `risks.COMMON`.

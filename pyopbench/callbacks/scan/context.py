@@ -1,4 +1,4 @@
-"""What a callback stands in: a tf.data pipeline, a Keras layer, a loss, a loop; and whether it has a gradient.
+"""What a callback stands in: a tf.data pipeline, a Keras layer or metric, a loss, a loop; and its gradient.
 
 A function counts as what uses it, in the same file: one that `dataset.map` is given, and what that one calls, is part
 of the pipeline. Functions are told apart by their names alone.
@@ -17,10 +17,17 @@ DATASET_METHODS = {
     *("parallel_interleave", "map_and_batch", "group_by_window"),
 }
 LOOPS = {"map_fn", "while_loop", "scan", "foldl", "foldr", "vectorized_map"}
-LAYER_BASES = ("Layer", "Model", "RNNCell", "Metric", "Regularizer", "Constraint", "Wrapper", "Lambda", "Cell")
+LAYER_BASES = ("Layer", "Model", "RNNCell", "Regularizer", "Constraint", "Wrapper", "Lambda", "Cell")
 """Ends of the names of the classes that Keras calls inside its graphs."""
 
-CONTEXTS = ("tf.data", "loss", "Keras layer", "loop")
+METRIC_BASES = (
+    *("Metric", "Mean", "Sum", "MeanMetricWrapper", "AUC", "Accuracy"),
+    *("MeanIoU", "Precision", "Recall", "F1Score", "FBetaScore"),
+)
+"""The same of classes of metrics, through which no gradient flows."""
+
+METRIC = "Keras metric"
+CONTEXTS = ("tf.data", "loss", METRIC, "Keras layer", "loop")
 PLAIN = "plain"
 
 
@@ -33,6 +40,7 @@ class Surroundings:
         used_in: context -> names of the functions that are used there, directly or not.
         layers: names of the classes of Keras layers; of losses.
         losses: the same of losses.
+        metrics: the same of metrics.
         custom: names of functions that were given to tf.custom_gradient.
         overridden: names of functions that are called under a gradient_override_map -> the ops that it names.
     """
@@ -41,6 +49,7 @@ class Surroundings:
     used_in: dict[str, set[str]]
     layers: set[str]
     losses: set[str]
+    metrics: set[str]
     custom: set[str]
     overridden: dict[str, set[str]]
 
@@ -78,27 +87,30 @@ class Surroundings:
 def look_around(source: Source) -> Surroundings:
     """Return what a file as a whole says of the callbacks in it."""
     classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
-    layers, losses = _derived(classes, LAYER_BASES), _derived(classes, ("Loss",))
+    layers, losses, metrics = (_derived(classes, ends) for ends in (LAYER_BASES, ("Loss",), METRIC_BASES))
     uses = _uses(source.tree)
     direct: dict[str, set[str]] = {context: set() for context in CONTEXTS}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call):
             for context, part in _parts(source, node):
                 direct[context] |= _names(part)
+        elif isinstance(node, ast.ClassDef) and node.name in metrics:
+            direct[METRIC] |= _names(node)
         elif isinstance(node, ast.ClassDef) and node.name in layers:
             direct["Keras layer"] |= _names(node)
         elif isinstance(node, ast.ClassDef) and node.name in losses:
             direct["loss"] |= _names(node)
     direct["loss"] |= {name for name in uses if "loss" in name.lower()}
     used = {context: _reached(names & set(uses), uses) for context, names in direct.items()}
-    return Surroundings(source, used, layers, losses, _custom(source), _overridden(source, uses))
+    return Surroundings(source, used, layers, losses, metrics, _custom(source), _overridden(source, uses))
 
 
 def _context_of(source: Source, around: Surroundings, above: ast.AST, below: ast.AST) -> str:
     if isinstance(above, ast.Call) and below is not above.func:
         return next((context for context, part in _parts(source, above) if part is below), "")
     if isinstance(above, ast.ClassDef):
-        return "loss" if above.name in around.losses else "Keras layer" if above.name in around.layers else ""
+        kinds = (("loss", around.losses), (METRIC, around.metrics), ("Keras layer", around.layers))
+        return next((context for context, names in kinds if above.name in names), "")
     return "loss" if isinstance(above, FUNCTIONS) and "loss" in getattr(above, "name", "").lower() else ""
 
 
@@ -112,6 +124,7 @@ def _parts(source: Source, call: ast.Call) -> Iterator[tuple[str, ast.AST]]:
         yield from (("tf.data", argument) for argument in arguments)
     elif last == "compile":
         yield from (("loss", keyword) for keyword in call.keywords if keyword.arg and "loss" in keyword.arg)
+        yield from ((METRIC, keyword) for keyword in call.keywords if keyword.arg and "metrics" in keyword.arg)
     elif last == "add_loss":
         yield from (("loss", argument) for argument in arguments)
     elif last == "Lambda":

@@ -6,9 +6,11 @@ import ast
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyopbench.callbacks.record.recording import Example, examples_of
 from pyopbench.callbacks.scan.call_sites import CallbackNode, find_callbacks, parse
 from pyopbench.callbacks.scan.extract import Snippet, take_body
 from pyopbench.callbacks.scan.names import Source
@@ -36,15 +38,17 @@ class Draft:
     todo: tuple[str, ...]
 
 
-def draft(site: str, out: Path | None) -> Draft:
+def draft(site: str, out: Path | None, recording: Path | None = None) -> Draft:
     """Return an op file for the callback of a line.
 
     Args:
         site: `FILE:LINE` or `FILE:LINE:COLUMN`, as a scan lists it.
         out: the file that it is to go to, whose name is the op's; None to name it after the callback's body.
+        recording: of a run of the program, for the shapes and dtypes that it passes; None to guess them.
 
     Raises:
-        BadInput: there is no such file or callback, or the name is not one of an op or is taken.
+        BadInput: there is no such file or callback, the name is not one of an op or is taken, or the recording has no
+            inputs of this callback.
     """
     path, line, column = _read_site(site)
     try:
@@ -59,7 +63,8 @@ def draft(site: str, out: Path | None) -> Draft:
     found = _find(source, site, line, column)
     body = take_body(source, found)
     name = _op_name(out.stem if out else f"my_{body.name.strip('_').lower()}", out)
-    return _write(name, f"{path}:{found.node.lineno}", found, body)
+    examples = [] if recording is None else examples_of(recording, path, found.node.lineno, found.node.end_lineno)
+    return _write(name, f"{path}:{found.node.lineno}", found, body, examples)
 
 
 def _read_site(site: str) -> tuple[Path, int, int | None]:
@@ -105,17 +110,17 @@ def _op_name(name: str, out: Path | None) -> str:
     return name
 
 
-def _write(name: str, place: str, found: CallbackNode, body: Snippet) -> Draft:
+def _write(name: str, place: str, found: CallbackNode, body: Snippet, examples: Sequence[Example]) -> Draft:
     call = found.call
     inputs = _count_inputs(call, found.form, body)
     floating = {dtype for dtype in _output_dtypes(_argument(call, "Tout", 2, found.form)) if dtype in DTYPES}
     dtype = floating.pop() if len(floating) == 1 else DTYPES[0]
-    todo = tuple(_todo(body))
+    todo = tuple(_todo(body, is_recorded=bool(examples)))
     code = "\n".join(
         [
             *_head(name, place, found, body, todo),
-            *_functions(body, inputs, dtype),
-            *_op(place, found.kind, body),
+            *_functions(body, inputs, dtype, examples),
+            *_op(place, found.kind, body, examples),
         ]
     )
     return Draft(name, code, todo)
@@ -143,8 +148,12 @@ def _output_dtypes(tout: ast.expr | None) -> list[str]:
     return [found[-1] if found else "" for found in words]
 
 
-def _todo(body: Snippet) -> list[str]:
-    todo = ["make the inputs what your program passes: number, shapes, dtypes, values"]
+def _todo(body: Snippet, *, is_recorded: bool) -> list[str]:
+    todo = [
+        "make the values of the inputs what your program passes; shapes and dtypes are those of the recording"
+        if is_recorded
+        else "make the inputs what your program passes: number, shapes, dtypes, values"
+    ]
     if not body.code:
         todo.insert(0, "write the body: it is not in the file, or made when the program runs")
     if body.missing:
@@ -176,9 +185,11 @@ def _head(name: str, place: str, found: CallbackNode, body: Snippet, todo: tuple
     ]
 
 
-def _functions(body: Snippet, inputs: int, dtype: str) -> list[str]:
+def _functions(body: Snippet, inputs: int, dtype: str, examples: Sequence[Example]) -> list[str]:
     absent = f"def {body.name}(*inputs):\n    raise NotImplementedError('the body of the callback')"
     lines = ["", body.code or absent, "", ""]
+    if examples:
+        return [*lines, *_recorded(examples)]
     lines += [
         "def draw_inputs(size: int, rng: numpy.random.Generator) -> tuple[Any, ...]:",
         f'    """Return the inputs for a size: `(size,)` arrays of {dtype}, uniform in [0, 1)."""',
@@ -189,14 +200,42 @@ def _functions(body: Snippet, inputs: int, dtype: str) -> list[str]:
     return lines
 
 
-def _op(place: str, kind: str, body: Snippet) -> list[str]:
+def _recorded(examples: Sequence[Example]) -> list[str]:
+    return [
+        "EXAMPLES = [  # shape and dtype of each input, as the program passed them most often",
+        *(f"    {list(one)!r}," for one in examples),
+        "]",
+        "",
+        "",
+        "def draw(shape: tuple[int, ...], dtype: str, rng: numpy.random.Generator) -> Any:",
+        '    """Return an input: floats in [0, 1), whole numbers of 0 and 1, which are places of any array of two."""',
+        '    if dtype == "string":',
+        '        return numpy.full(shape, b"text", object)',
+        "    if numpy.dtype(dtype).kind in 'biu':",
+        "        return rng.integers(0, 256 if dtype == 'uint8' else 2, shape).astype(dtype)",
+        "    return rng.random(shape).astype(dtype)",
+        "",
+        "",
+    ]
+
+
+def _op(place: str, kind: str, body: Snippet, examples: Sequence[Example]) -> list[str]:
+    if examples:
+        inputs = [
+            "    inputs=[",
+            "        tuple(draw(shape, dtype, numpy.random.default_rng(0)) for shape, dtype in example)",
+            "        for example in EXAMPLES",
+            "    ],",
+        ]
+    else:
+        inputs = ["    inputs=draw_inputs,", "    sizes=tuple(10**exponent for exponent in range(7)),"]
+    on_tensors = kind == "py_function" and not body.on_arrays
     return [
         "OP = OwnOp(",
         f"    summary={f'the body of the {kind} at {Path(place).name}'!r},",
         f"    source={place!r},",
-        "    inputs=draw_inputs,",
-        "    sizes=tuple(10**exponent for exponent in range(7)),",
-        f"    {'py_function' if kind == 'py_function' else 'numpy'}={body.name},",
+        *inputs,
+        f"    {'py_function' if on_tensors else 'numpy'}={body.name},",
         ")",
         "",
     ]

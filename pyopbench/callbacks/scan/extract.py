@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyopbench.callbacks.scan.call_sites import CallbackNode, body_of
 from pyopbench.callbacks.scan.names import Function, Source, own_nodes
@@ -22,6 +22,7 @@ class Snippet:
         imports: import statements that it needs.
         helpers: statements of the module that it needs, in their order.
         missing: names that it uses and that are neither of its module nor of Python: of a class, of an outer function.
+        on_arrays: is it behind a lambda that takes `.numpy()` of each tensor, so that it is a body on arrays?
     """
 
     name: str
@@ -30,11 +31,39 @@ class Snippet:
     imports: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    on_arrays: bool = False
 
 
 def take_body(source: Source, found: CallbackNode) -> Snippet:
     """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
     body = body_of(source, found)
+    behind, on_arrays = function_behind(body)
+    if behind is not None:
+        taken = _take_body(source, found, behind)
+        if taken.code:
+            return replace(taken, on_arrays=on_arrays)
+    return _take_body(source, found, body)
+
+
+def function_behind(body: ast.AST | None) -> tuple[ast.expr | None, bool]:
+    """Return the function that a lambda hands all of its parameters to, in order, and whether it takes arrays.
+
+    `lambda i, n: augment(i.numpy(), n.numpy())` stands before `augment`, on arrays; `lambda x: f(x)` before `f`, on
+    what the lambda gets. None for any other.
+    """
+    if not isinstance(body, ast.Lambda) or not isinstance(body.body, ast.Call) or body.body.keywords:
+        return None, False
+    call, parameters = body.body, [one.arg for one in (*body.args.posonlyargs, *body.args.args)]
+    has_others = body.args.vararg or body.args.kwarg or body.args.kwonlyargs or body.args.defaults
+    if has_others or not isinstance(call.func, ast.Name | ast.Attribute) or not parameters:
+        return None, False
+    given = [ast.unparse(one) for one in call.args]
+    if given == [f"{name}.numpy()" for name in parameters]:
+        return call.func, True
+    return (call.func, False) if given == parameters else (None, False)
+
+
+def _take_body(source: Source, found: CallbackNode, body: ast.AST | None) -> Snippet:
     if isinstance(body, ast.Lambda):
         return _take(source, body, "body")
     if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -43,7 +43,9 @@ def find_risks(source: Source, node: ast.expr, traits: Traits) -> Iterator[str]:
         traits: what is known of it.
     """
     call = node if isinstance(node, ast.Call) else None
-    if traits.context == "tf.data":
+    if traits.context == "Keras metric":
+        pass  # nothing flows back through a metric
+    elif traits.context == "tf.data":
         yield "parallel calls of the pipeline take turns at Python's lock"
     elif traits.gradient == "none":
         yield "no gradient: what flows back through it is None"
@@ -59,6 +61,9 @@ def find_risks(source: Source, node: ast.expr, traits: Traits) -> Iterator[str]:
         yield "jit_compile=True around it: XLA refuses it"
     if call is not None and traits.kind != "py_function" and _writes_to_input(source, call):
         yield "its body writes to its input: in a graph that is the tensor's own memory"
+    drawn = _draws(source, node)
+    if drawn:
+        yield f"its body draws random numbers ({drawn}): tf.random.set_seed does not seed them"
 
 
 def _is_stateless(call: ast.Call) -> bool:
@@ -96,6 +101,46 @@ def _writes_to_input(source: Source, call: ast.Call) -> bool:
             stored = {inner.id for inner in ast.walk(node) if _is_stored(inner) and isinstance(inner, ast.Name)}
             return any(_target(inner) in parameters - stored for inner in ast.walk(node))
     return False
+
+
+RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
+"""Begin the paths of what draws; `default_rng` and its like begin a generator of their own."""
+
+SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
+
+
+def _draws(source: Source, node: ast.expr) -> str:
+    """Return what a body calls to draw random numbers, itself or in functions of the file; empty for none.
+
+    A generator that comes from elsewhere is not seen.
+    """
+    functions = {one.name: one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)}
+    waiting, seen = list(_bodies(source, node, functions)), set[ast.AST]()
+    while waiting:
+        body = waiting.pop(0)
+        seen.add(body)
+        for inner in ast.walk(body):
+            if isinstance(inner, ast.Call):
+                path = source.path(inner.func)
+                if path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING:
+                    return ast.unparse(inner.func)
+            if isinstance(inner, ast.Name) and functions.get(inner.id, body) not in (*seen, *waiting):
+                waiting.append(functions[inner.id])
+    return ""
+
+
+def _bodies(source: Source, node: ast.expr, functions: dict[str, ast.FunctionDef]) -> Iterator[ast.AST]:
+    above = source.parents.get(node)
+    if isinstance(above, ast.FunctionDef) and node in above.decorator_list:
+        yield above
+    elif isinstance(node, ast.Call):
+        for given in (*node.args[:1], *(one.value for one in node.keywords if one.arg == "func")):
+            if isinstance(given, ast.Lambda):
+                yield given
+            elif isinstance(given, ast.Name | ast.Attribute):
+                name = given.id if isinstance(given, ast.Name) else given.attr
+                if name in functions:
+                    yield functions[name]
 
 
 def _is_stored(node: ast.AST) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import tensorflow as tf
 
 from pyopbench.catalogue.arrays import as_array, as_given, dtype_of
 from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.own.arguments import Arguments, arranged
+from pyopbench.catalogue.own.inputs import Examples, are_scalars, inputs_of, wrong
+from pyopbench.catalogue.own.randomness import require_same, seeded
 from pyopbench.catalogue.own.smoothness import is_smooth
 from pyopbench.catalogue.rebinding import BODY
-from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DTYPES
 from pyopbench.core.op import Body, GradientBody, Op, Own
 from pyopbench.core.own_op import OwnOp
@@ -26,28 +28,6 @@ were not written for it add up in another order than their ports."""
 
 DEFAULT_QUICK = 3
 """Sizes of a quick run: the smallest, the middle one and the largest."""
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator."""
-
-    by_size: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
-
-    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Return the example of a size."""
-        return self.by_size[size]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Inputs from the user's `(size, rng) -> tuple`, as `Op.make_inputs` gives them."""
-
-    draw: Callable[[int, np.random.Generator], Any]
-
-    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Return inputs of a size."""
-        return as_tuple(self.draw(size, rng))
 
 
 def complete(own: OwnOp, name: str, folder: Path) -> Op:
@@ -63,15 +43,18 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         Exception: whatever the inputs or the body raise.
     """
     _check(own)
-    make_inputs, sizes = _inputs_of(own)
+    make_inputs, sizes, arguments = inputs_of(own)
+    own = _called(own, arguments)
     body = _on_arrays(own.py_function) if own.numpy is None else own.numpy
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
+    require_same(outputs, _outputs_of(body(*as_given(example))), is_seeded=bool(own.seed_with))
     if not _is_plain(returned):
         body = _with_arrays(body)
     callback = own.py_function if own.numpy is None else None
     dtype = _dtype_of_case(example)
+    differentiable = _differentiable(own, body, example, outputs)
     return Op(
         name=name,
         summary=own.summary or _first_line(own.numpy if callback is None else callback),
@@ -82,11 +65,11 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         quick_sizes=_quick(sizes),
         bytes_moved=None,
         flops=None,
-        size_unit=own.size_unit,
+        size_unit="example number" if are_scalars(own) else own.size_unit,
         dtypes=(dtype,),
         outputs=tuple(map(dtype_of, outputs)),
-        differentiable=_differentiable(own, body, example, outputs),
-        numpy_gradient=own.numpy_gradient,
+        differentiable=differentiable,
+        numpy_gradient=_gradient_of(own.numpy_gradient, differentiable, len(example)),
         tensor=own.tensor or callback,
         tensor_gradient=own.tensor_gradient,
         python=own.python or callback,
@@ -97,6 +80,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
             py_function=callback,
             tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
             fixed_sizes=isinstance(make_inputs, Examples),
+            is_random=bool(own.seed_with),
         ),
     )
 
@@ -106,56 +90,52 @@ def _check(own: OwnOp) -> None:
     for field_name in bodies:
         value = getattr(own, field_name)
         if value is not None and not callable(value):
-            raise _wrong(f"{field_name} is no function", repr(value)[:80], "a function")
+            raise wrong(f"{field_name} is no function", repr(value)[:80], "a function")
     if own.numpy is None and own.py_function is None:
-        raise _wrong("the op has no body of today's callback", "neither numpy nor py_function", "one of them")
+        raise wrong("the op has no body of today's callback", "neither numpy nor py_function", "one of them")
     sized = callable(own.inputs)
     if sized != bool(own.sizes):
-        raise _wrong(
+        raise wrong(
             "inputs and sizes do not fit each other",
             f"inputs={'a function' if sized else 'examples'}, sizes={own.sizes}",
             "a function (size, rng) with sizes, or examples without",
         )
     if any(type(size) is not int or size < 1 for size in own.sizes) or sorted({*own.sizes}) != list(own.sizes):
-        raise _wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
+        raise wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
     if own.tolerance is not None and not (type(own.tolerance) in (int, float) and 0 <= own.tolerance < math.inf):
-        raise _wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
+        raise wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
 
 
-def _inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...]]:
-    if callable(own.inputs):
-        return Drawn(own.inputs), tuple(own.sizes)
-    examples = own.inputs if isinstance(own.inputs, list) else [own.inputs]
-    if not examples or not all(isinstance(one, tuple) and one for one in examples):
-        raise _wrong(
-            "inputs are no tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"
-        )
-    arrays = [tuple(as_array(array) for array in example) for example in examples]
-    by_size = {_size_of(example): example for example in arrays}
-    if len(by_size) < len(arrays):
-        raise _wrong(
-            "two examples hold as many elements",
-            [_size_of(example) for example in arrays],
-            "examples that differ in size, by which they are told apart",
-        )
-    sizes = tuple(sorted(by_size))
-    return Examples(by_size), sizes
+def _called(own: OwnOp, arguments: Arguments) -> OwnOp:
+    """Return the op with bodies that take arrays by position, and that are seeded before each call if they have to."""
+    bodies = {name: getattr(own, name) for name in ("numpy", "py_function") if getattr(own, name) is not None}
+    for name, body in bodies.items():
+        taking = arranged(body, arguments) if name == "numpy" else body
+        bodies[name] = seeded(taking, own.seed_with) if own.seed_with else taking
+    return replace(own, **bodies)
 
 
-def _size_of(example: Sequence[Any]) -> int:
-    """Return the elements of the largest input: what a recording of a program counts too."""
-    return max(1, *(int(array.size) for array in example))
+def _gradient_of(gradient: GradientBody | None, differentiable: Sequence[int], inputs: int) -> GradientBody | None:
+    """Return a gradient that gives one for each differentiable input, of one that may give one, or None, for each."""
+    if gradient is None or len(differentiable) == inputs:
+        return gradient
 
+    def of_differentiable(given: Sequence[Any], outputs: Sequence[Any], incoming: Sequence[Any]) -> tuple[Any, ...]:
+        found = as_tuple(gradient(given, outputs, incoming))
+        if len(found) == inputs:
+            found = tuple(found[place] for place in differentiable)
+        pairs = zip(found, differentiable, strict=True)
+        return tuple(np.zeros_like(given[place]) if one is None else one for one, place in pairs)
 
-def _wrong(what: str, received: object, legal: str) -> BadInput:
-    return BadInput(what, received=received, legal=legal, next_step="`pyopbench new op` writes a file that shows how")
+    setattr(of_differentiable, BODY, gradient)
+    return of_differentiable
 
 
 def _outputs_of(returned: Any) -> tuple[Any, ...]:
     outputs = tuple(as_array(one) for one in _as_outputs(returned))
     odd = [one for one in outputs if one.dtype.kind not in "biufcO" or (one.dtype.kind == "O" and not _is_text(one))]
     if odd or not outputs:
-        raise _wrong(
+        raise wrong(
             "the body does not return arrays",
             f"{type(returned).__name__} {repr(returned)[:80]}",
             "an array, a number or a tuple of them, of a dtype that tensors have",
@@ -205,7 +185,7 @@ def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Seq
     floating = tuple(place for place, array in enumerate(example) if dtype_of(array) in DTYPES)
     if own.differentiable is not None:
         if not set(own.differentiable) <= set(floating):
-            raise _wrong("differentiable names inputs that are not floating", own.differentiable, f"some of {floating}")
+            raise wrong("differentiable names inputs that are not floating", own.differentiable, f"some of {floating}")
         return own.differentiable
     if not floating or not any(dtype_of(array) in DTYPES for array in outputs):
         return ()
@@ -249,7 +229,7 @@ def _kernel_of(own: OwnOp, folder: Path) -> Path | None:
         return None
     path = folder / own.kernel
     if not path.is_file():
-        raise _wrong("there is no such kernel", path, "a C++ file beside the file of the op")
+        raise wrong("there is no such kernel", path, "a C++ file beside the file of the op")
     return path
 
 

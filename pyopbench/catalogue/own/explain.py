@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyopbench.catalogue.rebinding import BODY
+from pyopbench.catalogue.rebinding import BODY, files_reached
 from pyopbench.core.failures import describe_error, shorten_reason, tidy
 from pyopbench.core.op import Op
 
@@ -103,10 +103,13 @@ def _tails(file: str) -> list[str]:
 
 def _files_of(op: Op) -> set[str]:
     bodies = [op.py_function, op.numpy, op.tensor, op.python, op.numpy_gradient, op.tensor_gradient]
-    return {file for body in bodies if body is not None and (file := file_of(body)) is not None}
+    own = {file for body in bodies if body is not None and (file := file_of(body)) is not None}
+    return own.union(*(files_reached(body) for body in bodies if body is not None))
 
 
 def file_of(body: Any) -> str | None:
     """Return the file that a body is written in, under whatever wraps it; None if that is not Python."""
-    code = getattr(inspect.unwrap(getattr(body, BODY, body)), "__code__", None)
+    while hasattr(body, BODY):
+        body = getattr(body, BODY)
+    code = getattr(inspect.unwrap(body), "__code__", None)
     return None if code is None else str(code.co_filename)

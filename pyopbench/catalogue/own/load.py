@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
+import inspect
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +23,9 @@ from pyopbench.core.failures import describe_error
 from pyopbench.core.op import Op
 from pyopbench.core.own_op import OwnOp
 from pyopbench.core.own_target import Target, brought
+
+MOST_NAMES = 20
+"""Functions of a module that are listed where a name is wrong, the nearest first."""
 
 
 @cache
@@ -56,13 +63,24 @@ def _load(target: Target) -> Op:
     if target.function:
         function = getattr(module, target.function, None)
         if not callable(function):
+            known = _functions(module)
+            near = difflib.get_close_matches(target.function, known, n=3, cutoff=0.5)
             raise BadInput(
                 "there is no such function",
                 received=target.function,
-                legal=", ".join(_functions(module)) or "no function at all",
-                next_step="check the name",
+                legal=", ".join([*near, *(name for name in known if name not in near)][:MOST_NAMES])
+                or "no function at all",
+                next_step=f"did you mean {' or '.join(near)}?" if near else "check the name",
             )
-        found: Any = OwnOp(inputs=tuple(_values(target)), numpy=function, source=target.text)
+        values = tuple(_values(target))
+        _require_taken(function, values, target)
+        found: Any = OwnOp(
+            inputs=values,
+            numpy=function,
+            source=target.text,
+            keywords=target.keywords,
+            as_python=True,
+        )
     else:
         found = getattr(module, "OP", None)
     if isinstance(found, Op) and found.name == target.name:
@@ -74,11 +92,33 @@ def _load(target: Target) -> Op:
             legal=f"OP = OwnOp(...), or OP = Op(name={target.name!r}, ...)",
             next_step=f"or name a function of it: {target.place}:FUNCTION --input EXPRESSION",
         )
-    return complete(found, target.name, folder)
+    return complete(replace(found, seed_with=target.seed_with or found.seed_with), target.name, folder)
+
+
+def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None:
+    """Look whether a function takes as many inputs, and by these names.
+
+    Raises:
+        BadInput: it does not; with what it takes.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in C, and without one
+        return
+    first = len(values) - len(target.keywords)
+    try:
+        signature.bind(*values[:first], **dict(zip(target.keywords, values[first:], strict=True)))
+    except TypeError as error:
+        raise BadInput(
+            f"the inputs do not fit the function: {error}",
+            received=" ".join(f"--input {one!r}" for one in target.inputs),
+            legal=f"{target.function}{signature}",
+            next_step="give --input EXPRESSION for each positional argument, then --input NAME=EXPRESSION",
+        ) from error
 
 
 def _functions(module: ModuleType) -> list[str]:
-    return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))[:20]
+    return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
 
 
 def _module_of(target: Target) -> ModuleType:
@@ -99,7 +139,8 @@ def _values(target: Target) -> list[Any]:
     """Return the example inputs of a command line; what draws them begins anew in every process."""
     scope = {"np": np, "rng": np.random.default_rng(0)}
     return [
-        np.load(one, allow_pickle=False) if one.endswith(".npy") else _evaluated(one, scope) for one in target.inputs
+        np.load(one, allow_pickle=False) if one.endswith(".npy") else _evaluated(one, scope)
+        for one in target.expressions
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback
+from pyopbench.catalogue.build_callback import CALLBACK_GRADIENTS, build_callback, why_no_eager_text
 from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
@@ -22,5 +22,6 @@ VARIANT = Variant(
     effort=0,
     build=_build,
     gradients=CALLBACK_GRADIENTS,
+    unsupported=why_no_eager_text,
     function_options={"autograph": False},
 )

@@ -77,6 +77,20 @@ def test_calls_shapes_and_seconds_are_counted_by_line(
     ]
 
 
+def test_the_first_and_the_last_call_are_told(recorder: Recorder, public: Callable[..., Any], clock: Clock) -> None:
+    def body() -> None:
+        clock.now += 0.5
+
+    assert recorder.called is None
+    clock.now = 10.0
+    public(body, [])
+    clock.now = 20.0
+    public(body, [])
+    recorder.save()
+    first, last = saved(recorder)["called"]
+    assert (first, last) == (12.0, 22.5)
+
+
 def test_two_lines_are_two_sites_and_keywords_work(recorder: Recorder, public: Callable[..., Any]) -> None:
     assert public(func=lambda: 7, inp=[]) == 7
     public(func=lambda: 7, inp=[])

@@ -35,6 +35,13 @@ def test_processes_are_added_up_and_the_dearest_site_comes_first() -> None:
     assert (used.processes, used.troubles) == (3, ["no"])
 
 
+def test_the_time_after_start_up_goes_from_the_first_call_of_any_process_to_the_last() -> None:
+    first, second = (part(site(1, {}, forward=tally(1, 1.0))) for _ in range(2))
+    used = merge([{**first, "called": [7.0, 8.0]}, {**second, "called": [5.0, 7.5]}, {**second, "called": None}], 10.0)
+    assert used.called_seconds == 3.0
+    assert merge([part()], 1.0).called_seconds is None
+
+
 def test_what_was_not_timed_from_outside_has_no_time_around() -> None:
     inside, outside = merge(
         [part(site(1, {}, forward=tally(2, 1.0)), site(2, {}, forward=tally(2, 1.0, 3.0)))], 1

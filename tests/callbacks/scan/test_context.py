@@ -37,6 +37,9 @@ def look(code: str) -> tuple[str, str]:
         ("class L(keras.losses.Loss):\n    def call(self, y, x):\n        return SITE", "loss"),
         ("def my_loss(y, x):\n    return SITE", "loss"),
         ("tf.map_fn(lambda x: SITE, xs)", "loop"),
+        ("class M(tf.keras.metrics.Metric):\n    def update_state(self, y, p):\n        return SITE", "Keras metric"),
+        ("class M(keras.metrics.Mean):\n    def update_state(self, y, p):\n        return SITE", "Keras metric"),
+        ("def auc(y, p):\n    return SITE\nmodel.compile(loss='mse', metrics=[auc])", "Keras metric"),
     ],
 )
 def test_context(code: str, context: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,6 +34,9 @@ c = tf.py_function(
     lambda t: np.sinh(t.numpy()), [1], tf.float32
 )
 d = tf.numpy_function(make(), [1], tf.float32)
+e = tf.py_function(lambda i, n: clip(i.numpy(), n.numpy()), [1, 2], tf.float64)
+f = tf.py_function(lambda i: np.tanh(i.numpy()), [1], tf.float64)
+g = tf.py_function(lambda i, n: clip(n.numpy(), i.numpy()), [1, 2], tf.float64)
 """
 
 
@@ -77,6 +81,51 @@ def test_a_decorated_body_and_one_of_any_line_of_a_call_will_do(
     np.testing.assert_allclose(op.numpy(np.array(given, np.float32)), expected, rtol=1e-6)
 
 
+def test_the_function_behind_a_lambda_is_the_body_on_arrays(source: Path) -> None:
+    behind, imported, in_another_order = load(source, 17), load(source, 18), load(source, 19)
+    assert behind.py_function is imported.py_function is None
+    np.testing.assert_array_equal(behind.numpy(np.array([1.0, 5.0]), np.array([1.0, 1.0])), [2.0, 3.0])
+    np.testing.assert_array_equal(imported.numpy(np.array([1.0])), np.tanh([1.0]))
+    assert in_another_order.py_function is not None
+
+
+def recorded(source: Path, line: int, *shapes: tuple[list[Any], int]) -> Path:
+    tally = {"calls": 1, "raised": 0, "seconds": 0.0, "outside_calls": 0, "outside_seconds": 0.0}
+    rows = [
+        {"inputs": [{"shape": shape, "dtype": dtype} for shape, dtype in inputs], "calls": calls, "seconds": 0.0}
+        for inputs, calls in shapes
+    ]
+    names = {"file": str(source), "line": line, "function": "f", "kind": "py_function", "mode": "graph", "body": "g"}
+    path = source.with_name("recording.json")
+    path.write_text(json.dumps({"sites": [{**names, "forward": tally, "gradient": tally, "shapes": rows}]}))
+    return path
+
+
+def test_a_recording_gives_shapes_and_dtypes_and_the_file_runs_as_it_is(source: Path) -> None:
+    rare, often, small = (
+        ([[[2, 6], "float32"], [[1], "int64"]], 1),
+        ([[[4, 3], "float32"], [[3], "int32"]], 7),
+        ([[[2], "float64"], [[2], "float64"]], 2),
+    )
+    made = draft(f"{source}:17", None, recorded(source, 17, rare, often, small))
+    space: dict[str, Any] = {}
+    exec(compile(made.code, "my_clip.py", "exec"), space)
+    op = complete(space["OP"], "my_clip", source.parent)
+    assert op.sizes == (2, 12)
+    inputs = op.make_inputs(12, "", np.random.default_rng(0))
+    assert [(one.shape, one.dtype.name) for one in inputs] == [((4, 3), "float32"), ((3,), "int32")]
+    assert op.numpy(*inputs).shape == (4, 3)
+
+
+def test_a_recording_of_other_lines_and_what_is_none_are_refused(source: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        draft(f"{source}:17", None, recorded(source, 6, ([[[2], "float64"]], 1)))
+    assert refused.value.legal == "train.py:6"
+    with pytest.raises(BadInput) as refused:
+        draft(f"{source}:17", None, source)
+    assert refused.value.next_step
+
+
 def test_a_body_that_is_not_there_is_left_to_write(source: Path) -> None:
     made = draft(f"{source}:16", None)
     assert made.todo[0] == "write the body: it is not in the file, or made when the program runs"
@@ -93,7 +142,7 @@ def test_a_line_without_a_callback_names_those_that_have_one(source: Path) -> No
     with pytest.raises(BadInput) as refused:
         draft(f"{source}:1", None)
     assert refused.value.received == f"{source}:1"
-    assert refused.value.legal == "lines 6, 7, 8, 13, 16"
+    assert refused.value.legal == "lines 6, 7, 8, 13, 16, 17, 18, 19"
 
 
 @pytest.mark.parametrize("name", ["sinh.py", "My-Op.py", "_hidden.py"])

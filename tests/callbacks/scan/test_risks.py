@@ -24,6 +24,11 @@ def risks_of(code: str) -> str:
         ("def g(x):\n    return tf.numpy_function(f, [x], 1)", "shape unknown"),
         ("@tf.function(jit_compile=True)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "XLA refuses"),
         ("def f(x):\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes to its input"),
+        ("import numpy as np\ny = tf.numpy_function(lambda x: x + np.random.rand(), [x], 1)", "np.random.rand"),
+        (
+            "import random\ndef f(x):\n    return random.choice(x)\ny = tf.py_function(lambda x: f(x), [x], 1)",
+            "random.choice",
+        ),
     ],
 )
 def test_a_risk_is_told(code: str, words: str) -> None:
@@ -37,6 +42,9 @@ def test_a_risk_is_told(code: str, words: str) -> None:
         ("def g(x):\n    return tf.ensure_shape(tf.numpy_function(f, [x], 1), [3])", "shape unknown"),
         ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "no gradient"),
         ("y = tf.numpy_function(f, [x], 1, stateful=True)", "stateful=False"),
+        ("def auc(x):\n    return tf.numpy_function(f, [x], 1)\nm.compile(metrics=[auc])", "no gradient"),
+        ("import numpy as np\ndef f(x):\n    return x\ny = tf.numpy_function(f, [x], np.random.rand())", "draws"),
+        ("import numpy as np\ndef f(x):\n    np.random.seed(1)\ny = tf.numpy_function(f, [x], 1)", "draws"),
         ("@tf.function(jit_compile=False)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "XLA refuses"),
         ("def f(x):\n    x = x.copy()\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes"),
         ("def f(x):\n    x[0] = 1\n    return x\ny = tf.py_function(f, [x], 1)", "writes"),

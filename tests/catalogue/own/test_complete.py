@@ -43,6 +43,10 @@ def keep_largest(x: Any) -> Any:
     return x[order], order
 
 
+def scaled(x: Any, *, slope: Any) -> Any:
+    return np.tanh(x) * slope
+
+
 def op_of(**fields: Any) -> Op:
     return complete(OwnOp(**{"inputs": (X,), "numpy": softplus, **fields}), "mine", HERE)
 
@@ -102,6 +106,31 @@ def test_what_is_missing_or_of_another_kind_is_said(fields: dict[str, Any], what
     assert refused.value.legal
 
 
+def test_a_gradient_may_be_none_for_whole_numbers_and_for_what_does_not_matter() -> None:
+    def gradient(inputs: Any, outputs: Any, incoming: Any) -> Any:
+        return None, incoming[0] * 2, None
+
+    op = op_of(
+        inputs=(np.arange(12), X, X), numpy=lambda n, x, y: 2 * x, numpy_gradient=gradient, differentiable=(1, 2)
+    )
+    assert op.numpy_gradient is not None
+    inputs = op.make_inputs(12, "float32", np.random.default_rng(0))
+    by_x, by_y = op.numpy_gradient(inputs, (2 * X,), (X,))
+    np.testing.assert_array_equal(by_x, 2 * X)
+    np.testing.assert_array_equal(by_y, np.zeros_like(X))
+
+
+def test_scalar_examples_are_told_apart_by_their_number() -> None:
+    op = op_of(inputs=[(np.float32(0.5),), (np.float32(2),)], numpy=np.tanh)
+    assert op.sizes == (1, 2)
+    assert op.make_inputs(2, "float32", np.random.default_rng(0))[0] == 2
+
+
+def test_a_body_that_returns_a_list_or_numbers_of_python_has_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = dict(outcomes(op_of(numpy=lambda x: ([float(one) for one in x[:3]], len(x), 0.5)), monkeypatch))
+    assert [found[name] for name in (BASELINE, "numpy_function", "py_func")] == ["right"] * 3
+
+
 def outcomes(op: Op, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """Yield variant and outcome of every forward case that is planned by default."""
     put_in_place(monkeypatch, op)
@@ -138,6 +167,24 @@ def test_text_and_shapes_that_depend_on_the_data_pass_the_checks(monkeypatch: py
     here = f"{Path(__file__).name} line {line_of(Path(__file__), code)}"
     reason = f"{type(caught.value).__name__}: {tensorflows}., {here}"
     assert words["tnp"] == f"Unsupported: tnp does not work for this op: {reason}"
+
+
+@pytest.mark.parametrize(("mode", "right"), [("call", True), ("eager", False)])
+def test_a_scalar_text_is_bytes_in_a_graph_and_an_array_in_eager_mode(
+    mode: str, right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body that takes what a graph hands over is not wrong because eager mode hands something else."""
+    op = op_of(inputs=(b"few",), numpy=lambda word: np.int64(len(word.decode())))
+    put_in_place(monkeypatch, op)
+    plan = make_plan(Axes(("mine",), directions=("forward",), modes=(mode,)), {"mine": op}, load_variants())
+    planned = {case.variant for case in plan.cases}
+    assert ("numpy_function" in planned, "py_func" in planned) == (right, right)
+    assert {case.variant: _outcome(case) for case in plan.cases if case.variant == BASELINE} == {BASELINE: "right"}
+
+
+def test_ports_get_their_arguments_by_name_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = op_of(inputs=(X, X[:1]), keywords=("slope",), numpy=scaled)
+    assert set(dict(outcomes(op, monkeypatch)).values()) == {"right"}
 
 
 def test_a_py_function_body_is_tried_in_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from pyopbench.catalogue.arrays import as_given
 from pyopbench.catalogue.load import load_op
 from pyopbench.catalogue.own import load as own_load
+from pyopbench.catalogue.rebinding import rebind
 from pyopbench.core import own_target
 from pyopbench.core.discover import bring_own, find
 from pyopbench.core.errors import BadInput
@@ -43,6 +46,35 @@ def test_a_function_is_taken_as_it_stands_with_inputs_from_the_command_line(tmp_
     x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
     np.testing.assert_array_equal(x, np.random.default_rng(0).random(4))
     np.testing.assert_array_equal(y, np.arange(4.0))
+
+
+def test_inputs_by_name_reach_keyword_only_parameters_and_ports_too(tmp_path: Path) -> None:
+    source = "def body(x, *, y, scale=2.0):\n    return x * scale - y\n"
+    op = load(tmp_path / "mine.py", source, "body", "np.ones(4)", "y = rng.random(4)")
+    x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
+    np.testing.assert_array_equal(op.numpy(x, y), 2 - y)
+    np.testing.assert_array_equal(rebind(op.numpy)(tf.constant(x), tf.constant(y)), 2 - y)
+
+
+def test_text_and_nested_lists_reach_a_function_as_the_example_has_them(tmp_path: Path) -> None:
+    source = (
+        "def body(references, text):\n    assert isinstance(text, str)\n"
+        "    return [len(r) for r in references] + [len(text.split())]\n"
+    )
+    op = load(tmp_path / "mine.py", source, "body", "[['the', 'cat'], ['sat']]", "'on a mat'")
+    assert [one.shape for one in op.make_inputs(op.sizes[0], "", np.random.default_rng(0))] == [(2,), (3,), ()]
+    inputs = as_given(op.make_inputs(op.sizes[0], "", np.random.default_rng(0)))
+    np.testing.assert_array_equal(op.numpy(*inputs), [2, 1, 3])
+
+
+def test_a_body_that_is_random_takes_a_seed_from_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("import numpy as np\ndef body(x):\n    return x + np.random.rand()\n", encoding="utf-8")
+    (name,) = bring_own([f"{path}:body"], ["np.ones(3)"], "np.random.seed({seed})")
+    op = load_op(name)
+    np.testing.assert_array_equal(op.numpy(np.ones(3)), op.numpy(np.ones(3)))
+    assert op.own is not None
+    assert op.own.is_random
 
 
 def test_a_class_of_a_file_finds_its_module(tmp_path: Path) -> None:
@@ -99,12 +131,29 @@ def test_an_error_points_at_the_line_of_the_file(
         ("def f(x): return x\n", "g", ["1.0"], "no such function"),
         ("def f(x): return x\n", "f", ["nothing"], "--input cannot be evaluated: NameError"),
         ("def f(x): return x\n", "f", ["missing.npy"], "FileNotFoundError"),
-        ("def f(x): return x\n", "f", ["1.0", "2.0"], "TypeError"),
+        ("def f(x): return x\n", "f", ["1.0", "2.0"], "too many positional"),
+        ("def f(x, *, y): return x\n", "f", ["1.0"], "missing a required"),
+        ("def f(x): return x[0, 0]\n", "f", ["np.ones(3)"], "IndexError"),
     ],
 )
 def test_what_is_not_there_is_said(tmp_path: Path, source: str, function: str, inputs: list[str], what: str) -> None:
     with pytest.raises(BadInput, match=what):
         load(tmp_path / "mine.py", source, function, *inputs)
+
+
+def test_a_wrong_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    names = [f"alpha_{place}" for place in range(30)]
+    source = "".join(f"def {name}(x): return x\n" for name in [*names, "soft_dice"])
+    with pytest.raises(BadInput) as refused:
+        load(tmp_path / "mine.py", source, "sofft_dice", "1.0")
+    assert str(refused.value.legal).split(", ")[0] == "soft_dice"
+
+
+def test_a_dot_where_a_colon_belongs_is_told() -> None:
+    for text in ("losses.focal", "losses.py.focal"):
+        with pytest.raises(BadInput) as refused:
+            bring_own([text], ["np.ones(3)"])
+        assert refused.value.next_step == f"did you mean {text.rpartition('.')[0]}:focal?"
 
 
 def test_a_saved_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:

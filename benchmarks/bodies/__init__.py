@@ -1,0 +1,1 @@
+"""The bodies of `examples/corpus/`, and what becomes of each, for `benchmarks/corpus.py`."""

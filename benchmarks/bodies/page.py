@@ -1,0 +1,164 @@
+"""The page of docs/ about the corpus, from what became of its bodies: counts, one row for each body, reasons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+LEAST_GAIN = 1.1
+"""How many times as fast a form has to be to be called faster: what quick timing can tell."""
+
+COMMAND = "python benchmarks/corpus.py --time --json docs/corpus.json --page docs/corpus.md"
+
+HEAD = f"""# What becomes of bodies as they are written
+
+`examples/corpus/` holds {{bodies}} bodies of callbacks of the kinds that are found in repositories: written for this
+table, as such code is written, and not for what pyopbench can port. Each has inputs of three sizes, edge cases (empty,
+one element, NaN, ties, as far as the body takes them) and a word on where its kind is found. Each is an own op:
+`pyopbench run examples/corpus/losses/dice.py --quick`.
+
+This page is made by
+
+```sh
+{COMMAND}
+```
+
+in which every form that nobody wrote for a body is tried on {{seeds}} inputs of each size and on every edge case, its
+values held against NumPy. Where a body has a gradient of its own, the gradient of a port has to be that on all of
+these; where it only has a derivative, differences confirm it on the inputs of the least size. A form that is off
+anywhere is `wrong`, however fast it is.
+"""
+
+TIMING = """A gain is how many times as fast a call of the form is as one of `numpy_function` around the body as it
+stands, at the least, the middle and the largest size: medians of {blocks} short blocks in one process. That tells
+twice as fast from as fast; whether to port is for `pyopbench run` to say.
+"""
+
+FAILED = """How many bodies each reason stopped, by form. A form stops at the first obstacle, so that others may stand
+behind it.
+"""
+
+
+def page(document: Mapping[str, Any]) -> str:
+    """Return the page as Markdown."""
+    bodies = document["bodies"]
+    timed = any("gains" in form for body in bodies for form in body["forms"])
+    numba = f"Numba {document['numba']}" if document["numba"] else "no Numba"
+    parts = [
+        HEAD.format(bodies=len(bodies), seeds=document["seeds"]).replace(" --time", " --time" if timed else ""),
+        f"Made with TensorFlow {document['tensorflow']}, NumPy {document['numpy']} and {numba}.\n",
+        *([TIMING.format(blocks=document["blocks"])] if timed else []),
+        "## How many\n",
+        _table(("of the bodies", "number", "share"), _counts(bodies, timed=timed)),
+        "## Each body\n",
+        *(_family(family, bodies, timed=timed) for family in dict.fromkeys(body["family"] for body in bodies)),
+        "## Why forms failed\n",
+        FAILED,
+        _table(("form", "bodies", "what stopped it"), _reasons(bodies)),
+    ]
+    return "\n".join(parts)
+
+
+def counts(bodies: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many bodies have a right form, a port among them, and faster ones."""
+    return {
+        "a verified port that is no callback": sum(any(_is_port(form) for form in _right(body)) for body in bodies),
+        "a verified form of any kind": sum(bool(_right(body)) for body in bodies),
+        "a verified port that is faster at some size": sum(
+            any(_is_port(form) and _is_faster(form) for form in _right(body)) for body in bodies
+        ),
+        "a verified form of any kind that is faster at some size": sum(
+            any(map(_is_faster, _right(body))) for body in bodies
+        ),
+        "a form that is wrong, found before it is timed": sum(
+            any(form["became"] == "wrong" for form in body["forms"]) for body in bodies
+        ),
+    }
+
+
+def _counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool) -> list[tuple[str, ...]]:
+    rows = [("all", len(bodies)), *counts(bodies).items()]
+    shown = rows if timed else rows[:3]
+    return [(what, str(number), f"{number / max(len(bodies), 1):.0%}") for what, number in shown]
+
+
+def _right(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [form for form in body["forms"] if form["became"] == "right"]
+
+
+def _is_port(form: Mapping[str, Any]) -> bool:
+    return bool(form["kind"] == "port")
+
+
+def _is_faster(form: Mapping[str, Any]) -> bool:
+    return max(form.get("gains", [0])) >= LEAST_GAIN
+
+
+def _family(family: str, bodies: Iterable[Mapping[str, Any]], *, timed: bool) -> str:
+    rows = [
+        (
+            f"`{body['body']}`: {body.get('summary', '')}",
+            _verified(body, timed=timed),
+            _stopped(body),
+            body.get("found_in", ""),
+        )
+        for body in bodies
+        if body["family"] == family
+    ]
+    head = ("body", "right, and its gain" if timed else "right", "not right", "where its kind is found")
+    return f"### {family.capitalize()}\n\n{_table(head, rows)}"
+
+
+def _verified(body: Mapping[str, Any], *, timed: bool) -> str:
+    return (
+        "<br>".join(f"`{form['form']}` {_gains(form)}" if timed else f"`{form['form']}`" for form in _right(body))
+        or "none"
+    )
+
+
+def _gains(form: Mapping[str, Any]) -> str:
+    return ", ".join(f"{gain:.2g}" if gain < 10 else f"{gain:.0f}" for gain in form.get("gains", []))
+
+
+def _stopped(body: Mapping[str, Any]) -> str:
+    """Return the forms that are not right, those with the same reason together."""
+    if "failed" in body:
+        return _cell(body["failed"])
+    by_reason: dict[str, list[str]] = {}
+    for form in body["forms"]:
+        if form["became"] != "right":
+            by_reason.setdefault(_told(form), []).append(f"`{form['form']}`")
+    return "<br>".join(f"{', '.join(forms)}: {reason}" for reason, forms in by_reason.items())
+
+
+def _told(form: Mapping[str, Any]) -> str:
+    at = f" ({form['at']})" if form["became"] == "wrong" else ""
+    return _cell(f"{'wrong: ' if form['became'] == 'wrong' else ''}{form['reason']}{at}")
+
+
+def _reasons(bodies: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    forms = dict.fromkeys(form["form"] for body in bodies for form in body["forms"])
+    rows = []
+    for name in forms:
+        stopped = Counter(
+            _class(form)
+            for body in bodies
+            for form in body["forms"]
+            if form["form"] == name and form["became"] != "right"
+        )
+        rows += [(f"`{name}`", str(number), what) for what, number in stopped.most_common()]
+    return rows
+
+
+def _class(form: Mapping[str, Any]) -> str:
+    return "values or gradients that are wrong" if form["became"] == "wrong" else _cell(form["error"] or form["reason"])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

@@ -1,0 +1,77 @@
+"""What a recording says of the inputs of a callback: their shapes and dtypes, the most frequent of each size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from pyopbench.callbacks.record.usage import CountedSite, Shape, propose_sizes
+from pyopbench.core.errors import BadInput
+from pyopbench.results.open_file import RECORDING, read_bytes
+from pyopbench.results.strict_json import parse
+from pyopbench.results.validation import problem
+
+Example: TypeAlias = tuple[tuple[tuple[int, ...], str], ...]
+"""Shape and dtype of each input."""
+
+
+class Recording(Struct):
+    """What `pyopbench record` writes, as far as it is read here."""
+
+    sites: list[CountedSite]
+
+
+def examples_of(recording: Path, file: Path, first: int, last: int | None) -> list[Example]:
+    """Return examples of the inputs of a callback, ascending by the elements of the largest.
+
+    Args:
+        recording: the file of a recording.
+        file: the source of the callback.
+        first: the first line of the call in it.
+        last: the last one; None if that is not known.
+
+    Raises:
+        BadInput: the recording cannot be read, or has no inputs of known shape of this callback.
+    """
+    sites = _read(recording)
+    here = [one for one in sites if _is_here(one, file, first, last or first)]
+    shapes = [Shape(one["inputs"], one["calls"], one["seconds"]) for site in here for one in site["shapes"]]
+    by_size: dict[int, Shape] = {}
+    for shape in shapes:
+        size = shape.size
+        if size and (size not in by_size or shape.calls > by_size[size].calls):
+            by_size[size] = shape
+    if not by_size:
+        places = sorted({f"{Path(one['file']).name}:{one['line']}" for one in sites})
+        raise BadInput(
+            "the recording has no inputs of this callback",
+            received=f"{recording}, {file}:{first}",
+            legal=", ".join(places) or "a recording of a run in which it was called",
+            next_step="pyopbench record -- COMMAND, with the source as it is now",
+        )
+    return [
+        tuple((tuple(one["shape"]), str(one["dtype"])) for one in by_size[size].inputs or ())
+        for size in propose_sizes(sorted(by_size))
+    ]
+
+
+def _read(recording: Path) -> list[dict[str, Any]]:
+    try:
+        found = parse(read_bytes(recording, RECORDING))
+        wrong = problem(found, Recording)
+    except (ValueError, RecursionError, OSError) as error:
+        wrong = str(error)
+    if wrong is not None:
+        raise BadInput(
+            "not a recording",
+            received=f"{recording}: {wrong}",
+            legal="a file that `pyopbench record` has written",
+            next_step="pyopbench record --out recording.json -- COMMAND",
+        )
+    return list(found["sites"])
+
+
+def _is_here(site: dict[str, Any], file: Path, first: int, last: int) -> bool:
+    return Path(site["file"]).resolve() == file.resolve() and first <= site["line"] <= last

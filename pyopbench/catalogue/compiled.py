@@ -1,0 +1,40 @@
+"""The NumPy body as it stands, compiled by Numba with all that it calls of the user's, behind `tf.numpy_function`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.build_callback import build_callback
+from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
+from pyopbench.catalogue.numba_bodies import why_no_numba
+from pyopbench.catalogue.rebinding import rebind_helpers, why_not_rebound
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+
+
+def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
+    """Return a callback over the compiled body; `parallel` spreads its array expressions over the cores."""
+    import numba
+
+    compiled = rebind_helpers(op.numpy, numba.njit(parallel=parallel))
+    dtypes = op.output_dtypes(case.dtype)
+
+    if parallel:  # Numba warns where there is nothing to spread, and that is seen from the times
+        warnings.filterwarnings("ignore", category=numba.NumbaPerformanceWarning)
+
+    def body(*inputs: Any) -> Any:
+        # What is a number of NumPy's in the body comes out of Numba as one of Python's.
+        pairs = zip(as_tuple(compiled(*inputs)), dtypes, strict=True)
+        return one_or_tuple([one if isinstance(one, np.ndarray) else as_array(one, dtype) for one, dtype in pairs])
+
+    return build_callback(op, case, tf.numpy_function, body, op.numpy_gradient)
+
+
+def why_not_compiled(op: Op, case: Case) -> str | None:
+    """Return why there is nothing to compile or nothing that compiles; None if there is both."""
+    return why_no_numba() or why_not_rebound(op.numpy)

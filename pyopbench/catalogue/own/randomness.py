@@ -1,0 +1,76 @@
+"""Does a body give the same twice? One that draws random numbers can only be compared under a seed."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.rebinding import BODY
+from pyopbench.core.errors import BadInput
+from pyopbench.core.op import Body
+
+SEED = 0
+SCOPE = {"np": np, "numpy": np, "random": random, "tf": tf, "tensorflow": tf}
+"""What a statement that seeds may use beside the names of the body's module."""
+
+ROUNDING = 1e-5
+"""How far floats of two calls may be apart, relative to the largest: sums over threads may end in other bits."""
+
+
+def seeded(body: Body, statement: str) -> Body:
+    """Return a body before each call of which a statement is run, `{seed}` in it replaced by a number."""
+    code = compile(statement.replace("{seed}", str(SEED)), "--seed-with", "exec")
+    function = body
+    while hasattr(function, BODY):
+        function = getattr(function, BODY)
+    # In the module itself, so that a generator that is a global of it can be replaced.
+    scope = getattr(function, "__globals__", {})
+    for name in set(code.co_names) & SCOPE.keys():
+        scope.setdefault(name, SCOPE[name])
+
+    @functools.wraps(body, updated=())
+    def on_seed(*inputs: Any) -> Any:
+        exec(code, scope)
+        return body(*inputs)
+
+    setattr(on_seed, BODY, body)
+    return on_seed
+
+
+def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool) -> None:
+    """Look whether two calls of a body with the same inputs gave the same outputs.
+
+    Raises:
+        BadInput: they did not; with the way out.
+    """
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        apart = _apart(as_array(one), as_array(other))
+        if apart:
+            raise BadInput(
+                "the body gives other values when it is called again with the same inputs: it draws random numbers "
+                "or keeps something between calls"
+                + (", also after the statement that is to seed it" if is_seeded else ""),
+                received=f"output {place}: {apart}",
+                legal="a body that gives the same twice, so that ports can be held against it",
+                next_step='--seed-with "np.random.seed({seed}); random.seed({seed})", or seed_with= in the file of the '
+                "op, runs that before each call (names of the body's module work too); or draw outside, and pass in "
+                "what was drawn",
+            )
+
+
+def _apart(one: Any, other: Any) -> str:
+    if one.shape != other.shape:
+        return f"shape {one.shape}, then {other.shape}"
+    if one.dtype.kind in "fc":
+        scale = float(np.abs(one[np.isfinite(one)]).max(initial=0.0))
+        same = np.isclose(one, other, rtol=0, atol=ROUNDING * scale, equal_nan=True)
+    else:
+        same = np.asarray(one == other)
+    count = int(same.size - np.count_nonzero(same))
+    return f"{count:,} of {same.size:,} elements differ" if count else ""
