@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,21 +14,32 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import AsJson, TensorFlow, TrustFolder, out_option
+from pyopbench.cli.options import AsJson, Inputs, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
 from pyopbench.core import formatting
+from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import is_target
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, split_some
 from pyopbench.core.printable import printable
 from pyopbench.results import probes as stored_probes
 from pyopbench.results.probes import BAD, STATUSES, Row
+from pyopbench.run import kept_probes
 from pyopbench.run import probe as probe_run
 
 Files = Annotated[
     list[Path] | None, typer.Argument(metavar="FILE", help="One file to show, or two to compare, in place of probing.")
 ]
 Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma-separated or repeated.")]
+OpNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--op",
+        metavar="NAME|FILE[:FUNCTION]",
+        help="Try this op with its own inputs, by the probes that --require asks; repeated. Else x³ of four numbers.",
+    ),
+]
 Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
 Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
 OutFile = Annotated[
@@ -43,6 +54,8 @@ NOT_TRIED = "not tried"
 def probe(
     files: Files = None,
     probes: Probes = None,
+    op: OpNames = None,
+    inputs: Inputs = None,
     variant: Labels = None,
     tf: TensorFlow = None,
     timeout: Timeout = None,
@@ -54,17 +67,18 @@ def probe(
     if files:
         _show_files(files, as_json=as_json)
         return
+    ops = bring_own(_ops(op), inputs or ())
     seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
     options = probe_run.ProbeOptions(tf, seconds)
     if out_file is not None:
         require_own(out_file.parent)
     announce([tf] if tf else [])
     with err.status("probing") as status:
-        attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options)
+        attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options, ops)
         document = probe_run.try_all(
             attempts, options, lambda done, total: status.update(f"probing {done:,} of {total:,}")
         )
-    probe_run.keep(document)
+    kept_probes.keep(document)
     if out_file is not None:
         probe_run.add_to(out_file, document)
     _show(document, as_json=as_json)
@@ -74,6 +88,11 @@ def probe(
 
 def _names(kind: str, given: list[str] | None) -> list[str]:
     return list(split_some(kind, given)) if given else []
+
+
+def _ops(given: list[str] | None) -> list[str]:
+    """Return what names ops: a list of names may have commas, what names a file or a module is one."""
+    return [one for text in given or () for one in ([text] if is_target(text) else split_some("op", [text]))]
 
 
 def _show_files(files: list[Path], *, as_json: bool) -> None:
@@ -98,7 +117,7 @@ def _show(document: Mapping[str, Any], *, as_json: bool) -> None:
     rows = stored_probes.rows_of(document)
     told = stored_probes.told_once([row for row in rows if row.status != "does not apply"])
     everyone = len(stored_probes.labels_of(rows))
-    table = [(name, status, _who(who, everyone), words) for name, status, who, words in told]
+    table = [(_tried(one.op, one.probe), one.status, _who(one.labels, everyone), one.told) for one in told]
     software = f"TensorFlow {document['tensorflow']}, NumPy {document['numpy']}"
     out.print(f"[italic]What works on {escape(software)}[/]\n")
     _print_by_probe(table)
@@ -121,26 +140,34 @@ def _print_by_probe(table: Iterable[tuple[str, ...]]) -> None:
     out.print()
 
 
-def _who(labels: list[str], everyone: int) -> str:
+def _tried(op: str | None, probe: str) -> str:
+    return probe if op is None else f"{probe} with {op}"
+
+
+def _who(labels: Sequence[str], everyone: int) -> str:
     return "all" if everyone > 1 and len(labels) == everyone else ", ".join(labels)
 
 
 def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_json: bool) -> None:
     found = stored_probes.changes(before, after)
     if as_json:
-        rows = [{"probe": one.probe, "label": one.label, "before": _status(one.before), "after": _status(one.after)}
-                for one in found]  # fmt: skip
-        out.print_json(json.dumps(rows))
+        cells = ({"op": one.op, "probe": one.probe, "label": one.label} for one in found)
+        statuses = ({"before": _status(one.before), "after": _status(one.after)} for one in found)
+        out.print_json(json.dumps([{**cell, **status} for cell, status in zip(cells, statuses, strict=True)]))
         return
     names = [f"TensorFlow {document['tensorflow']}" for document in (before, after)]
     out.print(f"[italic]What differs: {escape(' → '.join(names))}[/]\n")
     _print_by_probe(
-        (one.probe, one.label, f"{_status(one.before)} → {_status(one.after)}", _words(one.before, one.after))
+        (
+            _tried(one.op, one.probe),
+            one.label,
+            f"{_status(one.before)} → {_status(one.after)}",
+            _words(one.before, one.after),
+        )
         for one in found
     )
-    same = {(row.probe, row.label) for row in stored_probes.rows_of(before)}
-    same &= {(row.probe, row.label) for row in stored_probes.rows_of(after)}
-    differing = sum((one.probe, one.label) in same for one in found)
+    same = {row.key for row in stored_probes.rows_of(before)} & {row.key for row in stored_probes.rows_of(after)}
+    differing = sum((one.op, one.probe, one.label) in same for one in found)
     out.print(f"{differing:,} of {formatting.count(len(same), 'result')} that both have differ", soft_wrap=True)
 
 

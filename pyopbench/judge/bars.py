@@ -24,6 +24,7 @@ class Bar:
         status: in which way.
         told: the words of the error, the numbers that were seen, or why there is nothing to try; empty where the
             status says all.
+        op: the op that it was seen with; None for x**3 of four numbers, and for what `placement` saw.
     """
 
     label: str
@@ -31,6 +32,7 @@ class Bar:
     probe: str
     status: BarStatus
     told: str
+    op: str | None = None
 
     @property
     def was_seen(self) -> bool:
@@ -39,8 +41,23 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Substituted:
+    """A requirement that cannot be tried with the op: that the label meets it was seen with x**3 of four numbers.
+
+    Attributes:
+        label: the variant.
+        requirement: one of `requirements.PROBES`.
+        told: why there is nothing to try with the op.
+    """
+
+    label: str
+    requirement: str
+    told: str
+
+
+@dataclass(frozen=True)
 class Unknown:
-    """A requirement of which nothing is known for some labels, which are no candidates until they have been tried."""
+    """A requirement that some labels were not tried for with the op: they are no candidates until they have been."""
 
     requirement: str
     labels: tuple[str, ...]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from pyopbench.core.label import Label
 from pyopbench.core.model import Case, Failure
-from pyopbench.judge.bars import Bar, Unknown
+from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
@@ -108,6 +108,7 @@ class Comparison:
         failures: (label, size) -> the first failure.
         barred: what was removed because it cannot do what is required.
         unknown: what is required and not known of some labels.
+        substituted: what is required and was seen with the cube, because the op gives nothing to try.
         must_change: may the callback of today not stay, for it cannot do what is required?
     """
 
@@ -122,6 +123,7 @@ class Comparison:
     surcharges: Mapping[int, Surcharge] = field(default_factory=dict)
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
+    substituted: tuple[Substituted, ...] = ()
     must_change: bool = False
 
     def seconds_of(self, calls: float) -> dict[int, float]:

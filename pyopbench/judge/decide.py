@@ -133,7 +133,7 @@ def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Dec
         if run.counted_copies
         else decision.copies
     )
-    return replace(decision, copies=copies, blocks=requirements.blocked(run, comparison.baseline))
+    return replace(decision, copies=copies, blocks=requirements.blocked(run, decision.op, comparison.baseline))
 
 
 def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
@@ -203,6 +203,7 @@ def _undecided(comparison: Comparison, reason: Reason) -> Decision:
         would_change=(BaselineMeasured(comparison.baseline),),
         barred=comparison.barred,
         unknown=comparison.unknown,
+        substituted=comparison.substituted,
     )
 
 

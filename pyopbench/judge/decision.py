@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.judge.bars import Bar, Unknown
+from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.copies_advice import CopiesAdvice
 from pyopbench.judge.findings import Action, Answer, Caveat, Reason, WouldChange
 from pyopbench.stats.unresolved import Unresolved
@@ -127,6 +127,7 @@ class Decision:
         blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required.
         unknown: what is required and not known of some variants.
+        substituted: what is required and cannot be tried with the op, so that what was seen with x**3 counts.
         copies: what it means where data live on a GPU, of counted copies; empty where none were counted.
         launches: launches that `saved` is made of; None without one.
         loss: the share of today's time that the answer may cost at the most against the best of all candidates, at 95%
@@ -156,6 +157,7 @@ class Decision:
     blocks: tuple[str, ...] = ()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
+    substituted: tuple[Substituted, ...] = ()
     copies: tuple[CopiesAdvice, ...] = ()
     launches: int | None = None
     loss: float | None = None

@@ -1,21 +1,23 @@
 """What a port has to be able to do: which variants were seen to do it, and what today's callback blocks.
 
-A candidate under a requirement is only what was seen to meet it, on the TensorFlow of the run. What a probe saw fail is
-barred; what no probe has tried there is unknown, and no candidate either.
+A candidate under a requirement is only what was seen to meet it, on the TensorFlow of the run and with the op that is
+decided about. What a probe saw fail is barred; what no probe has tried there is unknown, and no candidate either. Where
+there is nothing to try with the op, what was seen with the cube counts, and the finding says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.label import Label
 from pyopbench.core.model import SIMULATED
 from pyopbench.core.places import DEVICE
-from pyopbench.judge.bars import Bar, BarStatus, Unknown
+from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
 from pyopbench.results import counted_copies, probes
+from pyopbench.results.probes import Row
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Comparison
@@ -46,12 +48,24 @@ NOT_MET: Mapping[str, BarStatus] = {
 """Every status of `probes.STATUSES` but `works`: what a probe found of a variant that was not seen to do it."""
 
 
+Found: TypeAlias = Bar | Substituted | Literal["met"] | None
+"""What is known of a label and one requirement: what bars it, that the cube stood in for the op, that it is met, or
+nothing."""
+
+
 @dataclass(frozen=True)
 class Standing:
-    """What is known of one label: what bars it, and the requirements of which nothing is known."""
+    """What is known of one label and an op.
+
+    Attributes:
+        bars: what it was seen not to do.
+        unknown: the requirements of which nothing is known.
+        substituted: the requirements that it was seen to meet with the cube, because the op gives nothing to try.
+    """
 
     bars: tuple[Bar, ...] = ()
     unknown: tuple[str, ...] = ()
+    substituted: tuple[Substituted, ...] = ()
 
     @property
     def is_met(self) -> bool:
@@ -82,22 +96,32 @@ def probes_for(requires: Iterable[str]) -> list[str]:
     return [PROBES[name] for name in requires if name in PROBES]
 
 
-def standing(run: Run, label: str, requires: Iterable[str]) -> Standing:
-    """Return what is known of a label and some requirements.
+def standing(run: Run, op: str, label: str, requires: Iterable[str]) -> Standing:
+    """Return what is known of a label with an op and of some requirements.
 
     Args:
         run: for what was probed and counted beside it.
+        op: the op that is decided about.
         label: `variant` or `variant+gradient`.
         requires: names of requirements.
     """
-    bars, unknown = [], []
-    for name in requires:
-        found = _gpu(run, label) if name == GPU else _probed(run, label, name)
-        if found is None:
-            unknown.append(name)
-        elif isinstance(found, Bar):
-            bars.append(found)
-    return Standing(tuple(bars), tuple(unknown))
+    return _standing({name: _gpu(run, label) if name == GPU else _probed(run, op, label, name) for name in requires})
+
+
+def sightings(run: Run, op: str, label: str) -> Standing:
+    """Return what is known of a label and all requirements: with the op, or with the cube where nobody tried that."""
+    found = {name: _gpu(run, label) if name == GPU else _probed(run, op, label, name) for name in NAMES}
+    return _standing(
+        {name: one or (None if name == GPU else _by_cube(run, label, name)) for name, one in found.items()}
+    )
+
+
+def _standing(found: Mapping[str, Found]) -> Standing:
+    return Standing(
+        tuple(one for one in found.values() if isinstance(one, Bar)),
+        tuple(name for name, one in found.items() if one is None),
+        tuple(one for one in found.values() if isinstance(one, Substituted)),
+    )
 
 
 def narrow(comparison: Comparison, run: Run, requires: Sequence[str]) -> Comparison:
@@ -108,36 +132,53 @@ def narrow(comparison: Comparison, run: Run, requires: Sequence[str]) -> Compari
     if not requires:
         return comparison
     labels = [comparison.baseline, *(candidate.label for candidate in comparison.candidates)]
-    found = {label: standing(run, label, requires) for label in labels}
+    found = {label: standing(run, comparison.setting.op, label, requires) for label in labels}
     return replace(
         comparison,
         candidates=tuple(candidate for candidate in comparison.candidates if found[candidate.label].is_met),
         barred=tuple(bar for one in found.values() for bar in one.bars),
         unknown=_unknown(found),
+        substituted=tuple(one for standing in found.values() for one in standing.substituted),
         must_change=not found[comparison.baseline].is_met,
     )
 
 
-def blocked(run: Run, label: str) -> tuple[str, ...]:
-    """Return the requirements that a label is known not to meet."""
-    return tuple(bar.requirement for bar in standing(run, label, NAMES).bars if bar.was_seen)
+def blocked(run: Run, op: str, label: str) -> tuple[str, ...]:
+    """Return the requirements that a label is known not to meet, as `sightings` tells."""
+    return tuple(bar.requirement for bar in sightings(run, op, label).bars if bar.was_seen)
 
 
-def _probed(run: Run, label: str, name: str) -> Bar | bool | None:
-    """Return what bars a label from a requirement, False if nothing does, None if it was not probed."""
+def _probed(run: Run, op: str, label: str, name: str) -> Found:
+    """Return what a probe saw of a label with an op, with the cube where it tried that in vain; None if it did not."""
+    tried = _row_of(run, label, name, op)
+    if tried is None:
+        return None
+    if not tried.could_not_be_tried:
+        return _bar(tried, label, name) or "met"
+    found = _by_cube(run, label, name)
+    return Substituted(label, name, tried.told) if found == "met" else found
+
+
+def _by_cube(run: Run, label: str, name: str) -> Bar | Literal["met"] | None:
+    row = _row_of(run, label, name, None)
+    return None if row is None else _bar(row, label, name) or "met"
+
+
+def _row_of(run: Run, label: str, name: str, op: str | None) -> Row | None:
     if run.probes is None or run.probes["tensorflow"] != run.environment.get("tensorflow"):
         return None  # another version of TensorFlow says nothing about this one
-    rows = probes.rows_of(run.probes)
-    row = probes.find(rows, PROBES[name], label)
+    row = probes.find(run.probes, PROBES[name], label, op)
     if row is None and name not in OF_THE_GRADIENT:
-        row = probes.find(rows, PROBES[name], Label.parse(label).variant)
-    if row is None:
-        return None
+        row = probes.find(run.probes, PROBES[name], Label.parse(label).variant, op)
+    return row
+
+
+def _bar(row: Row, label: str, name: str) -> Bar | None:
     status = NOT_MET.get(row.status)
-    return False if status is None else Bar(label, name, row.probe, status, row.told)
+    return None if status is None else Bar(label, name, row.probe, status, row.told, row.op)
 
 
-def _gpu(run: Run, label: str) -> Bar | bool | None:
+def _gpu(run: Run, label: str) -> Bar | Literal["met"] | None:
     if run.counted_copies is None:
         return None
     variant = Label.parse(label).variant
@@ -149,7 +190,7 @@ def _gpu(run: Run, label: str) -> Bar | bool | None:
     if not pinned:
         return None
     if any(not row.refused and row.computes == DEVICE for row in pinned):
-        return False
+        return "met"
     refused = next((row.refused for row in pinned if row.refused), "")
     # What a simulated device lacks, a compiler for XLA and the kernels of most ops, a real one may have.
     if any(row.case.placement == SIMULATED and not row.python for row in pinned):

@@ -142,6 +142,11 @@ def difference_error(op: Op, variant: Variant, case: Case) -> float:
     return _checked_differences[key]
 
 
+def small_size(op: Op) -> int:
+    """Return the size that an op is looked at where small is enough: the least from `DIFFERENCE_SIZE` on."""
+    return min((size for size in op.sizes if size >= DIFFERENCE_SIZE), default=max(op.sizes))
+
+
 def _some_places(x: Any) -> list[tuple[int, ...]]:
     """Return the indices of elements of an array, drawn without regard to order: the same in every process."""
     drawn = np.random.default_rng(x.size).permutation(x.size)[:MOST_VOUCHED]
@@ -150,8 +155,7 @@ def _some_places(x: Any) -> list[tuple[int, ...]]:
 
 def _error_of(op: Op, function: Body, dtype: str, *, is_vouched: bool) -> tuple[float, bool]:
     """Return the largest error, with few elements moved where the reference is vouched for; is there a reference?"""
-    size = min((size for size in op.sizes if size >= DIFFERENCE_SIZE), default=max(op.sizes))
-    reference = reference_of(op.name, size, dtype)
+    reference = reference_of(op.name, small_size(op), dtype)
     return error_at(op, function, reference, dtype, is_vouched=is_vouched), reference.gradients is not None
 
 

@@ -13,13 +13,19 @@ import msgspec
 from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import SideFile
 
-SCHEMA = 1
+SCHEMA = 2
+BEFORE_OPS = 1
+"""The schema of files whose rows name no op: all of them are of the cube."""
+
 FILE = "probes.json"
 """Its name beside the results of a run, where the report finds it."""
 
 Status: TypeAlias = Literal["works", "fails", "silently wrong", "does not apply"]
 STATUSES: tuple[Status, ...] = ("works", "fails", "silently wrong", "does not apply")
 BAD = ("fails", "silently wrong")
+
+Key: TypeAlias = tuple[str | None, str, str]
+"""Op (None for the cube), probe and label of a row."""
 
 SOFTWARE = ("tensorflow", "numpy", "python")
 """What findings may depend on, beside the probes themselves."""
@@ -32,6 +38,7 @@ class Row:
     Attributes:
         probe: name of the probe.
         label: the variant, or `variant+gradient` for a gradient that is not its usual one.
+        op: the op that it was tried with, None for the cube of four numbers that stands for any op.
         status: one of `STATUSES`.
         told: in one line; empty where it works without a remark.
         words: the error as TensorFlow or Python put it, where there is one.
@@ -46,6 +53,17 @@ class Row:
     words: str = ""
     figures: Mapping[str, float] | None = None
     seconds: float = 0.0
+    op: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """What tells it from other rows."""
+        return self.op, self.probe, self.label
+
+    @property
+    def could_not_be_tried(self) -> bool:
+        """Was there nothing to try with its op, so that what is seen with the cube counts?"""
+        return self.op is not None and self.status == "does not apply"
 
     @property
     def is_bad(self) -> bool:
@@ -67,6 +85,7 @@ class Probes(msgspec.Struct, frozen=True, kw_only=True):
 class Change:
     """A cell of the matrix that differs between two files; None where it was not tried."""
 
+    op: str | None
     probe: str
     label: str
     before: Row | None
@@ -78,9 +97,22 @@ def rows_of(document: Mapping[str, Any]) -> list[Row]:
     return msgspec.convert(document["rows"], list[Row])
 
 
-def find(rows: Iterable[Row], probe: str, label: str) -> Row | None:
-    """Return the row of a probe and a label, or None."""
-    return next((row for row in rows if (row.probe, row.label) == (probe, label)), None)
+def find(document: Mapping[str, Any], probe: str, label: str, op: str | None) -> Row | None:
+    """Return the row of a probe, a label and an op, None for the cube; or None if there is none."""
+    key = (op, probe, label)
+    # One row alone is converted: a judgement asks thousands of times.
+    found = next((row for row in document["rows"] if (row.get("op"), row["probe"], row["label"]) == key), None)
+    return None if found is None else msgspec.convert(found, Row)
+
+
+def of_op(rows: Iterable[Row], op: str | None) -> list[Row]:
+    """Return the rows of an op, None for the cube."""
+    return [row for row in rows if row.op == op]
+
+
+def ops_of(rows: Iterable[Row]) -> list[str]:
+    """Return every op that something was tried with, each once, in the order of the rows; without the cube."""
+    return list(dict.fromkeys(row.op for row in rows if row.op is not None))
 
 
 def labels_of(rows: Iterable[Row]) -> list[str]:
@@ -92,25 +124,36 @@ def merged(older: Mapping[str, Any] | None, newer: Mapping[str, Any]) -> dict[st
     """Return one document with the rows of both; where both have one, the newer."""
     if older is None:
         return dict(newer)
-    rows = {(row.label, row.probe): row for row in (*rows_of(older), *rows_of(newer))}
-    kept = [asdict(rows[key]) for key in sorted(rows)]
+    rows = {row.key: row for row in (*rows_of(older), *rows_of(newer))}
+    kept = [asdict(row) for row in sorted(rows.values(), key=lambda row: (row.op or "", row.label, row.probe))]
     return {**newer, "probes": {**older["probes"], **newer["probes"]}, "rows": kept}
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """Return the cells that do not have the same status in two documents, in the order of the first."""
-    sides = [{(row.probe, row.label): row for row in rows_of(document)} for document in (before, after)]
+    sides = [{row.key: row for row in rows_of(document)} for document in (before, after)]
     keys = dict.fromkeys((*sides[0], *sides[1]))
     pairs = [(key, sides[0].get(key), sides[1].get(key)) for key in keys]
     return [Change(*key, old, new) for key, old, new in pairs if (old and old.status) != (new and new.status)]
 
 
-def told_once(rows: Sequence[Row]) -> list[tuple[str, str, list[str], str]]:
-    """Return probe, status, labels and words of each finding once, however many variants it holds for."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for row in sorted(rows, key=lambda row: (row.probe, STATUSES.index(row.status))):
-        found.setdefault((row.probe, row.status, row.told), []).append(row.label)
-    return [(probe, status, labels, told) for (probe, status, told), labels in found.items()]
+@dataclass(frozen=True)
+class Told:
+    """A finding that several variants share; the fields are those of `Row`."""
+
+    op: str | None
+    probe: str
+    status: Status
+    labels: tuple[str, ...]
+    told: str
+
+
+def told_once(rows: Sequence[Row]) -> list[Told]:
+    """Return each finding once, however many variants it holds for: those of the cube first, then op by op."""
+    found: dict[tuple[str | None, str, Status, str], list[str]] = {}
+    for row in sorted(rows, key=lambda row: (row.op or "", row.probe, STATUSES.index(row.status))):
+        found.setdefault((row.op, row.probe, row.status, row.told), []).append(row.label)
+    return [Told(op, probe, status, tuple(labels), told) for (op, probe, status, told), labels in found.items()]
 
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
@@ -120,12 +163,15 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a document.
+    """Read a document; one of schema 1 comes as one of today's, with rows of the cube alone.
 
     Raises:
         BadInput: it is not one of `pyopbench probe`, or of another schema.
     """
-    return _KIND.load(path)
+    document = _KIND.load(path)
+    if document["schema"] == BEFORE_OPS:
+        document = {**document, "schema": SCHEMA, "rows": [{**row, "op": None} for row in document["rows"]]}
+    return document
 
 
-_KIND = SideFile("pyopbench probe", SCHEMA, Probes)
+_KIND = SideFile("pyopbench probe", SCHEMA, Probes, earlier=(BEFORE_OPS,))

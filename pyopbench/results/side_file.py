@@ -184,12 +184,19 @@ class SideFile:
         schema: its version.
         kind: its type.
         check: looks at what no type can say, and raises a `BadInput` or a `KeyError`.
+        earlier: versions that are read as well, ascending.
     """
 
     command: str
     schema: int
     kind: type[Struct]
     check: Callable[[dict[str, Any]], object] = _nothing
+    earlier: tuple[int, ...] = ()
+
+    @property
+    def schemas(self) -> tuple[int, ...]:
+        """Every version that is read, ascending."""
+        return (*self.earlier, self.schema)
 
     def load(self, path: Path) -> dict[str, Any]:
         """Return what a file holds.
@@ -202,7 +209,7 @@ class SideFile:
         except (ValueError, RecursionError) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
         version = document.get("schema") if isinstance(document, dict) else self.schema
-        if version != self.schema:
+        if version not in self.schemas:
             raise self._not_one(path, f"schema {version!r}")
         wrong = problem(document, self.kind)
         if wrong is not None:
@@ -217,6 +224,6 @@ class SideFile:
         return BadInput(
             f"{path} is not what `{self.command}` writes",
             received=received,
-            legal=f"JSON of schema {self.schema}, as results/README.md describes it",
+            legal=f"JSON of schema {' or '.join(map(str, self.schemas))}, as results/README.md describes it",
             next_step=f"make it again: {self.command} --out {path}",
         )

@@ -1,28 +1,22 @@
-"""Tries probes with variants, by workers; a worker that hangs or dies costs the probe that it was at.
-
-What was found is kept in the user's data folder, so that runs need not try again what this TensorFlow can do.
-"""
+"""Tries probes with variants, of ops or of the cube, by workers; one that hangs or dies costs the probe it was at."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import platformdirs
-
 import pyopbench
-from pyopbench.core.discover import WORKER, find, require_known
-from pyopbench.core.errors import BadInput
+from pyopbench.core.discover import find, require_known
 from pyopbench.core.label import Label
 from pyopbench.core.model import Case
-from pyopbench.judge.requirements import PROBES, probes_for
+from pyopbench.core.own_target import brought
+from pyopbench.judge.requirements import OF_THE_GRADIENT, PROBES, probes_for
 from pyopbench.results import probes, store
-from pyopbench.results.probes import SCHEMA, SOFTWARE, Row
+from pyopbench.results.probes import SCHEMA, SOFTWARE, Key, Row
+from pyopbench.run.kept_probes import keep, kept
 from pyopbench.run.planning import python_for, require_loaded
 from pyopbench.run.worker_loop import WorkerLoop
 from pyopbench.run.worker_process import CaseLost, Worker, ask_once
@@ -36,10 +30,16 @@ Tell: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Attempt:
-    """One probe to try with one label: a variant, or `variant+gradient`."""
+    """One probe to try with one label, a variant or `variant+gradient`, of an op; of the cube if that is None."""
 
     probe: str
     label: str
+    op: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """The key of the row that comes of it."""
+        return self.op, self.probe, self.label
 
 
 @dataclass(frozen=True)
@@ -50,28 +50,49 @@ class ProbeOptions:
     timeout_seconds: float = TIMEOUT_SECONDS
 
 
-def all_attempts(probes: Sequence[str], variants: Sequence[str], options: ProbeOptions) -> list[Attempt]:
-    """Return all that can be asked of some probes and variants, or of every one where none is named.
+def all_attempts(
+    probes: Sequence[str], variants: Sequence[str], options: ProbeOptions, ops: Sequence[str] = ()
+) -> list[Attempt]:
+    """Return all that can be asked of some probes, variants and ops, or of every one where none is named.
+
+    Without ops it is asked of the cube; with some, of them alone, by the probes that settle requirements.
 
     Raises:
-        BadInput: an unknown name; or a file of a variant cannot be loaded.
+        BadInput: an unknown name, or a probe that is not made for ops; or a file of a variant cannot be loaded.
     """
+    with_ops = sorted(PROBES.values())
     require_known("probe", probes, find("probes"))
+    require_known("op", ops, find("ops"))
+    if ops:
+        require_known("probe of an op", probes, with_ops)
     require_known("variant", [Label.parse(label).variant for label in variants], find("variants"))
-    labels = variants or [name for name, one in _describe(options)["variants"].items() if one["is_usual"]]
-    return [Attempt(probe, label) for label in labels for probe in probes or find("probes")]
+    labels = variants or _usual_variants(options, is_own=any(op in brought() for op in ops))
+    asked = probes or (with_ops if ops else list(find("probes")))
+    return [Attempt(probe, label, op) for op in ops or (None,) for label in labels for probe in asked]
 
 
-def try_all(attempts: Sequence[Attempt], options: ProbeOptions, tell: Tell) -> dict[str, Any]:
+def _usual_variants(options: ProbeOptions, *, is_own: bool) -> list[str]:
+    variants = _describe(options)["variants"]
+    return [name for name, one in variants.items() if one["is_usual"] or (is_own and one.get("is_usual_for_own"))]
+
+
+def try_all(
+    attempts: Sequence[Attempt], options: ProbeOptions, tell: Tell, known: Collection[Key] = ()
+) -> dict[str, Any]:
     """Try each and return the document that results/README.md describes.
+
+    Args:
+        attempts: what to try. What cannot be tried with its op is tried with the cube as well.
+        options: where, and with how much patience.
+        tell: is told how far it is.
+        known: keys of rows that there are already, so that they need not be tried with the cube.
 
     Raises:
         BadInput: an unknown gradient of a variant, or a file of one cannot be loaded.
     """
-    described = _describe(options)
-    gradients = {attempt.label: _gradient_of(attempt.label, described["variants"]) for attempt in attempts}
-    probing = _Probing(attempts, options, gradients, tell)
+    probing = _Probing(attempts, options, tell, known)
     probing.run()
+    described = probing.described or _describe(options)
     return {
         "schema": SCHEMA,
         "pyopbench": pyopbench.__version__,
@@ -101,46 +122,47 @@ def _gradient_of(label: str, variants: Mapping[str, Any]) -> str:
 class _Probing(WorkerLoop[Attempt]):
     """Keeps a row for each probe that a worker was asked to try."""
 
-    def __init__(
-        self, attempts: Sequence[Attempt], options: ProbeOptions, gradients: Mapping[str, str], tell: Tell
-    ) -> None:
-        super().__init__(attempts)
+    def __init__(self, attempts: Sequence[Attempt], options: ProbeOptions, tell: Tell, known: Collection[Key]) -> None:
+        self._attempts = list(attempts)  # grows by what cannot be tried with its op
+        super().__init__(self._attempts)
         self.rows: list[Row] = []
+        self.described: Mapping[str, Any] = {}
         self._options = options
-        self._gradients = gradients
+        self._gradients: dict[str, str] = {}
         self._tell = tell
+        self._known = {*known, *(attempt.key for attempt in attempts)}
 
     def start(self) -> Worker:
         return Worker(self._options.timeout_seconds, python_for(self._options.tf))
 
+    def prepare(self, worker: Worker) -> bool:
+        """Ask the first worker what there is, which another one would import TensorFlow for once more."""
+        if not self.described:
+            found = worker.ask({"do": "probes"})
+            require_loaded(found)
+            self._gradients = {one.label: _gradient_of(one.label, found["variants"]) for one in self.items}
+            self.described = found
+        return True
+
     def ask(self, worker: Worker, item: Attempt) -> bool:
         self._tell(self.done, len(self.items))
         variant, gradient = Label.parse(item.label).variant, self._gradients[item.label]
-        answer = worker.ask({"do": "probe", "probe": item.probe, "variant": variant, "gradient": gradient})
-        self.rows.append(Row(item.probe, item.label, **answer))
+        request = {"do": "probe", "probe": item.probe, "variant": variant, "gradient": gradient}
+        answer = worker.ask(request if item.op is None else {**request, "op": item.op})
+        self._add(Row(item.probe, item.label, **answer, op=item.op))
         return True
 
     def record_loss(self, item: Attempt, lost: CaseLost) -> bool:
-        self.rows.append(Row(item.probe, item.label, "fails", lost.reason))
+        self._add(Row(item.probe, item.label, "fails", lost.reason, op=item.op))
         return True
 
-
-def keep(document: Mapping[str, Any]) -> None:
-    """Keep what was found in the user's data folder, beside what was found before on the same software."""
-    path = path_for(document)
-    try:
-        probes.write(path, probes.merged(kept(document), document))
-    except OSError:
-        pass  # a home that cannot be written to only costs the time of trying again
-
-
-def kept(software: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what was found before with the same software and the same probes and variants; None if nothing was."""
-    path = path_for(software)
-    try:
-        return probes.read(path) if path.exists() else None
-    except BadInput:
-        return None
+    def _add(self, row: Row) -> None:
+        """Keep a row; where there was nothing to try with its op, have the cube tried too."""
+        self.rows.append(row)
+        instead = Attempt(row.probe, row.label)
+        if row.could_not_be_tried and instead.key not in self._known:
+            self._known.add(instead.key)
+            self._attempts.append(instead)
 
 
 def add_to(path: Path, document: Mapping[str, Any]) -> None:
@@ -154,41 +176,57 @@ def _of_software(path: Path, software: Mapping[str, Any]) -> dict[str, Any] | No
     return before if before and all(before[key] == software.get(key) for key in SOFTWARE) else None
 
 
-def path_for(software: Mapping[str, Any]) -> Path:
-    """Return where what was found with some software (the keys of `SOFTWARE`) is kept."""
-    sources = sorted({*(WORKER / "probes").glob("*.py"), WORKER / "subject.py", *find("variants").values()})
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
-    name = "-".join(str(software[key]) for key in SOFTWARE)
-    folder = Path(platformdirs.user_data_dir("pyopbench", appauthor=False)) / "probes"
-    return folder / f"{re.sub('[^A-Za-z0-9.]+', '-', name)}-{digest}.json"
-
-
 def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
-    """Put beside a run what its report needs: what the callback of today blocks, and what others can of `requires`.
+    """Put beside a run what its report needs: what today's callback blocks, and what candidates can of `requires`.
 
-    Only what is not known yet of this software is tried.
+    What today's callback blocks is seen with the cube, once for each software, and what is required with each op of the
+    run; only what is not known yet is tried.
     """
     path = folder / probes.FILE
     run = store.read_run(folder)
-    before = _of_software(path, run["environment"]) or kept(run["environment"])
-    known = {(row.probe, row.label) for row in probes.rows_of(before)} if before else set()
-    missing = [one for one in _needed(run, requires) if (one.probe, one.label) not in known]
+    before = _known(path, run)
+    known = {row.key for row in probes.rows_of(before)} if before else set()
+    missing = [one for one in _needed(run, requires) if one.key not in known]
+    # What could not be tried with an op before is seen with the cube.
+    missing += [one for one in _with_cube(before, requires) if one.key not in known]
     if not missing and before is not None:
         probes.write(path, before)
         return
-    found = try_all(missing, ProbeOptions(run["settings"].get("tf")), tell)
+    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(run["settings"].get("tf")), tell, known)
     keep(found)
     probes.write(path, probes.merged(before, found))
+
+
+def _known(path: Path, run: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is known of the software of a run and its ops: what is kept, and what lies beside the run."""
+    ops = dict.fromkeys(case.op for case in _candidates(run))
+    there = [kept(run["environment"], ops), _of_software(path, run["environment"])]
+    found = [document for document in there if document is not None]
+    return reduce(probes.merged, found) if found else None
+
+
+def _candidates(run: Mapping[str, Any]) -> list[Case]:
+    """Return the cases of a run without parts of callbacks and ops of the floor, about which nothing is decided."""
+    ops, variants = run["catalogue"]["ops"], run["catalogue"]["variants"]
+    return [case for case in map(Case.from_id, run["cases"]) if case.op in ops and case.variant in variants]
 
 
 def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Attempt]:
     baseline = str(run["settings"]["baseline"])
     today = [Attempt(probe, baseline) for probe in PROBES.values()]
-    probes = probes_for(requires)
-    variants = run["catalogue"]["variants"]  # without the parts of callbacks, which are no candidates
-    cases = [case for case in map(Case.from_id, run["cases"]) if case.variant in variants]
-    labels = sorted({_label(case, run["catalogue"]) for case in cases if probes})
-    return list(dict.fromkeys([*today, *(Attempt(probe, label) for label in labels for probe in probes)]))
+    asked = [
+        Attempt(PROBES[name], label if name in OF_THE_GRADIENT else Label.parse(label).variant, op)
+        for op, label in sorted({(case.op, _label(case, run["catalogue"])) for case in _candidates(run)})
+        for name in requires
+        if name in PROBES
+    ]
+    return list(dict.fromkeys([*today, *asked]))
+
+
+def _with_cube(before: Mapping[str, Any] | None, requires: Iterable[str]) -> list[Attempt]:
+    asked = probes_for(requires)
+    rows = probes.rows_of(before) if before else []
+    return [Attempt(row.probe, row.label) for row in rows if row.could_not_be_tried and row.probe in asked]
 
 
 def _label(case: Case, catalogue: Mapping[str, Any]) -> str:

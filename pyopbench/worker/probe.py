@@ -17,6 +17,7 @@ from pyopbench.core.discover import find
 from pyopbench.core.failures import describe_error
 from pyopbench.core.variant import Variant
 from pyopbench.worker import environment
+from pyopbench.worker.op_subject import load_op_subject
 from pyopbench.worker.peers import Raised
 from pyopbench.worker.subject import Differs, Fails, Inapplicable, Status, load_subject
 
@@ -57,23 +58,31 @@ def describe(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], Non
 
 
 def _describe_variant(variant: Variant) -> dict[str, Any]:
-    return {"gradients": list(variant.gradients), "is_usual": variant.is_usual}
+    is_for_own = variant.is_usual or variant.role == "own_attempt"
+    return {"gradients": list(variant.gradients), "is_usual": variant.is_usual, "is_usual_for_own": is_for_own}
 
 
 def probe(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Answer a request to try one probe with one variant and gradient: the finding, and how long it took in seconds."""
-    emit({"event": "at", "case": f"{request['probe']}/{request['variant']}"})
+    """Answer a request to try one probe with one variant and gradient: the finding, and how long it took in seconds.
+
+    With `op` it is tried with that op, else with the cube.
+    """
+    op = request.get("op")
+    emit({"event": "at", "case": "/".join(filter(None, (request["probe"], request["variant"], op)))})
     _use_two_cpus()
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="pyopbench-probe-") as folder:
-        found = find_out(request["probe"], request["variant"], request["gradient"], Path(folder))
+        found = find_out(request["probe"], request["variant"], request["gradient"], Path(folder), op)
     return {**dataclasses.asdict(found), "seconds": time.perf_counter() - start}
 
 
-def find_out(probe_name: str, variant: str, gradient: str, folder: Path) -> Finding:
-    """Try one probe with one variant; whatever is raised becomes the finding."""
+def find_out(probe_name: str, variant: str, gradient: str, folder: Path, op: str | None = None) -> Finding:
+    """Try one probe with one variant, of an op or of the cube; whatever is raised becomes the finding."""
     try:
-        seen = load_probe(probe_name).run(load_subject(variant, gradient, folder))
+        subject = (
+            load_subject(variant, gradient, folder) if op is None else load_op_subject(variant, gradient, folder, op)
+        )
+        seen = load_probe(probe_name).run(subject)
     except Inapplicable as reason:
         return Finding("does not apply", str(reason))
     except Differs as difference:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.kernels.compiler import library_of
 from pyopbench.catalogue.load import load_op, load_variant
 from pyopbench.core.model import NO_GRADIENT, Case
@@ -79,6 +80,30 @@ class Subject:
         return replace(load_op("cube"), python=python_body)
 
     @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the op is given, as new arrays."""
+        return (self.numbers,)
+
+    @property
+    def tensors(self) -> tuple[Any, ...]:
+        """What the op is given, as new tensors."""
+        return (self.x,)
+
+    @property
+    def given(self) -> tuple[tf.TensorSpec, ...]:
+        """Shape and dtype of each input."""
+        return (tf.TensorSpec([len(VALUES)], tf.float32),)
+
+    def require_values(self, what: str, found: Any) -> None:
+        """Check what was computed of the inputs, one tensor or array or a sequence of them.
+
+        Raises:
+            Differs: it is something else than should be.
+        """
+        (values,) = as_tuple(found)
+        require_equal(what, values, self.expected)
+
+    @property
     def x(self) -> Any:
         """The input as a new tensor, `(4,) float32`."""
         return tf.constant(VALUES, tf.float32)
@@ -87,11 +112,6 @@ class Subject:
     def numbers(self) -> Any:
         """The input as a new array, `(4,) float32`."""
         return np.array(VALUES, np.float32)
-
-    @property
-    def given(self) -> tf.TensorSpec:
-        """Shape and dtype of the input."""
-        return tf.TensorSpec([len(VALUES)], tf.float32)
 
     @property
     def expected(self) -> Any:
@@ -134,8 +154,12 @@ class Subject:
         op = self.op if body is None else replace(self.op, **{self.variant.body: body})  # type: ignore[arg-type]
         name = self.gradient if gradient is None else gradient
         direction = "forward" if name == NO_GRADIENT else "forward_backward"
-        built: Body = self.variant.build(op, Case(op.name, self.variant.name, name, direction, "call", "float32", 1))
+        built: Body = self.variant.build(op, self.case(name, direction))
         return built
+
+    def case(self, gradient: str, direction: str) -> Case:
+        """Return the case that it is built for."""
+        return Case(self.op.name, self.variant.name, gradient, direction, "call", "float32", 1)
 
     def function(self, body: Body | None = None, gradient: str | None = None, **options: Any) -> Any:
         """Return `build` as a `tf.function`, with the variant's own options and `options`."""
@@ -173,8 +197,7 @@ def load_subject(name: str, gradient: str, folder: Path) -> Subject:
         Inapplicable: the variant cannot be here; with its reason.
     """
     subject = Subject(load_variant(name), gradient, folder)
-    case = Case(subject.op.name, name, gradient, "forward_backward", "call", "float32", 1)
-    reason = subject.variant.unsupported(subject.op, case)
+    reason = subject.variant.unsupported(subject.op, subject.case(gradient, "forward_backward"))
     if reason:
         raise Inapplicable(reason)
     return subject

@@ -16,7 +16,8 @@ Every request is appended to the file that `FAKE_WORKER_LOG` names, where that i
 answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
 `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for the machine's limits it
 answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or
-else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work.
+else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
+unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies.
 """
 
 from __future__ import annotations
@@ -132,8 +133,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "probes":
         return answer_probes()
     if request["do"] == "probe":
-        behave(f"{request['probe']}/{request['variant']}", request["variant"])
-        return {"status": "works", "told": "", "words": "", "figures": {}, "seconds": SECONDS}
+        return answer_probe(request)
     if request["do"] == "prepare":
         return answer_prepare(request)
     if request["do"] == "sample":
@@ -142,6 +142,14 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if failures:
         return {"failure": failures[0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
+
+
+def answer_probe(request: Mapping[str, Any]) -> dict[str, Any]:
+    op = request.get("op")
+    behaviour = json.loads(os.environ.get("FAKE_WORKER_PROBED", "{}")).get(op, request["variant"])
+    behave(f"{request['probe']}/{request['variant']}", behaviour)
+    found = ("does not apply", "nothing to try") if behaviour == "inapplicable" else ("works", "")
+    return {"status": found[0], "told": found[1], "words": "", "figures": {}, "seconds": SECONDS}
 
 
 def answer_probes() -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 from pyopbench.results import probes as stored_probes
 
 
-def row(probe: str, label: str, status: str = "works", told: str = "") -> dict[str, Any]:
-    return {"probe": probe, "label": label, "status": status, "told": told, "words": "", "figures": {}, "seconds": 0.5}
+def row(probe: str, label: str, status: str = "works", told: str = "", *, op: str | None = None) -> dict[str, Any]:
+    whole = {"words": "", "figures": {}, "seconds": 0.5, "op": op}
+    return {"probe": probe, "label": label, "status": status, "told": told, **whole}
 
 
 def document(*rows: dict[str, Any], tensorflow: str = "2.21.0") -> dict[str, Any]:

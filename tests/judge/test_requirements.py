@@ -8,14 +8,24 @@ import pytest
 
 import counted_files
 from placement_files import document as counted
-from probe_files import document, row
+from probe_files import document
+from probe_files import row as row_of
 from pyopbench.core.discover import find
 from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
-from pyopbench.judge.bars import Bar, BarStatus, Unknown
+from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
 from pyopbench.judge.decide import judge
 from pyopbench.judge.findings import Answer, BaselineBarred, NoCandidate
 from required import TODAY, judged, run_with
+
+OP = "sinh"
+"""What all of these runs measured."""
+
+FAST_XLA = {TODAY: 1e-4, "native": 5e-5, "xla": 1e-6}
+
+
+def row(probe: str, label: str, status: str = "works", told: str = "", op: str | None = OP) -> dict[str, Any]:
+    return row_of(probe, label, status, told, op=op)
 
 
 def test_every_requirement_is_settled_by_a_probe_that_there_is() -> None:
@@ -35,7 +45,7 @@ def test_what_cannot_is_removed_and_the_probe_is_named() -> None:
     found = judged(*rows, row("tflite", "native", "fails", "words of TFLite"), requires=("tflite",))
     (decision,) = found.decisions
     assert decision.choice != "native"
-    assert decision.barred == (Bar("native", "tflite", "tflite", "fails", "words of TFLite"),)
+    assert decision.barred == (Bar("native", "tflite", "tflite", "fails", "words of TFLite", OP),)
     assert judged(*rows, row("tflite", "native"), requires=("tflite",)).decisions[0].barred == ()
 
 
@@ -57,7 +67,7 @@ def test_where_nothing_is_left_the_answer_is_open() -> None:
     rows = [row("xla", name, "fails", "no") for name in curves]
     (decision,) = judged(*rows, requires=("xla",), curves=curves).decisions
     assert (decision.action, decision.saved) == ("undecided", None)
-    assert decision.barred == tuple(Bar(name, "xla", "xla", "fails", "no") for name in curves)
+    assert decision.barred == tuple(Bar(name, "xla", "xla", "fails", "no", OP) for name in curves)
     assert decision.reason == NoCandidate(TODAY, required=True)
 
 
@@ -71,13 +81,13 @@ def test_a_fast_callback_that_is_kept_still_says_what_it_blocks() -> None:
 
 def test_what_is_silently_wrong_is_barred_and_says_so() -> None:
     run = run_with(row("second_order", "native", "silently wrong", "2 and not 5"))
-    bar = Bar("native", "second_order", "second_order", "silently wrong", "2 and not 5")
-    assert requirements.standing(run, "native", ["second_order"]).bars == (bar,)
+    bar = Bar("native", "second_order", "second_order", "silently wrong", "2 and not 5", OP)
+    assert requirements.standing(run, OP, "native", ["second_order"]).bars == (bar,)
 
 
 def test_a_gradient_is_answered_for_only_by_its_own_probe() -> None:
     rows = row("second_order", "py_func", "fails"), row("xla", "py_func", "fails")
-    found = requirements.standing(run_with(*rows), "py_func+override_map", ["xla", "second_order"])
+    found = requirements.standing(run_with(*rows), OP, "py_func+override_map", ["xla", "second_order"])
     assert ([bar.requirement for bar in found.bars], found.unknown) == (["xla"], ("second_order",))
 
 
@@ -114,17 +124,17 @@ def test_a_callback_that_was_not_seen_to_do_it_is_not_kept(today: tuple[dict[str
 def test_what_was_probed_on_another_tensorflow_is_not_known_of_this_one() -> None:
     found = document(row("xla", "native"), row("xla", TODAY, "fails", "no"), tensorflow="2.16.2")
     run = run_with(probes=found)
-    assert requirements.standing(run, "native", ["xla"]).unknown == ("xla",)
-    assert requirements.blocked(run, TODAY) == ()
+    assert requirements.standing(run, OP, "native", ["xla"]).unknown == ("xla",)
+    assert requirements.blocked(run, OP, TODAY) == ()
 
 
 def test_gpu_is_told_by_where_the_counted_ops_computed() -> None:
     """A Python body computes on the host, native on the device it is pinned to."""
     run = run_with(counted_copies=counted())
-    assert requirements.standing(run, "native", ["gpu"]) == requirements.Standing()
-    (bar,) = requirements.standing(run, "py_func", ["gpu"]).bars
+    assert requirements.standing(run, OP, "native", ["gpu"]) == requirements.Standing()
+    (bar,) = requirements.standing(run, OP, "py_func", ["gpu"]).bars
     assert bar == Bar("py_func", "gpu", "placement", "falls back", "")
-    assert requirements.standing(run_with(), "native", ["gpu"]).unknown == ("gpu",)
+    assert requirements.standing(run_with(), OP, "native", ["gpu"]).unknown == ("gpu",)
 
 
 def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_not_met() -> None:
@@ -133,7 +143,7 @@ def test_what_a_simulated_device_refuses_is_unknown_and_what_a_gpu_refuses_is_no
     def told(placement: str, **changes: Any) -> requirements.Standing:
         row = counted_files.row(**changes)
         row["case"] = row["case"].replace("simgpu", placement)
-        return requirements.standing(run_with(counted_copies=counted(rows=[row])), "native", ["gpu"])
+        return requirements.standing(run_with(counted_copies=counted(rows=[row])), OP, "native", ["gpu"])
 
     statuses: tuple[tuple[dict[str, Any], BarStatus, str], ...] = (
         ({"refused": "no compiler"}, "refused", "no compiler"),
@@ -149,3 +159,40 @@ def test_requirements_leave_measurements_alone() -> None:
     free, bound = (judged(row("xla", "native", "fails", "no"), requires=names) for names in ((), ("xla",)))
     assert len(bound.latencies) == len(free.latencies)
     assert bound.verdicts == free.verdicts
+
+
+def test_what_the_cube_can_is_not_what_the_op_can() -> None:
+    """XLA is fastest and compiles the cube, and not this op; native compiles both."""
+    cube = [row("xla", name, op=None) for name in ("xla", "native", TODAY)]
+    op = [row("xla", "xla", "fails", "no kernel"), row("xla", "native"), row("xla", TODAY)]
+    (decision,) = judged(*cube, *op, requires=("xla",), curves=FAST_XLA).decisions
+    assert decision.answer == Answer("port", "native")
+    assert decision.barred == (Bar("xla", "xla", "xla", "fails", "no kernel", OP),)
+
+
+def test_what_was_tried_with_another_op_or_the_cube_alone_is_unknown_of_this_one() -> None:
+    rows = row("xla", "native", op=None), row("xla", "native", op="log")
+    assert requirements.standing(run_with(*rows), OP, "native", ["xla"]).unknown == ("xla",)
+    (decision,) = judged(*rows, requires=("xla",)).decisions
+    assert decision.answer == Answer("undecided", None)
+
+
+def test_where_there_is_nothing_to_try_with_the_op_the_cube_counts_and_the_finding_says_so() -> None:
+    nothing = row("second_order", "native", "does not apply", "the op has no gradient")
+    met = run_with(nothing, row("second_order", "native", op=None))
+    found = requirements.standing(met, OP, "native", ["second_order"])
+    assert found.is_met
+    assert found.substituted == (Substituted("native", "second_order", "the op has no gradient"),)
+    barred = run_with(nothing, row("second_order", "native", "fails", "no", op=None))
+    (bar,) = requirements.standing(barred, OP, "native", ["second_order"]).bars
+    assert bar == Bar("native", "second_order", "second_order", "fails", "no", None)
+    assert requirements.standing(run_with(nothing), OP, "native", ["second_order"]).unknown == ("second_order",)
+    rows = (nothing, row("second_order", "native", op=None), row("second_order", TODAY, "fails", "no"))
+    (decision,) = judged(*rows, requires=("second_order",)).decisions
+    assert (decision.answer, decision.substituted) == (Answer("port", "native"), found.substituted)
+
+
+def test_what_a_callback_blocks_is_seen_with_the_cube_where_its_op_was_not_tried() -> None:
+    rows = [row("xla", TODAY, "fails", "no", op=None), row("tflite", TODAY, "fails", "no", op=None)]
+    assert requirements.blocked(run_with(*rows), OP, TODAY) == ("xla", "tflite")
+    assert requirements.blocked(run_with(*rows, row("xla", TODAY)), OP, TODAY) == ("tflite",)

@@ -10,7 +10,7 @@ import pytest
 from probe_files import document, row
 from pyopbench.core.errors import BadInput
 from pyopbench.results import probes as stored_probes
-from pyopbench.results.probes import Row
+from pyopbench.results.probes import Row, Told
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
@@ -20,13 +20,23 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert stored_probes.rows_of(made)[1] == Row("xla", "py_func", "fails", "no kernel — für XLA", "", {}, 0.5)
 
 
+def test_rows_of_an_earlier_version_are_of_the_cube(tmp_path: Path) -> None:
+    whole = document(row("xla", "native"))
+    rows = [{key: value for key, value in one.items() if key != "op"} for one in whole["rows"]]
+    path = tmp_path / "probes.json"
+    path.write_text(json.dumps({**whole, "schema": 1, "rows": rows}), encoding="utf-8")
+    assert stored_probes.read(path) == whole
+    (found,) = stored_probes.rows_of(stored_probes.read(path))
+    assert found.op is None
+
+
 @pytest.mark.parametrize(
     "content",
     [
         "{}",
         "[]",
         "no json",
-        json.dumps({**document(), "schema": 2}),
+        json.dumps({**document(), "schema": 3}),
         json.dumps(document(row("xla", "native", "perhaps"))),
         json.dumps({**document(), "rows": [{"probe": "xla"}]}),
         json.dumps({key: value for key, value in document().items() if key != "tensorflow"}),
@@ -42,10 +52,15 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str) 
 
 def test_of_two_documents_the_newer_row_counts() -> None:
     older = document(row("xla", "native", "fails"), row("tflite", "native"))
-    newer = document(row("xla", "native"), row("xla", "py_func", "fails"))
+    newer = document(row("xla", "native"), row("xla", "py_func", "fails"), row("xla", "native", "fails", op="sinh"))
     both = stored_probes.merged(older, newer)
-    found = {(one.probe, one.label): one.status for one in stored_probes.rows_of(both)}
-    assert found == {("tflite", "native"): "works", ("xla", "native"): "works", ("xla", "py_func"): "fails"}
+    found = {one.key: one.status for one in stored_probes.rows_of(both)}
+    assert found == {
+        (None, "tflite", "native"): "works",
+        (None, "xla", "native"): "works",
+        (None, "xla", "py_func"): "fails",
+        ("sinh", "xla", "native"): "fails",
+    }
     assert set(both["probes"]) == {"xla", "tflite"}
     assert stored_probes.merged(None, newer) == newer
 
@@ -63,8 +78,10 @@ def test_changes_are_the_cells_of_another_status() -> None:
 
 
 def test_a_finding_is_told_once_for_all_that_it_holds_for() -> None:
-    made = document(row("xla", "py_func", "fails", "no"), row("xla", "native"), row("xla", "numba", "fails", "no"))
+    rows = [row("xla", "py_func", "fails", "no"), row("xla", "native"), row("xla", "numba", "fails", "no")]
+    made = document(*rows, row("xla", "numba", "fails", "no", op="sinh"))
     assert stored_probes.told_once(stored_probes.rows_of(made)) == [
-        ("xla", "works", ["native"], ""),
-        ("xla", "fails", ["py_func", "numba"], "no"),
+        Told(None, "xla", "works", ("native",), ""),
+        Told(None, "xla", "fails", ("py_func", "numba"), "no"),
+        Told("sinh", "xla", "fails", ("numba",), "no"),
     ]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pyopbench.judge import requirements
-from pyopbench.judge.bars import Bar
-from pyopbench.report.wording.requirements import TRIED_WITH, bar_text, blocks_text, required_text, unknown_text
+from pyopbench.report.wording.requirements import (
+    bar_text,
+    blocks_text,
+    required_text,
+    substituted_text,
+    unknown_text,
+)
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Decision
+
+Finding = TypeVar("Finding", bound=Hashable)
 
 
 def blocked(judgement: Judgement) -> str:
@@ -22,9 +30,10 @@ def blocked(judgement: Judgement) -> str:
     return blocks_text(judgement.baseline, [name for name in requirements.NAMES if name in found])
 
 
-def blocked_by(judgement: Judgement, labels: Iterable[str]) -> str:
-    """Return in words what at least one of some variants was seen not to do, of all that can be required."""
-    found = [requirements.standing(judgement.run, label, requirements.NAMES) for label in dict.fromkeys(labels)]
+def blocked_by(judgement: Judgement, decisions: Iterable[Decision]) -> str:
+    """Return in words what at least one of the answers was seen not to do, of all that can be required."""
+    answers = dict.fromkeys((one.op, one.choice or one.baseline) for one in decisions)
+    found = [requirements.sightings(judgement.run, op, label) for op, label in answers]
     if any(len(one.unknown) == len(requirements.NAMES) for one in found):
         return "not probed"
     bars = {bar.requirement for one in found for bar in one.bars if bar.was_seen}
@@ -32,17 +41,33 @@ def blocked_by(judgement: Judgement, labels: Iterable[str]) -> str:
 
 
 def barred(judgement: Judgement) -> tuple[str, ...]:
-    """Return which variants were removed by which probe, those alike in one sentence, and what is not known of them.
+    """Return which variants were removed by which probe with which ops, those alike in one sentence.
 
-    Where a probe settled what is required, what it was tried with follows.
+    What is not known of them follows, and what was seen with the cube because an op gives nothing to try.
     """
-    bars = dict.fromkeys(bar for decision in judgement.decisions for bar in decision.barred)
-    alike: dict[Bar, list[str]] = {}
-    for bar in bars:
-        alike.setdefault(replace(bar, label=""), []).append(bar.label)
-    unknown = dict.fromkeys(one for decision in judgement.decisions for one in decision.unknown)
-    tried = (TRIED_WITH,) if judgement.run.probes and requirements.probes_for(judgement.requires) else ()
-    return (*(bar_text(labels, bar) for bar, labels in alike.items()), *map(unknown_text, unknown), *tried)
+    decisions = judgement.decisions
+    bars = [(replace(bar, label="", op=None), bar.label, bar.op) for one in decisions for bar in one.barred]
+    unknown = [(finding, "", one.op) for one in decisions for finding in one.unknown]
+    met = [(replace(two, label=""), two.label, one.op) for one in decisions for two in one.substituted]
+    own = {name for name, op in judgement.run.catalogue["ops"].items() if op.get("own")}
+    return (
+        *(bar_text(labels, bar, ops) for bar, labels, ops in _alike(bars)),
+        *(unknown_text(one, ops, own) for one, _, ops in _alike(unknown)),
+        *(substituted_text(labels, one, ops) for one, labels, ops in _alike(met)),
+    )
+
+
+def _alike(found: Iterable[tuple[Finding, str, str | None]]) -> Iterator[tuple[Finding, list[str], list[str]]]:
+    """Yield each finding once for labels that have it with the same ops, with these labels and these ops."""
+    ops: dict[Finding, dict[str, dict[str | None, None]]] = {}
+    for finding, label, op in found:
+        ops.setdefault(finding, {}).setdefault(label, {})[op] = None
+    for finding, by_label in ops.items():
+        labels: dict[tuple[str | None, ...], list[str]] = {}
+        for label, of_label in by_label.items():
+            labels.setdefault(tuple(of_label), []).append(label)
+        for same, who in labels.items():
+            yield finding, who, [op for op in same if op is not None]
 
 
 def remarks(judgement: Judgement) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
             Cell(op, op=op),
             *(_over_places([one for one in mine if one.use == use]) for use in uses),
             _confidence(mine),
-            *((blocked_by(judgement, [one.choice or one.baseline for one in mine]),) if probed else ()),
+            *((blocked_by(judgement, mine),) if probed else ()),
         )
         for op, mine in ops.items()
     )

@@ -9,6 +9,7 @@ from pyopbench.core import formatting
 from pyopbench.core.label import Label
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._required import barred
+from pyopbench.report.wording.requirements import CUBE
 from pyopbench.results import probes
 from pyopbench.results.probes import Row
 
@@ -25,25 +26,57 @@ def build(judgement: Judgement) -> Sequence[Block]:
     required = _required(judgement)
     if document is None:
         return required
-    rows = probes.rows_of(document)
-    labels = _in_order(probes.labels_of(rows), judgement.baseline)
+    decided = {decision.op for decision in judgement.decisions}
+    rows = [row for row in probes.rows_of(document) if row.op is None or row.op in decided]
     intro = (
-        f"Each was tried on TensorFlow {document['tensorflow']} with x³ of four numbers, its values and gradients "
-        'compared with NumPy\'s: "wrong" is another number without an error. Empty was not tried.'
-    )
-    lines = tuple((told, *(_cell(rows, name, label) for label in labels)) for name, told in document["probes"].items())
-    bad = [row for row in rows if row.is_bad]
-    words = tuple(
-        (document["probes"].get(probe, probe), status, formatting.listing(who), told)
-        for probe, status, who, told in probes.told_once(bad)
+        f"Each was tried on TensorFlow {document['tensorflow']}, its values and gradients compared with NumPy's: "
+        '"wrong" is another number without an error, – that there is nothing to try. Empty was not tried.'
     )
     return (
         *required,
         Paragraph(intro),
         *_other_version(judgement),
-        Table(("tried", *labels), lines, "What works on this TensorFlow"),
-        *((Table(("tried", "result", "with", "in its own words"), words, "Each failure", folded=True),) if bad else ()),
+        *_matrices(judgement, rows),
+        *_failures(judgement, rows),
     )
+
+
+def _matrices(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
+    """Return what works with each op that something was tried with, and what works with the cube."""
+    cube, ops = probes.of_op(rows, None), probes.ops_of(rows)
+    labels = _in_order(probes.labels_of([row for row in rows if row.op is not None]), judgement.baseline)
+    with_ops = tuple((op, *line) for op in ops for line in _lines(judgement, probes.of_op(rows, op), labels))
+    tables = [Table(("op", "tried", *labels), with_ops, "What works with each op")] if ops else []
+    if cube:
+        labels = _in_order(probes.labels_of(cube), judgement.baseline)
+        tables.append(Table(("tried", *labels), _lines(judgement, cube, labels), f"What works with {CUBE}"))
+    return tuple(tables)
+
+
+def _lines(judgement: Judgement, rows: Sequence[Row], labels: Sequence[str]) -> tuple[tuple[Cell | str, ...], ...]:
+    """Return a line for each probe that was tried with one op or the cube."""
+    tried = {row.probe for row in rows}
+    return tuple(
+        (told, *(_cell(rows, name, label) for label in labels))
+        for name, told in _names(judgement).items()
+        if name in tried
+    )
+
+
+def _failures(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
+    bad = [row for row in rows if row.is_bad]
+    names = _names(judgement)
+    words = tuple(
+        (one.op or CUBE, names.get(one.probe, one.probe), one.status, formatting.listing(one.labels), one.told)
+        for one in probes.told_once(bad)
+    )
+    columns = ("op", "tried", "result", "with", "in its own words")
+    return (Table(columns, words, "Each failure", folded=True),) if bad else ()
+
+
+def _names(judgement: Judgement) -> dict[str, str]:
+    assert judgement.run.probes is not None
+    return dict(judgement.run.probes["probes"])
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
@@ -66,7 +99,7 @@ def _in_order(labels: Sequence[str], baseline: str) -> list[str]:
 
 
 def _cell(rows: Sequence[Row], probe: str, label: str) -> Cell:
-    row = probes.find(rows, probe, label)
+    row = next((row for row in rows if (row.probe, row.label) == (probe, label)), None)
     return Cell("") if row is None else Cell(MARKS[row.status], TONES[row.status])
 
 

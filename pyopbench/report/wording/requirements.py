@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyopbench.core import formatting
-from pyopbench.judge.bars import Bar, Unknown
+from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.requirements import GPU, PROBES
 
-TRIED_WITH = (
-    "what a variant can do was tried with x³ of four numbers and not with each op: try yours as well before you rely "
-    "on it"
-)
-"""Goes with every requirement that a probe settles."""
+CUBE = "x³ of four numbers"
+"""What probes try where no op is named."""
 
 
 def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
@@ -25,28 +22,59 @@ def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
     return f"As long as {baseline} stays, it blocks {formatting.listing(requirements)}, however fast it is."
 
 
-def bar_text(labels: Sequence[str], bar: Bar) -> str:
-    """Return what some variants were not seen to do, each in the way of `bar`, and by which probe."""
+def bar_text(labels: Sequence[str], bar: Bar, ops: Sequence[str] = ()) -> str:
+    """Return what some variants were not seen to do, each in the way of `bar`, by which probe and with which ops.
+
+    Args:
+        labels: the variants.
+        bar: in which way, the same for all.
+        ops: what it was seen with; none for the cube.
+    """
+    probe = f"probe {bar.probe}" if bar.requirement == GPU else f"probe {bar.probe} with {_with(ops)}"
     if not bar.was_seen:
         return (
-            f"{formatting.listing(labels)} cannot be tried for {bar.requirement} (probe {bar.probe}: {bar.told}), so "
+            f"{formatting.listing(labels)} cannot be tried for {bar.requirement} ({probe}: {bar.told}), so "
             f"nobody has seen that it works"
         )
-    return f"{formatting.listing(labels)} cannot do {bar.requirement} (probe {bar.probe}: {_seen(bar)})"
+    return f"{formatting.listing(labels)} cannot do {bar.requirement} ({probe}: {_seen(bar)})"
 
 
-def unknown_text(unknown: Unknown) -> str:
-    """Return what is not known of some variants, what follows from that, and the command that finds out."""
-    labels = ",".join(unknown.labels)
-    command = (
-        "pyopbench placement --out RUN/placement.json"
-        if unknown.requirement == GPU
-        else f"pyopbench probe --probe {PROBES[unknown.requirement]} --variant {labels} --out RUN/probes.json"
-    )
+def substituted_text(labels: Sequence[str], one: Substituted, ops: Sequence[str]) -> str:
+    """Return what could not be tried with some ops, so that what was seen of some variants with the cube counts."""
     return (
-        f"whether they can do {unknown.requirement} is not known of {', '.join(unknown.labels)}, so none of them is "
-        f"recommended; `{command}` finds out (with --tf where the run is of another TensorFlow), then report again"
+        f"that {formatting.listing(labels)} can do {one.requirement} was seen with {CUBE} and not with {_with(ops)}, "
+        f"which cannot be tried ({one.told}); try your model before you rely on it"
     )
+
+
+def unknown_text(unknown: Unknown, ops: Sequence[str], own: Collection[str] = ()) -> str:
+    """Return what is not known of some variants, what follows from that, and the command that finds out.
+
+    Args:
+        unknown: the requirement and the variants.
+        ops: what they were not tried with.
+        own: which ops are a user's own, that are named by their files.
+    """
+    is_gpu = unknown.requirement == GPU
+    command = "pyopbench placement --out RUN/placement.json" if is_gpu else _probe_command(unknown, ops)
+    with_ops = "" if is_gpu else f" with {_with(ops)}"
+    named = [op for op in ops if op in own and not is_gpu]
+    by_file = f", {formatting.listing(named)} named by its file as in `pyopbench run`" if named else ""
+    return (
+        f"whether they can do {unknown.requirement}{with_ops} is not known of {', '.join(unknown.labels)}, so none of "
+        f"them is recommended; `{command}` finds out (with --tf where the run is of another TensorFlow{by_file}), "
+        f"then report again"
+    )
+
+
+def _probe_command(unknown: Unknown, ops: Sequence[str]) -> str:
+    named = "".join(f" --op {op}" for op in ops)
+    labels = ",".join(unknown.labels)
+    return f"pyopbench probe --probe {PROBES[unknown.requirement]}{named} --variant {labels} --out RUN/probes.json"
+
+
+def _with(ops: Sequence[str]) -> str:
+    return formatting.listing(ops) if ops else CUBE
 
 
 def required_text(remark: str) -> str:

@@ -6,19 +6,21 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.worker.subject import Probe, Seen, Subject, require_equal
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.worker.subject import Probe, Seen, Subject
 
 
-def load(folder: str, numbers: Any) -> Any:
-    """Load a model and return what its function computes of `numbers` `(n,) float32`."""
-    return tf.saved_model.load(folder).compute(tf.constant(numbers)).numpy()
+def load(folder: str, *arrays: Any) -> list[Any]:
+    """Load a model and return what its function computes of some arrays: a list of arrays."""
+    outputs = tf.saved_model.load(folder).compute(*map(tf.constant, arrays))
+    return [output.numpy() for output in as_tuple(outputs)]
 
 
 def save(subject: Subject) -> str:
     """Save the subject and return the folder."""
     module = tf.Module()
     module.compute = subject.function()
-    module.compute.get_concrete_function(subject.given)
+    module.compute.get_concrete_function(*subject.given)
     folder = str(subject.folder / "model")
     tf.saved_model.save(module, folder)
     return folder
@@ -26,9 +28,8 @@ def save(subject: Subject) -> str:
 
 def run(subject: Subject) -> Seen:
     """Save here, load and call in a new process."""
-    require_equal(
-        "what the loaded model computes", subject.elsewhere(load, save(subject), subject.numbers), subject.expected
-    )
+    found = subject.elsewhere(load, save(subject), *subject.arrays)
+    subject.require_values("what the loaded model computes", found)
     return Seen("with the library of the op loaded before" if subject.libraries else "")
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.worker.op_subject import OpSubject
+from pyopbench.worker.second_derivative import require_second_derivative
 from pyopbench.worker.subject import VALUES, Probe, Seen, Subject, gradient_of, require_equal
 
 
 def run(subject: Subject) -> Seen:
-    """Differentiate the op plus x**2 twice, which is 6 x + 2 for a cube."""
+    """Differentiate twice: a cube plus x**2, which gives 6 x + 2, or an op, held against finite differences."""
+    if isinstance(subject, OpSubject):
+        against = require_second_derivative(subject)
+        return Seen(f"by {subject.gradient}, against {against}")
     function, x = subject.function(), subject.x
     with tf.GradientTape() as tape:
         tape.watch(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyopbench.worker.probes._graphs import graph_of, run_graph
 from pyopbench.worker.probes.server_same_process import start_server
-from pyopbench.worker.subject import Probe, Seen, Subject, require_equal
+from pyopbench.worker.subject import Probe, Seen, Subject
 
 
 def target() -> str:
@@ -14,8 +14,8 @@ def target() -> str:
 
 def run(subject: Subject) -> Seen:
     """Run a v1 graph by a `tf.distribute.Server` of another process."""
-    found = run_graph(graph_of(subject), subject.elsewhere(target), subject.numbers)
-    require_equal("what the server computes", found, subject.expected)
+    found = run_graph(graph_of(subject), subject.elsewhere(target), subject.arrays)
+    subject.require_values("what the server computes", found)
     return Seen("with the library of the op loaded there" if subject.libraries else "")
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import tensorflow as tf
 
 from pyopbench.worker.probes._graphs import graph_of, run_graph
-from pyopbench.worker.subject import Probe, Seen, Subject, require_equal
+from pyopbench.worker.subject import Probe, Seen, Subject
 
 
 @cache
@@ -18,8 +18,8 @@ def start_server() -> tf.distribute.Server:
 
 def run(subject: Subject) -> Seen:
     """Run a v1 graph by a `tf.distribute.Server` of this process."""
-    found = run_graph(graph_of(subject), start_server().target, subject.numbers)
-    require_equal("what the server computes", found, subject.expected)
+    found = run_graph(graph_of(subject), start_server().target, subject.arrays)
+    subject.require_values("what the server computes", found)
     return Seen()
 
 

@@ -7,9 +7,10 @@ from pyopbench.worker.subject import Fails, Probe, Seen, Subject
 
 def run(subject: Subject) -> Seen:
     """Trace it for an input of known shape and read the shape of the output."""
-    shape = subject.function().get_concrete_function(subject.given).structured_outputs.shape
+    (given,) = subject.given
+    shape = subject.function().get_concrete_function(given).structured_outputs.shape
     if shape.rank is None or not shape.is_fully_defined():
-        raise Fails(f"the shape of the result is {shape}, for an input of {subject.given.shape}")
+        raise Fails(f"the shape of the result is {shape}, for an input of {given.shape}")
     return Seen()
 
 

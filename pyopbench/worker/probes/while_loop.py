@@ -14,10 +14,10 @@ ROUNDS = 3
 
 def run(subject: Subject) -> Seen:
     """Compute y -> f(y) / 2 three times in a loop, and its gradient."""
-    function = subject.function()
+    function, (given,) = subject.function(), subject.given
 
     def step(i: Any, y: Any) -> tuple[Any, Any]:
-        return i + 1, tf.ensure_shape(function(y) / 2, subject.given.shape)
+        return i + 1, tf.ensure_shape(function(y) / 2, given.shape)
 
     def rounds(x: Any) -> Any:
         return tf.while_loop(lambda i, y: i < ROUNDS, step, (tf.constant(0), x))[1]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pyopbench.worker.subject import Probe, Seen, Subject, require_equal
+from pyopbench.worker.subject import Probe, Seen, Subject
 
 
 def run(subject: Subject) -> Seen:
     """Call it under `tf.function(jit_compile=True)`."""
-    require_equal("what XLA computes", subject.function(jit_compile=True)(subject.x), subject.expected)
+    subject.require_values("what XLA computes", subject.function(jit_compile=True)(*subject.tensors))
     return Seen()
 
 
