@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,10 @@ BAD = ("fails", "silently wrong")
 
 Key: TypeAlias = tuple[str | None, str, str]
 """Op (None for the cube), probe and label of a row."""
+
+MOST_ROWS = 20_000
+"""Twice as many as every probe with every variant and every op of the catalogue: a judgement looks through all of them
+thousands of times."""
 
 SOFTWARE = ("tensorflow", "numpy", "python")
 """What findings may depend on, beside the probes themselves."""
@@ -78,7 +82,7 @@ class Probes(msgspec.Struct, frozen=True, kw_only=True):
     numpy: str
     python: str
     probes: dict[str, str]
-    rows: list[Row]
+    rows: Annotated[list[Row], msgspec.Meta(max_length=MOST_ROWS)]
 
 
 @dataclass(frozen=True)

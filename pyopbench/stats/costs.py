@@ -104,7 +104,9 @@ def ratios(costs: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[s
     launch = pairs.groupby(["case", *unit], observed=True, sort=False).ngroup()
     level = pairs["today"].groupby(launch).transform("median")
     rho = launch.map(_balanced_ratios(pairs["seconds"], pairs["today"], launch))
-    counted = rho + (pairs["seconds"] - rho * pairs["today"]) / level
+    off = pairs["seconds"] - rho * pairs["today"]
+    off -= off.groupby(launch).transform("median")  # it is 0 but where an even number of rounds has two middle ones
+    counted = rho + off / level
     return pairs[["case", *unit, "round"]].assign(ratio=counted)[rho.notna() & (level > 0)].reset_index(drop=True)
 
 

@@ -56,8 +56,9 @@ def _matrices(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
 def _lines(judgement: Judgement, rows: Sequence[Row], labels: Sequence[str]) -> tuple[tuple[Cell | str, ...], ...]:
     """Return a line for each probe that was tried with one op or the cube."""
     tried = {row.probe for row in rows}
+    found = {(row.probe, row.label): row for row in rows}
     return tuple(
-        (told, *(_cell(rows, name, label) for label in labels))
+        (told, *(_cell(found.get((name, label))) for label in labels))
         for name, told in _names(judgement).items()
         if name in tried
     )
@@ -98,8 +99,7 @@ def _in_order(labels: Sequence[str], baseline: str) -> list[str]:
     return sorted(labels, key=lambda label: Label.parse(label).variant != baseline)
 
 
-def _cell(rows: Sequence[Row], probe: str, label: str) -> Cell:
-    row = next((row for row in rows if (row.probe, row.label) == (probe, label)), None)
+def _cell(row: Row | None) -> Cell:
     return Cell("") if row is None else Cell(MARKS[row.status], TONES[row.status])
 
 
