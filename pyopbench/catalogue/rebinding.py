@@ -136,10 +136,17 @@ def files_reached(function: Any) -> set[str]:
 
 
 def _as_constant(value: Any) -> Any:
+    if isinstance(value, np.vectorize) and isinstance(value.pyfunc, types.FunctionType):
+        import numba
+
+        return numba.vectorize(value.pyfunc)
     return tuple(map(_as_constant, value)) if isinstance(value, list) else value
 
 
 def _as_tensorflow(value: Any) -> Any:
+    if isinstance(value, np.vectorize):  # whose module is said to be NumPy's, though the function is the user's
+        name = getattr(value.pyfunc, "__name__", "a function")
+        raise TypeError(f"np.vectorize({name}) calls Python for each element; write {name} with operations on arrays")
     if not _is_of_numpy(value):
         return value
     return tnp if value is np else getattr(tnp, value.__name__)

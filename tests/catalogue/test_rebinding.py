@@ -107,6 +107,24 @@ def test_files_of_helpers_are_known_and_what_is_installed_is_not_the_users(acros
     assert not is_module_of_user(functools)
 
 
+@np.vectorize
+def stepped(x: Any) -> Any:
+    return x if x > 0.5 else 0.0
+
+
+def over_elements(x: Any) -> Any:
+    return stepped(x) + 1
+
+
+def test_what_is_vectorized_has_no_counterpart_in_tensorflow_and_one_in_numba() -> None:
+    """It says that its module is NumPy, so that it looked like a function that TensorFlow's NumPy has not got."""
+    with pytest.raises(TypeError):
+        rebind(over_elements)
+    numba = pytest.importorskip("numba")
+    x = np.array([0.25, 0.75])
+    np.testing.assert_array_equal(rebind_helpers(over_elements, numba.njit)(x), over_elements(x))
+
+
 @pytest.mark.parametrize(("body", "has_one"), [(np.tanh, True), (even, False), (len, True)])
 def test_what_is_no_python_function_has_a_reason(body: Any, has_one: bool) -> None:
     assert (why_not_rebound(body) is not None) is has_one
