@@ -16,6 +16,7 @@ from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from places import CACHE
 from simulated import Process
@@ -36,6 +37,11 @@ def keep_bytecode() -> None:
         sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
 
 
+# The same examples at every run; and how long they take to draw says how busy the machine is, and nothing else.
+settings.register_profile(
+    "suite", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 keep_bytecode()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
 
