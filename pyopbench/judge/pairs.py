@@ -7,7 +7,7 @@ pair cross the same bridge, or none, so that they have in common what ports shif
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str]) -> dict[str, Shares]:
     """Return for each case what it costs more than its original, by launch.
 
-    That is the median over rounds of their difference in a round, over the median of what the current callback costs. A
-    ratio in each round would be of the rounds alone in which the callback costs more than nothing: on a busy machine
-    these are the rounds in which it happened to be dear, and its own copy would come out cheaper.
+    The difference is taken within each round, and over launches as any cost is, by `costs.ratios`: of noise that is
+    skewed the median of differences alone would find 4.5 of 5% that a callback is slower by.
 
     Args:
         found: `costs.round_costs`.
@@ -36,32 +35,21 @@ def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mappin
     there = {case: original for case, original in pairs.items() if original in known}
     if not there:
         return {}
-    levels = found.groupby(["case", *estimate.UNIT], observed=True)["seconds"].median()
-    whole = _at(levels, [known[original] for original in there.values()], list(there))
-    medians = costs.launch_medians(_differences(found, there), "seconds", estimate.UNIT)
-    medians = medians.merge(whole, on=["case", *estimate.UNIT])
-    medians = medians[medians["level"] > 0]
-    medians = medians.assign(value=1 + medians["value"] / medians["level"], error=medians["error"] / medians["level"])
-    own = _at(levels, list(there.values()), list(there)).merge(
-        whole, on=["case", *estimate.UNIT], suffixes=("_own", "")
-    )
-    shares = (own["level_own"] / own["level"]).groupby(own["case"], observed=True).mean()
+    units = {case: known[original] for case, original in there.items()}
+    differences = pd.concat([_differences(found, there), found[found["case"].isin(list(units.values()))]])
+    ratios = costs.ratios(differences, units, estimate.UNIT)
+    medians = costs.launch_medians(ratios.assign(ratio=1 + ratios["ratio"]), "ratio", estimate.UNIT)
+    originals = costs.ratios(found, {original: known[original] for original in there.values()}, estimate.UNIT)
+    levels = originals.groupby("case", observed=True)["ratio"].mean()
     # What launches differ by is in proportion to what the two cost, and not to today's time.
-    return {case: replace(one, leverage=float(shares[case]) ** 2) for case, one in shares_of(medians).items()}
+    return {case: replace(one, leverage=float(levels[there[case]]) ** 2) for case, one in shares_of(medians).items()}
 
 
 def _differences(found: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:
-    """Return what each case costs more than its original in the same round."""
+    """Return what each case costs more than its original in the same round, as `costs.round_costs`."""
     cases = found[found["case"].isin(list(pairs))]
     cases = cases.assign(original=cases["case"].astype(str).map(dict(pairs)))
     originals = found.assign(original=found["case"].astype(str)).drop(columns="case")
     paired = cases.merge(originals, on=["original", *estimate.UNIT, "round"], suffixes=("", "_of_original"))
-    return paired.assign(seconds=paired["seconds"] - paired["seconds_of_original"])
-
-
-def _at(levels: pd.Series[float], cases: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
-    """Return the levels of some cases by launch under other names, in columns case, those of a launch, level."""
-    named = pd.DataFrame({"of": cases, "case": names})
-    rows = levels.rename("level").reset_index().rename(columns={"case": "of"})
-    rows = rows.assign(of=rows["of"].astype(str))
-    return named.merge(rows, on="of").drop(columns="of")
+    more = paired.assign(seconds=paired["seconds"] - paired["seconds_of_original"])
+    return more[list(found.columns)]

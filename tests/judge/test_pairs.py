@@ -6,6 +6,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from certificates import as_stored, certificate
@@ -13,6 +15,7 @@ from frames import NODE, Bench, run_of
 from pyopbench.core.model import Case
 from pyopbench.judge.compared import compared, run_effect_for
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.pairs import shares_of_pairs
 from pyopbench.stats.launch_model import RUN_EFFECT
 
 TODAY = "py_function_numpy"
@@ -62,6 +65,20 @@ def test_on_a_busy_machine_a_copy_is_no_cheaper_than_its_original() -> None:
     (estimate,) = compared(run, TODAY, 0.03).estimates  # type: ignore[arg-type]
     assert verdict.ratio == pytest.approx(1.0, abs=3 * estimate.standard_error)
     assert estimate.standard_error < 0.06
+
+
+def test_of_skewed_noise_a_slowdown_is_found_in_full() -> None:
+    """Costs vary by a lognormal of 0.8 to the right, and so do those of the slowed copy, which are 10% more each."""
+    rng, launches, rounds = np.random.default_rng(5), 30, 400
+    shape = (launches, rounds)
+    today, slowed = (factor * np.exp(rng.normal(0.0, 0.8, shape)) for factor in (1.0, 1.1))
+    at = np.indices(shape).reshape(2, -1)
+    frame = pd.concat(
+        pd.DataFrame({"case": case, "tool": "", "run": "", "launch": at[0], "round": at[1], "seconds": costs.ravel()})
+        for case, costs in (("today", today), ("slowed", slowed))
+    )
+    found = shares_of_pairs(frame, {"slowed": "today"}, {"slowed": "today"})["slowed"]
+    assert found.values.mean() == pytest.approx(0.1, abs=0.02)
 
 
 def test_no_run_effect_lies_between_two_of_a_pair() -> None:

@@ -24,7 +24,7 @@ def planned(extent: Extent) -> dict[int, int]:
     }
 
 
-@pytest.mark.parametrize(("extent", "pairs", "slowed", "minutes"), [(FULL, 72, 12, 44), (QUICK, 24, 2, 6)])
+@pytest.mark.parametrize(("extent", "pairs", "slowed", "minutes"), [(FULL, 72, 12, 62), (QUICK, 24, 2, 6)])
 def test_enough_pairs_are_planned_within_the_time(extent: Extent, pairs: int, slowed: int, minutes: int) -> None:
     found = planned(extent)
     assert found[0] >= pairs
@@ -38,14 +38,14 @@ def test_a_full_one_has_enough_pairs_to_show_what_is_promised_of_them() -> None:
     assert upper_bound(0, planned(FULL)[0]) <= MOST_FALSE_BOUND
 
 
-@pytest.mark.parametrize("extent", [FULL, QUICK])
-def test_there_is_time_for_every_launch_of_every_group(extent: Extent) -> None:
-    settings = extent.settings
+def test_there_is_time_for_every_launch_of_every_group() -> None:
+    settings = FULL.settings
     assert settings.evenly
     assert settings.first_rounds == settings.rounds, "all rounds of a launch before the next one is begun"
-    for trial in extent.trials[: None if extent is FULL else 0]:
+    for trial in FULL.trials:
         groups = len(trial.ops) * len(trial.sizes) * len(DIRECTIONS)
-        assert settings.launches * groups * settings.group_seconds < trial.seconds
+        seconds = settings.group_seconds if trial.is_of_twins else settings.rounds * 0.005  # four cases, and not seven
+        assert settings.launches * groups * seconds < trial.seconds
 
 
 def test_a_full_one_repeats_the_whole_main_job_three_times() -> None:
