@@ -15,12 +15,13 @@ MARK = "<!-- written by scripts/traced_functions.py -->\n"
 def table() -> str:
     """Return everything that can be traced, by kind, as Markdown."""
     names = functions.supported()
+    of_arrays = {*methods.METHODS, *methods.ATTRIBUTES}
     rows = {
         "functions": [f"np.{name}" for name in names if "." not in name],
         "ufuncs": [f"np.{name}" for name in sorted(ufuncs.UFUNCS)],
         "`np.linalg`": [name for name in names if name.startswith("linalg.")],
         "`np.fft`": [name for name in names if name.startswith("fft.")],
-        "methods and attributes": [f".{name}" for name in sorted({*methods.METHODS, *methods.ATTRIBUTES}) if name[0] != "_"],
+        "methods and attributes": [f".{name}" for name in sorted(of_arrays) if name[0] != "_"],
         "made of nothing": [f"np.{name}" for name in sorted(CREATION)],
         "SciPy": [*(f"scipy.special.{name}" for name in sorted(special_functions.SPECIAL)), *sorted(SCIPY)],
     }

@@ -24,7 +24,7 @@ SlogdetResult = collections.namedtuple("SlogdetResult", ["sign", "logabsdet"])
 def _both(a: Any, b: Any) -> tuple[Any, Any]:
     """Return two arrays as tensors of the dtype that NumPy multiplies them in."""
     x, y = as_traced(a), as_traced(b)
-    kind = np.result_type(x.example, y.example)
+    kind = np.result_type(x.dtype, y.dtype)
     return as_tensor(x.value, kind), as_tensor(y.value, kind)
 
 
@@ -58,6 +58,8 @@ def inner(a: Any, b: Any, /) -> Any:
     x, y = _both(a, b)
     if x.shape.rank == 0 or y.shape.rank == 0:
         return UFUNCS["multiply"](x, y)
+    if x.dtype == tf.bool:
+        raise refuse("np.inner", why="is not traced for truth values", fix="use np.any(x & y, -1)")
     return tf.tensordot(x, y, [[x.shape.rank - 1], [y.shape.rank - 1]])
 
 

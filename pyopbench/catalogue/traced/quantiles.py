@@ -57,7 +57,7 @@ def _quantile(name: str, of_hundred: bool) -> None:
         numpys = getattr(np, name)
         plain_q = share.value if share.is_known else np.ones(share.static_shape, share.dtype)
         plain_q = plain_q.item() if share.weak else plain_q
-        kind = np.asarray(numpys(np.ones((1,) * max(x.ndim, 1), x.dtype), plain_q)).dtype
+        kind = np.asarray(numpys(np.ones((1,) * max(x.ndim, 1), x.dtype), plain_q, method=method)).dtype
         flat, axes = _flattened(x, axis)
         ordered, nan = _ordered(flat if flat.dtype.kind != "b" else flat.astype(kind))
         wide = np.float64 if kind != np.float32 or x.dtype != np.float32 else np.float32

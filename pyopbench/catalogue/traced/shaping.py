@@ -58,7 +58,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     return reshape(a, (-1,))
 
 
-@in_numpy("transpose", "permute_dims", "linalg.matrix_transpose", "matrix_transpose", on_known=True)
+@in_numpy("transpose", "permute_dims", on_known=True)
 def transpose(a: Any, axes: Any = None) -> Any:
     """Return an array with its axes in another order."""
     x = as_traced(a)
@@ -76,6 +76,12 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(x.ndim))
     order[first], order[second] = second, first
     return transpose(x, order)
+
+
+@in_numpy("matrix_transpose", "linalg.matrix_transpose", on_known=True)
+def matrix_transpose(x: Any, /) -> Any:
+    """Return an array with its last two axes exchanged."""
+    return swapaxes(x, -1, -2)
 
 
 @in_numpy("moveaxis", on_known=True)

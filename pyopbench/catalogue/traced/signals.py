@@ -132,6 +132,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         raise ValueError("a cannot be empty")
     if None in (*x.static_shape, *y.static_shape):
         raise refuse("np.convolve", why="needs lengths that are known before the graph runs")
+    x, y = (y, x) if len(y) > len(x) else (x, y)
     return _correlated(x, y[::-1], mode)
 
 
@@ -150,9 +151,6 @@ def _correlated(x: Any, y: Any, mode: str) -> Any:
     n, m = len(long), len(short)
     left = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     right = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
-    if swapped:
-        # Exchanged they run backwards, and what is in the middle is so from the other side.
-        left, right = right, left
     kind = np.result_type(x.dtype, y.dtype)
     padded = np.pad(long.astype(kind), (left, right))
     windows = padded[np.arange(n + left + right - m + 1)[:, None] + np.arange(m)]

@@ -109,7 +109,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = as_traced(bins)
     side = "left" if right else "right"
     if edges.is_known and np.all(np.diff(edges.value) <= 0) and edges.value.size > 1:
-        return edges.static_shape[0] - np.searchsorted(edges[::-1], x, "right" if right else "left")
+        return edges.static_shape[0] - np.searchsorted(edges[::-1], x, side)
     if not edges.is_known:
         raise refuse("np.digitize", why="needs bins that are known before the graph runs", fix="use np.searchsorted")
     return np.searchsorted(edges, x, side)

@@ -188,3 +188,23 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdi
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: Any = UNSET) -> Any:
     """Return standard deviations of what is not NaN."""
     return np.sqrt(np.nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+
+
+in_numpy("shape", on_known=True)(lambda a: as_traced(a).shape)
+in_numpy("ndim", on_known=True)(lambda a: as_traced(a).ndim)
+in_numpy("iscomplexobj", on_known=True)(lambda x: as_traced(x).dtype.kind == "c")
+in_numpy("isrealobj", on_known=True)(lambda x: as_traced(x).dtype.kind != "c")
+
+
+@in_numpy("size", on_known=True)
+def size(a: Any, axis: Any = None) -> Any:
+    """Return the number of elements, or of those along an axis."""
+    x = as_traced(a)
+    return x.size if axis is None else x.shape[axis]
+
+
+@in_numpy("result_type", on_known=True)
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """Return the dtype that all are promoted to."""
+    given = [as_traced(one).example if hasattr(one, "static_shape") else one for one in arrays_and_dtypes]
+    return np.result_type(*given)

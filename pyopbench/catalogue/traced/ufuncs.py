@@ -212,7 +212,7 @@ def _matmul(x: Any, y: Any) -> Any:
     """Return a product of stacks of matrices; a vector is a row on the left and a column on the right."""
     left, right = x.shape.rank, y.shape.rank
     if x.dtype == tf.bool:
-        return tf.matmul(tf.cast(_row(x), tf.int32), tf.cast(_column(y), tf.int32)) > 0
+        return _matmul(tf.cast(x, tf.int32), tf.cast(y, tf.int32)) > 0
     narrow = x.dtype
     if narrow in NARROW:
         x, y = tf.cast(x, NARROW[narrow]), tf.cast(y, NARROW[narrow])
