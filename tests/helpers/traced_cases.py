@@ -15,11 +15,14 @@ def _rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def arrays(*dtypes: str, shapes: Sequence[tuple[int, ...]] = ((), (1,), (7,), (3, 4), (2, 3, 4))) -> list[Any]:
-    """Return arrays with ties, zeros and both signs, of each dtype and shape."""
+SHAPES = ((), (1,), (7,), (3, 4), (2, 3, 4))
+
+
+def arrays(*dtypes: str) -> list[Any]:
+    """Return arrays with ties, zeros and both signs: the first dtype in every shape, and the others in two of them."""
     found: list[Any] = []
     for dtype in dtypes:
-        for shape in shapes:
+        for shape in SHAPES if dtype == dtypes[0] else SHAPES[2:4]:
             whole = _rng().integers(-3, 4, shape)
             part = _rng().integers(0, 3, shape) / 4 if np.dtype(dtype).kind in "fc" else 0
             found.append(np.asarray(whole + part, dtype))
@@ -68,7 +71,7 @@ def with_axes(name: str, given: Sequence[Any], *options: dict[str, Any]) -> list
     function = getattr(np, name)
     found: list[Case] = []
     for array in given:
-        found += [(lambda x, axis=axis: function(x, axis=axis), (array,)) for axis in range(-array.ndim, array.ndim)]
+        found += [(lambda x, axis=axis: function(x, axis=axis), (array,)) for axis in range(-1, array.ndim - 1)]
         found += [(lambda x, one=one: function(x, **one), (array,)) for one in ({}, *options)]
     return found
 
@@ -156,7 +159,9 @@ CASES: dict[str, list[Case]] = {
                      for v in (*NAN, *FLOATS) for s in ("left", "right")],
     "digitize": each([*FLOATS, *NAN], lambda x: np.digitize(x, [-1, 0, 2]), lambda x: np.digitize(x, [2.0, 0, -1])),
     "unique": each([*RANKED, *NAN, EMPTY[0]], lambda x: np.unique(x), lambda x: np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True)),
+        x, return_index=True, return_inverse=True, return_counts=True))
+    + each([*(x for x in PLANES if x.ndim == 2), *NAN, PLACES, np.zeros((0, 3))], lambda x: np.unique(x % 2, axis=0),
+           lambda x: np.unique(x, axis=0, return_index=True, return_inverse=True, return_counts=True)),
     **_several("isin in1d", lambda name: each(RANKED, lambda x: np.isin(x, [0, 2]), lambda x: np.isin(x, [1], invert=True))),
     **_several("intersect1d setdiff1d union1d setxor1d", lambda name: each(
         RANKED, lambda x: getattr(np, name)(x, np.array([0, 1, 9], x.dtype)))),

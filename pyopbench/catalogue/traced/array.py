@@ -10,31 +10,14 @@ import numpy as np
 import tensorflow as tf
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from pyopbench.catalogue.traced import dtypes, indexing, views
-from pyopbench.catalogue.traced.tape import current, refuse, step
+from pyopbench.catalogue.traced import assignment, dtypes, indexing, views
+from pyopbench.catalogue.traced.as_python import AsPython
+from pyopbench.catalogue.traced.keys import key_of
+from pyopbench.catalogue.traced.tape import refuse, step
 
 
-class TracedArray(NDArrayOperatorsMixin):
-    """An array of which the value is a tensor, or an array of NumPy's as long as it depends on no tensor.
-
-    Args:
-        value: a tensor, or an array of NumPy's that nobody else writes to.
-        scalar: is it what NumPy returns as a scalar, which nothing can be written to?
-        weak: the type of the Python number that it stands for; None for what has a dtype of its own.
-    """
-
-    def __init__(self, value: Any, *, scalar: bool = False, weak: type | None = None) -> None:
-        assert type(value) is not TracedArray, "a traced array of a traced array"
-        self._value = value
-        self._scalar = scalar
-        self._weak = weak
-        self._version = 0
-        self._seen = 0
-        self._parent: TracedArray | None = None
-        self._lens: Any = None
-        self._layout: Any = None
-        self.is_outside = False  # of the body, like an array of its module, which a graph cannot write to
-        self._dtype = dtypes.check(value.dtype) if isinstance(value, np.ndarray) else dtypes.dtype_of(value)
+class TracedArray(AsPython, NDArrayOperatorsMixin):
+    """An array of which the value is a tensor, or an array of NumPy's as long as it depends on no tensor."""
 
     # What it is.
 
@@ -46,43 +29,10 @@ class TracedArray(NDArrayOperatorsMixin):
         return self._weak or self._dtype.type
 
     @property
-    def value(self) -> Any:
-        """The tensor, or the array of NumPy's if that is known, with all that was written to it or what it views."""
-        root = self._root
-        if self._parent is not None and root._version != self._seen:
-            self._value = self._lens.get(self._parent.value)
-            self._seen = root._version
-        return self._value
-
-    @property
-    def _root(self) -> TracedArray:
-        array = self
-        while array._parent is not None:
-            array = array._parent
-        return array
-
-    @property
-    def is_known(self) -> bool:
-        """Is the value known without running the graph?"""
-        return isinstance(self.value, np.ndarray)
-
-    @property
-    def known(self) -> Any:
-        """The value as an array of NumPy's, of an eager tensor too; None if only the graph has it."""
-        value = self.value
-        if isinstance(value, np.ndarray):
-            return value
-        return value.numpy() if current() is None and hasattr(value, "numpy") else None
-
-    @property
-    def tensor(self) -> Any:
-        """The value as a tensor."""
-        value = self.value
-        return tf.constant(value) if isinstance(value, np.ndarray) else value
-
-    @property
     def example(self) -> Any:
         """What promotes as the array does; of a known scalar before NumPy 2 the value itself."""
+        if not dtypes.NEP50 and self.ndim == 0 and self.is_known:
+            return self.value[()]
         return dtypes.example(self._weak, self._dtype, self.ndim)
 
     @property
@@ -96,16 +46,6 @@ class TracedArray(NDArrayOperatorsMixin):
         return self._weak
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype."""
-        return self._dtype
-
-    @property
-    def static_shape(self) -> tuple[int | None, ...]:
-        """The sizes of the axes, None for those that only the graph knows."""
-        return tuple(self._value.shape)  # what is written to a view keeps its shape
-
-    @property
     def shape(self) -> tuple[Any, ...]:
         """The sizes of the axes; those that only the graph knows are traced numbers."""
         return tuple(self._size(axis) if size is None else size for axis, size in enumerate(self.static_shape))
@@ -113,11 +53,6 @@ class TracedArray(NDArrayOperatorsMixin):
     def _size(self, axis: int) -> TracedArray:
         tensor = self.value
         return number(step("shape", lambda: tf.shape(tensor, tf.int64)[axis]), int)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.static_shape)
 
     @property
     def size(self) -> Any:
@@ -132,74 +67,33 @@ class TracedArray(NDArrayOperatorsMixin):
             raise refuse("len(x)", why="is known only when the graph runs", fix="x.shape[0] is traced")
         return size
 
-    # Python's numbers, which a graph has no use for.
-
-    def __bool__(self) -> bool:
-        array = self.known
-        if array is not None:
-            return bool(array)
-        if math.prod(size or 0 for size in self.static_shape) != 1 and self.static_shape != ():
-            raise ValueError("The truth value of an array with more than one element is ambiguous.")
-        tape = current()
-        assert tape is not None
-        tensor = self.tensor
-        return tape.decide(step("bool", lambda: tf.reshape(dtypes.cast(tensor, bool), [])))
-
-    def _number(self, kind: Any, name: str) -> Any:
-        array = self.known
-        if array is None:
-            raise refuse(
-                f"{name}(...) of a value", why="needs the number while the graph is built", fix="leave it an array"
-            )
-        return kind(array)
-
-    def __int__(self) -> int:
-        return int(self._number(int, "int"))
-
-    def __index__(self) -> int:
-        import operator
-
-        return int(self._number(operator.index, "range"))
-
-    def __float__(self) -> float:
-        return float(self._number(float, "float"))
-
-    def __complex__(self) -> complex:
-        return complex(self._number(complex, "complex"))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        array = self.known
-        if array is None:
-            raise refuse("conversion to an array of NumPy's", why="needs the values while the graph is built")
-        return np.array(array, dtype)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"TracedArray({self.dtype}, shape={self.static_shape})"
-
-    def __format__(self, spec: str) -> str:
-        array = self.known
-        return repr(self) if array is None else format(array, spec)
-
     # Elements.
 
     def __iter__(self) -> Iterator[Any]:
+        if self.static_shape[:1] == (None,):
+            raise refuse(
+                "for x in array",
+                why="needs a length that is known before the graph runs",
+                fix="work on the whole array",
+            )
         return (self[place] for place in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
     def __getitem__(self, key: Any) -> Any:
-        key = _key(key)
+        key = key_of(key, as_traced)
         value = self.value
         if not indexing.is_basic(key):
             if isinstance(value, np.ndarray) and indexing.is_known(key):
                 return wrap(value[key])
-            return wrap(step("[]", lambda: indexing.get(tf.convert_to_tensor(value), key)))
-        found = self.view(views.Picked(key))
-        picks_one = len(indexing.complete(key, self.ndim)) == self.ndim and not any(
-            entry is None or entry is Ellipsis or isinstance(entry, slice) for entry in key
+            found = wrap(step("[]", lambda: indexing.get(tf.convert_to_tensor(value), key)))
+            found._c_order = found.ndim < 2 or indexing.is_array(key[0])
+            return found
+        found = self.seen_through(views.Picked(key))
+        picks_one = not any(
+            entry is None or entry is Ellipsis or isinstance(entry, slice)
+            for entry in (*key, *indexing.complete(key, self.ndim))
         )
         return found.as_scalar() if picks_one else found
 
@@ -209,13 +103,14 @@ class TracedArray(NDArrayOperatorsMixin):
         return value[()] if isinstance(value, np.ndarray) else TracedArray(value, scalar=True)
 
     def __setitem__(self, key: Any, new: Any) -> None:
-        key = _key(key)
+        key = key_of(key, as_traced)
         if isinstance(new, TracedArray) and new._parent is self and isinstance(new._lens, views.Picked):
             same = len(key) == len(new._lens.key) and all(a is b for a, b in zip(key, new._lens.key, strict=True))
             if same:  # the end of `x[key] += 1`, which has been written through the view
                 return
         new = as_traced(new)
         self._refuse_cast(new, self.dtype)
+        dtypes.check_range(new, self.dtype)
         value = self.value
         if isinstance(value, np.ndarray) and new.is_known and indexing.is_known(key):
             copy = value.copy()
@@ -227,64 +122,15 @@ class TracedArray(NDArrayOperatorsMixin):
         self.write(
             step(
                 "[]=",
-                lambda: indexing.put(tf.convert_to_tensor(value), key, dtypes.cast(tf.convert_to_tensor(given), dtype)),
+                lambda: assignment.put(
+                    tf.convert_to_tensor(value), key, dtypes.cast(tf.convert_to_tensor(given), dtype)
+                ),
             )
         )
 
     def _refuse_cast(self, new: TracedArray, dtype: Any) -> None:
         if new.dtype.kind == "c" and dtype.kind != "c":
             raise refuse("x[...] = complex", why="drops the imaginary part", fix=".real")
-
-    # Writing and views.
-
-    def write(self, value: Any) -> None:
-        """Replace all elements by a value of the same shape and dtype, in what the array is a view of too."""
-        if self._scalar:
-            raise TypeError(f"'{self._dtype.type.__name__}' object does not support item assignment")
-        root = self._root
-        if root.is_outside:
-            raise refuse(
-                "x[...] = value", why="writes to an array outside of the function", fix="work on a .copy() of it"
-            )
-        self._write(value)
-        root._version += 1
-        array: TracedArray | None = self
-        while array is not None:
-            array._seen = root._version
-            array = array._parent
-
-    def _write(self, value: Any) -> None:
-        if self._parent is not None:
-            if isinstance(self._lens, views.Uncertain):
-                self._lens.get(None)
-            self._parent._write(self._lens.put(self._parent.value, value))
-        self._value = value
-
-    def view(self, lens: Any) -> TracedArray:
-        """Return a view of the array; a copy where NumPy would have to copy."""
-        layout = self.layout
-        value = lens.get(self.value)
-        if isinstance(value, np.generic):
-            value = np.asarray(value)
-        result = TracedArray(value)
-        known = layout is not None and (not isinstance(lens, views.Picked) or indexing.is_known(lens.key))
-        if known:
-            result._layout = lens.layout(layout)
-            if result._layout is None:
-                if isinstance(value, np.ndarray):
-                    result._value = value.copy()
-                return result
-        elif isinstance(lens, views.Reshaped) and self._parent is not None:
-            lens = views.Uncertain("reshape", lens.shape)
-        result._parent, result._lens, result._seen = self, lens, self._root._version
-        return result
-
-    @property
-    def layout(self) -> Any:
-        """An array without memory that lies as NumPy's would; None where a shape is not known."""
-        if self._layout is None and self._parent is None and None not in self.static_shape:
-            self._layout = views.blank(self.static_shape, self.dtype)  # type: ignore[arg-type]
-        return self._layout
 
     # NumPy's protocols.
 
@@ -303,6 +149,16 @@ class TracedArray(NDArrayOperatorsMixin):
         from pyopbench.catalogue.traced.methods import method
 
         return method(self, name)
+
+    def __pow__(self, other: Any) -> Any:
+        if self.dtype == np.bool_ and type(other) is int and other == 2 and not self.is_scalar:
+            return np.square(self)  # as NumPy does, of which the dtype is another one
+        return super().__pow__(other)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and name != "is_outside":
+            raise refuse(f".{name} = value", fix="assign to elements")
+        super().__setattr__(name, value)
 
     def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
         return self.tensor if dtype is None else tf.cast(self.tensor, dtype)
@@ -339,29 +195,6 @@ for _name in (
 def number(tensor: Any, weak: type) -> TracedArray:
     """Return a tensor without axes as the traced Python number that it stands for."""
     return TracedArray(tensor, scalar=True, weak=weak)
-
-
-def _key(key: Any) -> indexing.Key:
-    return tuple(map(_entry, key if isinstance(key, tuple) else (key,)))
-
-
-def _entry(entry: Any) -> Any:
-    if isinstance(entry, slice):
-        parts = (entry.start, entry.stop, entry.step)
-        if any(isinstance(part, TracedArray | np.generic) for part in parts):
-            return slice(*map(_entry, parts))
-        return entry
-    if entry is None or entry is Ellipsis or type(entry) is int:
-        return entry
-    if type(entry) in (bool, np.bool_):
-        return np.asarray(entry)
-    array = as_traced(entry)
-    if not array.is_known:
-        return array.tensor
-    value = np.asarray(array.value)
-    if value.size == 0 and isinstance(entry, list):
-        value = value.astype(np.int64)
-    return int(value) if value.ndim == 0 and value.dtype.kind in "iu" else value
 
 
 def as_traced(value: Any) -> TracedArray:

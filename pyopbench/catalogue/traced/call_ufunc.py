@@ -10,6 +10,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, number, wrap
 from pyopbench.catalogue.traced.special_functions import SPECIAL
+from pyopbench.catalogue.traced.storage import in_order_of
 from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.ufuncs import UFUNCS
 from pyopbench.catalogue.traced.untyped import np
@@ -21,6 +22,9 @@ OPERATORS = frozenset(
     }
 )
 """What Python's operators call: of Python's numbers they return Python's numbers, which have no dtype of their own."""
+
+COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"})
+"""What NumPy decides by the value of a Python integer that the dtype of the other operand does not hold."""
 
 REDUCTIONS = {
     "add": ("sum", "cumsum"),
@@ -111,14 +115,25 @@ def implementation_of(ufunc: Any, spelled: str) -> Any:
 
 def _traced(ufunc: Any, operands: Sequence[TracedArray], dtype: Any, spelled: str) -> Any:
     implementation = implementation_of(ufunc, spelled)
-    given, returned = dtypes.loop(ufunc, [one.example for one in operands], dtype)
+    is_weak = ufunc.__name__ in OPERATORS and all(one.weak for one in operands)
+    # Among themselves Python's truth values are the integers 0 and 1.
+    examples = [1 if is_weak and one.weak is bool else one.example for one in operands]
+    given, returned = dtypes.loop(ufunc, examples, dtype)
+    if ufunc.__name__ in COMPARISONS and not all(map(dtypes.holds, given, operands)):
+        given = [np.dtype(np.int64)] * len(given)
+    for one, kind in zip(operands, given, strict=True):
+        dtypes.check_range(one, kind)
+    if np.dtype(np.float16) in given and ufunc.__name__ == "nextafter":
+        raise refuse(spelled, why="is not traced for float16")
+    # As NumPy does: half precision is computed in single.
+    given = [np.dtype(np.float32) if kind == np.float16 else kind for kind in given]
     values = [one.value for one in operands]
     if ufunc.signature is None:
         _check_shapes(operands)
     found = step(spelled, lambda: _computed(implementation, values, given, returned))
-    if ufunc.__name__ in OPERATORS and all(one.weak for one in operands):
+    if is_weak:
         return number(found, type(np.zeros((), returned[0]).item()))
-    return wrap(found)
+    return in_order_of(wrap(found), operands)
 
 
 def _check_shapes(operands: Sequence[TracedArray]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
-from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced, number, wrap
+from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
 from pyopbench.catalogue.traced.joining import filled
 from pyopbench.catalogue.traced.methods import METHODS
@@ -35,7 +35,8 @@ def stacked(nest: Any, dtype: Any = None) -> TracedArray:
         raise refuse("np.array([...])", why="of arrays whose shape only the graph knows", fix="use np.stack")
     values = [one.value for one in leaves]
     return TracedArray(
-        step("array", lambda: tf.reshape(tf.stack([as_tensor(one, kind) for one in values]), (*shape, *inner)))
+        step("array", lambda: tf.reshape(tf.stack([as_tensor(one, kind) for one in values]), (*shape, *inner))),
+        c_order=True,
     )
 
 
@@ -243,21 +244,3 @@ CREATION: dict[str, Any] = {
     "ogrid": _Grid(np.ogrid),
 }
 """By NumPy's name."""
-
-
-def as_number(kind: type) -> Callable[..., Any]:
-    """Return `int`, `float` or `bool` that takes traced values too, of which it makes a number of Python's."""
-    to = {int: np.int64, float: np.float64, bool: np.bool_}[kind]
-
-    def convert(*arguments: Any, **options: Any) -> Any:
-        if len(arguments) != 1 or type(arguments[0]) is not TracedArray or arguments[0].known is not None:
-            return kind(*arguments, **options)
-        (x,) = arguments
-        if x.static_shape not in ((), (1,) * x.ndim):
-            raise TypeError("only length-1 arrays can be converted to Python scalars")
-        value = x.value
-        if x.dtype.kind == "f" and kind is int:
-            return number(step("int", lambda: tf.reshape(dtypes.cast(value, to), [])), int)
-        return number(step(kind.__name__, lambda: tf.reshape(dtypes.cast(value, to), [])), kind)
-
-    return convert

@@ -34,8 +34,11 @@ def check(dtype: Any) -> np.dtype[Any]:
 
 
 def example(weak: type | None, dtype: np.dtype[Any] | None, rank: int) -> Any:
-    """Return what promotes as an operand does: a Python scalar, or an array of ones of one element."""
-    if weak is not None:
+    """Return what promotes as an operand does: a Python scalar, or an array of ones of one element.
+
+    Python's truth values have NumPy's dtype of them.
+    """
+    if weak in WEAK:
         return WEAK[weak]
     return np.ones((1,) * rank, dtype)
 
@@ -69,6 +72,20 @@ def _loop_by_types(ufunc: np.ufunc, examples: Sequence[Any], signature: Any) -> 
         if all(np.can_cast(wanted, char, "safe") for char in given):
             return [np.dtype(char) for char in (*given, *returned)]
     raise TypeError(f"ufunc '{ufunc.__name__}' not supported for the input types")
+
+
+def holds(dtype: np.dtype[Any], array: Any) -> bool:
+    """Is a number of Python's in the range of a dtype of integers? Of what is none, or is not known, it is."""
+    if array.weak is not int or not array.is_known or dtype.kind not in "iu":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= int(array.value) <= limits.max)
+
+
+def check_range(array: Any, dtype: np.dtype[Any]) -> None:
+    """Raise OverflowError, as NumPy does from version 2 on, where a dtype does not hold a Python integer."""
+    if NEP50 and not holds(dtype, array):
+        raise OverflowError(f"Python integer {int(array.value)} out of bounds for {dtype}")
 
 
 def constant(value: Any, dtype: Any) -> Any:

@@ -10,26 +10,35 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import (
     joining,
     linear_algebra,
+    norms,
     numpys_own,
+    products,
     quantiles,
     reductions,
+    repeating,
     scatter,
     selecting,
     shaping,
     signals,
     sorting,
+    splitting,
     statistics,
 )
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import write_cast
 from pyopbench.catalogue.traced.registry import TABLE
+from pyopbench.catalogue.traced.storage import in_order_of
 from pyopbench.catalogue.traced.tape import refuse, step
 
 MODULES = (
-    *(joining, linear_algebra, numpys_own, quantiles, reductions, scatter),
-    *(selecting, shaping, signals, sorting, statistics),
+    *(joining, linear_algebra, norms, numpys_own, products, quantiles, reductions, repeating),
+    *(scatter, selecting, shaping, signals, sorting, splitting, statistics),
 )
 """Those that enter functions into the table."""
+
+
+OWN_ORDER = ("einsum", "fft.", "linalg.")
+"""Functions that lay out what they return in an order of their own."""
 
 
 def call_function(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -66,6 +75,8 @@ def call_by_name(name: str, arguments: Sequence[Any], options: Mapping[str, Any]
         array.value  # noqa: B018 - what a view shows is looked up by a step of its own
     if entry.is_step:
         found = wrap(step(name, lambda: _tensors(entry.function(*arguments, **options))))
+        if not name.startswith(OWN_ORDER):
+            found = in_order_of(found, _arrays((arguments, options)))
     else:
         found = entry.function(*arguments, **options)
     if output is None:

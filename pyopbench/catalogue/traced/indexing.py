@@ -5,7 +5,6 @@ A key is a tuple of integers, slices, None, Ellipsis, arrays and tensors; bounds
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,11 +30,12 @@ def is_basic(key: Key) -> bool:
 
 def is_known(key: Key) -> bool:
     """Is a key known without running the graph?"""
-    parts = [part for entry in key for part in (_bounds(entry) if isinstance(entry, slice) else (entry,))]
+    parts = [part for entry in key for part in (bounds_of(entry) if isinstance(entry, slice) else (entry,))]
     return not any(map(tf.is_tensor, parts))
 
 
-def _bounds(entry: slice) -> tuple[Any, Any, Any]:
+def bounds_of(entry: slice) -> tuple[Any, Any, Any]:
+    """Return start, stop and step of a slice."""
     return entry.start, entry.stop, entry.step
 
 
@@ -43,11 +43,12 @@ def _width(entry: Any) -> int:
     """Return how many axes an entry consumes."""
     if entry is None or entry is Ellipsis:
         return 0
-    is_mask = is_array(entry) and _is_bool(entry)
+    is_mask = is_array(entry) and is_bool(entry)
     return len(entry.shape) if is_mask else 1
 
 
-def _is_bool(entry: Any) -> bool:
+def is_bool(entry: Any) -> bool:
+    """Is an array or a tensor one of truth values?"""
     return bool(entry.dtype in (tf.bool, np.dtype(bool)))
 
 
@@ -68,21 +69,26 @@ def get(tensor: Any, key: Key) -> Any:
     rank = tensor.shape.rank
     entries = complete(key, rank)
     if is_basic(entries):
-        return _strided(tensor, entries)
+        return strided(tensor, entries)
     apart = _are_apart(key)
     return _gathered(tensor, _without_masks(tensor, entries), apart=apart)
 
 
-def _strided(tensor: Any, entries: Sequence[Any]) -> Any:
+def strided(tensor: Any, entries: Sequence[Any]) -> Any:
+    """Return what integers, slices and None pick of a tensor."""
     _check_bounds(tensor, entries)
-    wide = tuple(_wide(entry) for entry in entries)
-    return tensor[wide] if wide else tensor
+    wide = tuple(widened(entry) for entry in entries)
+    found = tensor[wide] if wide else tensor
+    if found.shape.rank is None:  # a step that only the graph knows
+        rank = sum(entry is None or isinstance(entry, slice) for entry in entries)
+        return tf.ensure_shape(found, [None] * rank)
+    return found
 
 
-def _wide(entry: Any) -> Any:
+def widened(entry: Any) -> Any:
     """Return an entry whose tensors are int64, because TensorFlow packs bounds of all axes into one tensor."""
     if isinstance(entry, slice):
-        return slice(*map(_wide, _bounds(entry)))
+        return slice(*map(widened, bounds_of(entry)))
     return tf.cast(entry, tf.int64) if tf.is_tensor(entry) else entry
 
 
@@ -107,10 +113,10 @@ def _without_masks(tensor: Any, entries: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     axis = 0
     for entry in entries:
-        if is_array(entry) and _is_bool(entry):
+        if is_array(entry) and is_bool(entry):
             if len(entry.shape) == 0:
                 raise refuse("x[True]", why="is an index without axes")
-            _check_mask(tensor, entry, axis)
+            check_mask(tensor, entry, axis)
             found += _nonzero(entry)
         else:
             found.append(entry)
@@ -118,7 +124,8 @@ def _without_masks(tensor: Any, entries: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _check_mask(tensor: Any, mask: Any, axis: int) -> None:
+def check_mask(tensor: Any, mask: Any, axis: int) -> None:
+    """Raise IndexError where a mask has another size than the axes that it is for."""
     for place, size in enumerate(mask.shape):
         expected = tensor.shape[axis + place]
         if size is not None and expected is not None and size != expected:
@@ -137,7 +144,7 @@ def _nonzero(mask: Any) -> list[Any]:
 def _gathered(tensor: Any, entries: Sequence[Any], *, apart: bool) -> Any:
     """Return what slices and arrays pick: slices first, then arrays, of which integers are some here."""
     chosen = [not (entry is None or isinstance(entry, slice)) for entry in entries]
-    tensor = _strided(tensor, [slice(None) if choose else entry for entry, choose in zip(entries, chosen, strict=True)])
+    tensor = strided(tensor, [slice(None) if choose else entry for entry, choose in zip(entries, chosen, strict=True)])
     axes = [axis for axis, choose in enumerate(chosen) if choose]
     others = [axis for axis, choose in enumerate(chosen) if not choose]
     size = tf.shape(tensor, tf.int64)
@@ -184,120 +191,3 @@ def _counted_from_start(index: Any, tensor: Any, size: Any, axis: int) -> Any:
         return tf.cast(index, tf.int64)
     index = tf.cast(index, tf.int64)
     return tf.where(index < 0, index + size[axis], index)
-
-
-def put(tensor: Any, key: Key, new: Any) -> Any:
-    """Return a tensor in which `tensor[key] = new` was done.
-
-    Args:
-        tensor: of any shape.
-        key: what to replace.
-        new: a tensor of the same dtype that can be broadcast to what the key picks.
-    """
-    entries = complete(key, tensor.shape.rank)
-    if is_basic(entries):
-        return _put_strided(tensor, entries, new)
-    mask = entries[0]
-    if new.shape.rank == 0 and is_array(mask) and _is_bool(mask) and all(_is_all(one) for one in entries[1:]):
-        _check_mask(tensor, mask, 0)
-        mask = tf.convert_to_tensor(mask)
-        over = tf.reshape(mask, tf.concat([tf.shape(mask), [1] * (tensor.shape.rank - mask.shape.rank)], 0))
-        return tf.where(over, new, tensor)
-    return _put_anywhere(tensor, key, new)
-
-
-def _is_all(entry: Any) -> bool:
-    return isinstance(entry, slice) and _bounds(entry) == (None, None, None)
-
-
-def fit(new: Any, shape: Any, static: Sequence[int | None]) -> Any:
-    """Return values broadcast to a shape; more axes than that are all right where they have one element."""
-    extra = new.shape.rank - len(static)
-    if extra > 0:
-        new = tf.squeeze(new, axis=list(range(extra)))
-    if new.shape.is_fully_defined() and tuple(new.shape) == tuple(static):
-        return new
-    wanted: Any = tuple(static)
-    if None not in wanted and new.shape.is_fully_defined():
-        try:
-            found = np.broadcast_shapes(new.shape.as_list(), wanted)
-        except ValueError:
-            found = None
-        if found != tuple(static):
-            raise ValueError(
-                f"could not broadcast input array from shape {tuple(new.shape)} into shape {tuple(static)}"
-            )
-    return tf.broadcast_to(new, shape)
-
-
-def _put_strided(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
-    picked = _strided(tensor, entries)
-    new = fit(new, tf.shape(picked), picked.shape.as_list())
-    if all(map(_is_all, entries)):
-        return new
-    axes = [entry for entry in entries if entry is not None]
-    kept = [_as_slice(entry, tensor, axis) for axis, entry in enumerate(axes)]
-    whole = tensor[tuple(kept)]
-    begin, end, stride = zip(*map(_bounds, kept), strict=True)
-    return tf.raw_ops.TensorStridedSliceUpdate(
-        input=tensor,
-        begin=_packed(begin),
-        end=_packed(end),
-        strides=_packed([1 if one is None else one for one in stride]),
-        value=tf.reshape(new, tf.shape(whole)),
-        begin_mask=_mask_of(begin),
-        end_mask=_mask_of(end),
-        ellipsis_mask=0,
-        new_axis_mask=0,
-        shrink_axis_mask=0,
-    )
-
-
-def _packed(bounds: Sequence[Any]) -> Any:
-    return tf.stack([tf.cast(0 if bound is None else bound, tf.int64) for bound in bounds])
-
-
-def _mask_of(bounds: Sequence[Any]) -> int:
-    return sum(1 << place for place, bound in enumerate(bounds) if bound is None)
-
-
-def _as_slice(entry: Any, tensor: Any, axis: int) -> Any:
-    """Return an entry as a slice, an integer as one of one element."""
-    if isinstance(entry, slice):
-        return _wide(entry)
-    if tf.is_tensor(entry):
-        size = tf.shape(tensor, tf.int64)[axis]
-        start = tf.cast(entry, tf.int64)
-        start = tf.where(start < 0, start + size, start)
-        return slice(start, start + 1)
-    return slice(entry, entry + 1 or None)
-
-
-def _put_anywhere(tensor: Any, key: Key, new: Any) -> Any:
-    shape = tensor.shape
-    known = shape.is_fully_defined() and is_known(key)
-    if known:
-        sizes = shape.as_list()
-        iota: Any = np.arange(math.prod(sizes), dtype=np.int64).reshape(sizes)[key]
-        places = tf.constant(iota)
-        repeats = np.unique(iota).size < iota.size
-    else:
-        count = tf.size(tensor, tf.int64)
-        places = get(tf.reshape(tf.range(count), tf.shape(tensor)), key)
-        repeats = any(is_array(entry) and not _is_bool(entry) for entry in key)
-    flat = tf.reshape(tensor, [-1])
-    if new.shape.rank == 0:
-        repeats = False
-    new = tf.reshape(fit(new, tf.shape(places), places.shape.as_list()), [-1])
-    places = tf.reshape(places, [-1])
-    replaced = _last_of(flat, places, new) if repeats else tf.tensor_scatter_nd_update(flat, places[:, None], new)
-    return tf.ensure_shape(tf.reshape(replaced, tf.shape(tensor)), shape)
-
-
-def _last_of(flat: Any, places: Any, new: Any) -> Any:
-    """Return a vector in which values were replaced, of several for one place the last, as NumPy does."""
-    order = tf.range(tf.size(places, tf.int64))
-    last = tf.math.unsorted_segment_max(order, places, tf.size(flat, tf.int64))
-    is_new = last >= 0
-    safe = tf.concat([new, tf.zeros([1], new.dtype)], 0)  # where there is none, nothing may be gathered from it
-    return tf.where(is_new, tf.gather(safe, tf.where(is_new, last, tf.size(places, tf.int64))), flat)

@@ -125,16 +125,19 @@ def full_like(
 def filled_like(x: TracedArray, fill: Any, dtype: Any, shape: Any) -> TracedArray:
     """Return an array of one value; a shape that is known makes a known array."""
     kind = dtypes.check(x.dtype if dtype is None else dtype)
-    return filled(x.shape if shape is None else shape, fill, kind)
+    found = filled(x.shape if shape is None else shape, fill, kind)
+    found._c_order = shape is not None or x.gives_c_order
+    return found
 
 
 def filled(shape: Any, fill: Any, dtype: Any) -> TracedArray:
     """Return an array of one value, which may be traced, as may be the sizes of its axes."""
     sizes, value = sizes_of(shape), as_traced(fill)
     if not any(map(tf.is_tensor, sizes)) and value.is_known:
-        return TracedArray(np.full(sizes, value.value, dtype))
+        return TracedArray(np.full(sizes, value.value.item() if value.weak else value.value, dtype))
     inner = value.value
-    return TracedArray(step("full", lambda: tf.broadcast_to(as_tensor(inner, dtype), _packed(sizes))))
+    spread = step("full", lambda: tf.broadcast_to(as_tensor(inner, dtype), _packed(sizes)))
+    return TracedArray(spread, c_order=True)
 
 
 @in_numpy("pad")

@@ -37,7 +37,8 @@ def _astype(x: TracedArray, dtype: Any, order: str = "K", casting: str = "unsafe
     if isinstance(value, np.ndarray):
         found = value.astype(kind)
         return found[()] if x.is_scalar else TracedArray(found)
-    return TracedArray(step("astype", lambda: tf.identity(dtypes.cast(value, kind))), scalar=x.is_scalar)
+    cast = step("astype", lambda: tf.identity(dtypes.cast(value, kind)))
+    return TracedArray(cast, scalar=x.is_scalar, c_order=x.gives_c_order)
 
 
 def _reshape(x: TracedArray, *shape: Any, order: str = "C", copy: Any = None) -> Any:
@@ -53,7 +54,7 @@ def _copy(x: TracedArray, order: str = "C") -> Any:
     value = x.value
     if isinstance(value, np.ndarray):
         return TracedArray(value.copy())
-    return TracedArray(value, scalar=x.is_scalar)
+    return TracedArray(value, scalar=x.is_scalar, c_order=True)
 
 
 def _flatten(x: TracedArray, order: str = "C") -> Any:
@@ -94,8 +95,10 @@ def _numpy(x: TracedArray) -> TracedArray:
     return x
 
 
-def _byteswap(x: TracedArray, *arguments: Any, **options: Any) -> Any:
-    raise refuse(".byteswap()")
+def _flat(x: TracedArray) -> Any:
+    # NumPy writes through, whatever the order.
+    found = np.reshape(x, -1)
+    return found if x.is_in_c_order else x.maybe_view(".flat", found.value)
 
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -105,6 +108,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "transpose": _transpose,
     "copy": _copy,
     "__copy__": _copy,
+    "__deepcopy__": lambda x, memo: _copy(x),
     "flatten": _flatten,
     "fill": _fill,
     "sort": _sort,
@@ -123,7 +127,7 @@ ATTRIBUTES: dict[str, Callable[[TracedArray], Any]] = {
     "imag": np.imag,
     "itemsize": lambda x: x.dtype.itemsize,
     "nbytes": lambda x: x.size * x.dtype.itemsize,
-    "flat": np.ravel,
+    "flat": _flat,
 }
 
 FIXES = {"tolist": "leave it an array", "tobytes": "", "view": ".astype(dtype) converts values", "resize": "np.resize"}
@@ -150,5 +154,4 @@ def method(x: TracedArray, name: str) -> Any:
 
 
 for _name, _function in METHODS.items():  # so that a class has what its instances have
-    if not _name.startswith("__"):
-        setattr(TracedArray, _name, _function)
+    setattr(TracedArray, _name, _function)

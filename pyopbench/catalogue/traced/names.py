@@ -12,13 +12,15 @@ import functools
 import math
 import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
-from pyopbench.catalogue.traced.array import TracedArray, as_traced, number, wrap
-from pyopbench.catalogue.traced.creation import CREATION, _known, as_number, is_dynamic
+from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
+from pyopbench.catalogue.traced.creation import CREATION, _known, is_dynamic
+from pyopbench.catalogue.traced.functions import call_function
+from pyopbench.catalogue.traced.number_functions import MATH, extreme, length, rounded
+from pyopbench.catalogue.traced.scalar_types import NUMBERS, SCALARS
 from pyopbench.catalogue.traced.scipy_functions import SCIPY
-from pyopbench.catalogue.traced.tape import refuse, step
+from pyopbench.catalogue.traced.tape import refuse
 from pyopbench.catalogue.traced.untyped import np
 
 UNTOUCHED = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "pyopbench", "numba"}
@@ -89,6 +91,11 @@ def _meant(value: Any) -> Any:
         return functools.partial(_meant(value.func), *map(_meant, value.args), **value.keywords)
     if isinstance(value, types.MethodType):
         return types.MethodType(_meant(value.__func__), value.__self__)
+    if _is_random(type(value).__module__):
+        return _RandomModule()
+    if _top(value) == "numpy" and hasattr(value, "__wrapped__"):  # has the protocol, and is no Python function
+        replaced = _replacement(value)
+        return _returning(value) if replaced is value else replaced
     return _NUMPY_BY_ID.get(id(value), value)
 
 
@@ -158,6 +165,12 @@ class _Returning:
         self.__name__ = getattr(function, "__name__", "")
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        # NumPy does not look for traced arrays in lists.
+        if is_dynamic([list(one) for one in arguments if isinstance(one, list | tuple)]):
+            if hasattr(self._function, "__wrapped__"):  # has the protocol
+                return call_function(self._function, arguments, options)
+            if isinstance(self._function, np.ufunc):
+                arguments = tuple(as_traced(one) if isinstance(one, list | tuple) else one for one in arguments)
         return wrap(self._function(*arguments, **options))
 
     def __getattr__(self, name: str) -> Any:
@@ -212,7 +225,7 @@ def _meant_module(module: types.ModuleType) -> Any:
     if _is_random(module.__name__):
         meant: Any = _RandomModule()
     elif module is math:
-        meant = _Module(module, dict(_MATH))
+        meant = _Module(module, dict(MATH))
     elif top in UNTOUCHED:
         meant = module
     else:
@@ -224,44 +237,7 @@ def _meant_module(module: types.ModuleType) -> Any:
 _MODULES: dict[types.ModuleType, Any] = {}
 
 
-class _ScalarType(type):
-    """What a type of NumPy's scalars is in a trace: called on a traced value it converts, else it is the type."""
-
-    kind: type
-
-    def __call__(cls, *arguments: Any) -> Any:
-        if arguments and is_dynamic(arguments[0]):
-            return as_traced(arguments[0]).astype(cls.kind)
-        return wrap(cls.kind(*_known(arguments)))
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.kind)
-
-    def __subclasscheck__(cls, subclass: Any) -> bool:
-        return issubclass(getattr(subclass, "kind", subclass), cls.kind)
-
-    def __eq__(cls, other: Any) -> bool:
-        return cls.kind is getattr(other, "kind", other)
-
-    def __hash__(cls) -> int:
-        return hash(cls.kind)
-
-
-def _scalar_types() -> dict[str, Any]:
-    kinds = {"bool_": np.bool_, "intp": np.intp, "int_": np.int64}
-    names = ("float16", "float32", "float64", "int8", "int16", "int32", "int64")
-    more = (*names, "uint8", "uint16", "uint32", "uint64", "complex64", "complex128")
-    kinds.update({name: getattr(np, name) for name in more})
-    made = {
-        kind: _ScalarType(kind.__name__, (), {"kind": kind, "dtype": np.dtype(kind), "__module__": "numpy"})
-        for kind in set(kinds.values())
-    }
-    return {name: made[kind] for name, kind in kinds.items()}
-
-
-_SCALARS = _scalar_types()
-
-_NUMPY: dict[str, Any] = {**CREATION, **_SCALARS}
+_NUMPY: dict[str, Any] = {**CREATION, **SCALARS}
 
 _BY_VALUE: dict[Any, Any] = {
     getattr(np, name): made for name, made in _NUMPY.items() if callable(getattr(np, name, None))
@@ -270,83 +246,7 @@ _BY_VALUE: dict[Any, Any] = {
 _NUMPY_BY_ID = {id(getattr(np, name)): CREATION[name] for name in ("r_", "c_", "mgrid", "ogrid")}
 
 
-def _mathematical(name: str, ufunc: Any) -> Callable[..., Any]:
-    plain = getattr(math, name)
-
-    def call(*arguments: Any) -> Any:
-        if not is_dynamic(list(arguments)):
-            return plain(*_known(arguments))
-        found = ufunc(*(as_number(float)(one) for one in arguments))
-        value = found.value
-        kind = int if name in ("floor", "ceil", "trunc") else bool if name.startswith("is") else float
-        return (
-            number(step(name, lambda: as_traced(found).astype(np.dtype(kind)).value), kind)
-            if kind is int
-            else number(value, kind)
-        )
-
-    return call
-
-
-_MATH_UFUNCS = {
-    **{name: name for name in ("sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh")},
-    **{
-        name: name for name in ("cosh", "tanh", "floor", "ceil", "trunc", "hypot", "isnan", "isinf", "isfinite", "fabs")
-    },
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "atan2": "arctan2",
-    "pow": "power",
-    "fmod": "fmod",
-    "degrees": "degrees",
-    "radians": "radians",
-    "copysign": "copysign",
-}
-
-_MATH = {name: _mathematical(name, getattr(np, ufunc)) for name, ufunc in _MATH_UFUNCS.items()}
-_BY_VALUE.update({getattr(math, name): made for name, made in _MATH.items()})
-
-
-def _length(value: Any) -> Any:
-    """Return `len`, of a traced array also where only the graph knows it."""
-    if type(value) is TracedArray and value.static_shape and value.static_shape[0] is None:
-        return value.shape[0]
-    return len(value)
-
-
-def _extreme(name: str, is_better: Any) -> Callable[..., Any]:
-    """Return `min` or `max`, which compare traced numbers in the graph and take the first of equal ones."""
-    plain = getattr(builtins, name)
-
-    def extreme(*arguments: Any, **options: Any) -> Any:
-        several = list(arguments[0] if len(arguments) == 1 else arguments)
-        arrays = [as_traced(one) for one in several if not isinstance(one, str)]
-        if options or not is_dynamic(several) or any(one.ndim for one in arrays):
-            return plain(*(arguments if len(arguments) > 1 else (several,)), **options)
-        found = several[0]
-        for one in several[1:]:
-            found = _chosen(is_better(one, found), one, found)
-        return found
-
-    return extreme
-
-
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
-    """Return one of two numbers; a number of Python's if both are, or both as NumPy promotes them."""
-    first, second = as_traced(x), as_traced(y)
-    if first.dtype != second.dtype and first.weak is None and second.weak is None:
-        return x if condition else y
-    found = as_traced(np.where(condition, x, y))
-    both = first.weak is not None and first.weak is second.weak
-    return number(found.value, first.weak) if both and first.weak and not found.is_known else found
-
-
-def _rounded(value: Any, digits: Any = None) -> Any:
-    if type(value) is not TracedArray:
-        return round(value) if digits is None else round(value, digits)
-    found = np.round(value, digits or 0)
-    return as_number(int)(found) if digits is None and value.is_scalar else found
+_BY_VALUE.update({getattr(math, name): made for name, made in MATH.items()})
 
 
 def _importing(name: str, *arguments: Any, **options: Any) -> Any:
@@ -355,41 +255,12 @@ def _importing(name: str, *arguments: Any, **options: Any) -> Any:
     return _meant_module(found)
 
 
-class _NumberType(type):
-    """What `int`, `float` and `bool` are in a trace: the types, which take traced values too."""
-
-    kind: type
-
-    def __call__(cls, *arguments: Any, **options: Any) -> Any:
-        return as_number(cls.kind)(*arguments, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.kind)
-
-    def __subclasscheck__(cls, subclass: Any) -> bool:
-        return issubclass(getattr(subclass, "kind", subclass), cls.kind)
-
-    def __eq__(cls, other: Any) -> bool:
-        return cls.kind is getattr(other, "kind", other)
-
-    def __hash__(cls) -> int:
-        return hash(cls.kind)
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(cls.kind, name)
-
-
-_NUMBERS = {
-    kind.__name__: _NumberType(kind.__name__, (), {"kind": kind, "dtype": np.dtype(kind)})
-    for kind in (int, float, bool)
-}
-
 _BUILTINS = {
     **vars(builtins),
-    **_NUMBERS,
-    "len": _length,
-    "max": _extreme("max", lambda one, found: one > found),
-    "min": _extreme("min", lambda one, found: one < found),
-    "round": _rounded,
+    **NUMBERS,
+    "len": length,
+    "max": extreme("max", lambda one, found: one > found),
+    "min": extreme("min", lambda one, found: one < found),
+    "round": rounded,
     "__import__": _importing,
 }

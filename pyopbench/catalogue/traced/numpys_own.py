@@ -9,7 +9,7 @@ import numpy as np
 from pyopbench.catalogue.traced.registry import in_numpy
 
 NAMES = (
-    "angle", "cross", "diag_indices_from", "gradient", "kron", "poly1d", "polyval", "sinc", "trapezoid", "trapz",
+    "angle", "cross", "diag_indices_from", "gradient", "poly1d", "polyval", "sinc", "trapezoid", "trapz",
     "unwrap", "vander", "apply_along_axis", "logspace", "geomspace", "linspace",
 )  # fmt: skip
 

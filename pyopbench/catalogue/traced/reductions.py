@@ -11,9 +11,10 @@ from numpy.exceptions import AxisError
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
+from pyopbench.catalogue.traced.float_functions import is_nan
 from pyopbench.catalogue.traced.registry import in_numpy, in_tensors, only
 from pyopbench.catalogue.traced.tape import refuse
-from pyopbench.catalogue.traced.ufuncs import as_truth, is_nan
+from pyopbench.catalogue.traced.ufuncs import as_truth
 from pyopbench.catalogue.traced.untyped import np
 
 UNSET: Any = np._NoValue

@@ -6,9 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.traced import indexing
-from pyopbench.catalogue.traced.array import TracedArray, _key, as_traced
+from pyopbench.catalogue.traced import assignment, indexing
+from pyopbench.catalogue.traced.array import TracedArray, as_traced
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
+from pyopbench.catalogue.traced.keys import key_of
 from pyopbench.catalogue.traced.registry import in_numpy, in_tensors
 from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.untyped import np
@@ -37,7 +38,7 @@ def scatter_at(name: str, spelled: str, array: TracedArray, key: Any, *values: A
     if array.dtype.kind not in "fiu" or (name in ("maximum", "minimum") and array.dtype.kind == "f"):
         # A segment without values has the least float, and one with NaN is not defined.
         raise refuse(spelled, why=f"is not traced for {array.dtype}")
-    where, value, given = _key(key), array.value, new.value
+    where, value, given = key_of(key, as_traced), array.value, new.value
     array.write(step(spelled, lambda: _scattered(name, tf.convert_to_tensor(value), where, given, array.dtype)))
 
 
@@ -45,7 +46,7 @@ def _scattered(name: str, tensor: Any, key: Any, given: Any, dtype: Any) -> Any:
     join, combine = SEGMENTS[name]
     count = tf.size(tensor)
     places = indexing.get(tf.reshape(tf.range(count), tf.shape(tensor)), key)
-    new = indexing.fit(as_tensor(given, dtype), tf.shape(places), places.shape.as_list())
+    new = assignment.fit(as_tensor(given, dtype), tf.shape(places), places.shape.as_list())
     joined = join(tf.reshape(new, [-1]), tf.reshape(places, [-1]), count)
     return combine(tensor, tf.ensure_shape(tf.reshape(joined, tf.shape(tensor)), tensor.shape))
 

@@ -24,6 +24,8 @@ def where(condition: Any, *choices: Any) -> Any:
         return _places(truth)
     x, y = map(as_traced, choices)
     kind = dtypes.common([x.example, y.example])
+    for choice in (x, y):
+        dtypes.check_range(choice, kind)
     return tf.where(truth, as_tensor(x.value, kind), as_tensor(y.value, kind))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +11,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import views
 from pyopbench.catalogue.traced.array import TracedArray, as_traced
 from pyopbench.catalogue.traced.reductions import axes_of
-from pyopbench.catalogue.traced.registry import in_numpy, in_tensors
+from pyopbench.catalogue.traced.registry import in_numpy
 from pyopbench.catalogue.traced.tape import refuse
 from pyopbench.catalogue.traced.untyped import np
 
@@ -34,7 +32,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = N
         raise refuse(f"np.reshape(..., order={order!r})")
     x = as_traced(a)
     sizes = _filled(x, sizes_of(newshape if shape is None else shape))
-    return x.view(views.Reshaped(sizes))
+    return x.seen_through(views.Reshaped(sizes))
 
 
 def _filled(x: TracedArray, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -55,7 +53,12 @@ def ravel(a: Any, order: str = "C") -> Any:
     """Return all elements in one axis."""
     if order not in ("C", "A", "K"):
         raise refuse(f"np.ravel(..., order={order!r})")
-    return reshape(a, (-1,))
+    x = as_traced(a)
+    found = reshape(x, (-1,))
+    if x.is_in_c_order:
+        return found
+    # Here NumPy copies, also what it would reshape without.
+    return TracedArray(found.value) if x.layout is not None else x.maybe_view("ravel", found.value)
 
 
 @in_numpy("transpose", "permute_dims", on_known=True)
@@ -65,7 +68,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axes_of(list(axes), x.ndim))
     if sorted(order) != list(range(x.ndim)):
         raise ValueError("axes don't match array")
-    return x.view(views.Permuted(order))
+    return x.seen_through(views.Permuted(order))
 
 
 @in_numpy("swapaxes", on_known=True)
@@ -166,12 +169,14 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     if not any(map(tf.is_tensor, sizes)) and None not in x.static_shape:
         if np.broadcast_shapes(x.static_shape, sizes) != sizes:
             raise ValueError(f"operands could not be broadcast together with remapped shapes {x.static_shape} {sizes}")
-        return x.view(
+        return x.seen_through(
             views.ReadOnly(
                 "broadcast_to", lambda one: np.broadcast_to(one, sizes), lambda one: tf.broadcast_to(one, sizes)
             )
         )
-    return x.view(views.ReadOnly("broadcast_to", _never, lambda one: tf.broadcast_to(one, views._packed(sizes))))
+    return x.seen_through(
+        views.ReadOnly("broadcast_to", _never, lambda one: tf.broadcast_to(one, views._packed(sizes)))
+    )
 
 
 def _never(array: Any) -> Any:
@@ -203,101 +208,6 @@ in_numpy("atleast_3d", on_known=True)(
 )
 
 
-@in_tensors("copy")
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """Return an array of its own."""
-    return tf.identity(as_traced(a).tensor)
-
-
-@in_tensors("tile")
-def tile(A: Any, reps: Any) -> Any:
-    """Return an array repeated as a whole."""
-    x = as_traced(A)
-    sizes = sizes_of(reps)
-    rank = max(len(sizes), x.ndim)
-    sizes = (1,) * (rank - len(sizes)) + sizes
-    spread = (
-        tf.reshape(x.tensor, tf.concat([[1] * (rank - x.ndim), tf.shape(x.tensor)], 0)) if rank > x.ndim else x.tensor
-    )
-    return tf.tile(spread, views._packed(sizes))
-
-
-@in_tensors("repeat")
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """Return an array in which each element is repeated."""
-    x = as_traced(a)
-    tensor = tf.reshape(x.tensor, [-1]) if axis is None or x.ndim == 0 else x.tensor
-    (place,) = axes_of(0 if axis is None else axis, tensor.shape.rank)
-    times = as_traced(repeats)
-    count = int(times.value.item()) if times.is_known and times.value.size == 1 else times.tensor
-    if isinstance(count, int):
-        index = np.repeat(np.arange(tensor.shape[place]), count) if tensor.shape[place] is not None else None
-        if index is not None:
-            return tf.gather(tensor, index, axis=place)
-    return tf.repeat(tensor, count, axis=place)
-
-
-@in_tensors("roll")
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Return an array with elements moved around along axes."""
-    x = as_traced(a)
-    shifts = sizes_of(shift)
-    if axis is None:
-        flat = tf.reshape(x.tensor, [-1])
-        if len(shifts) != 1:
-            raise refuse("np.roll(x, (a, b))", fix="name the axes")
-        return tf.ensure_shape(tf.reshape(_rolled(flat, shifts[0], 0), tf.shape(x.tensor)), x.tensor.shape)
-    axes = axes_of(axis, x.ndim)
-    tensor = x.tensor
-    pairs = np.broadcast(np.arange(len(shifts)), np.arange(len(axes)))
-    for place, which in pairs:
-        tensor = _rolled(tensor, shifts[place], axes[which])
-    return tensor
-
-
-def _rolled(tensor: Any, shift: Any, axis: int) -> Any:
-    if 0 in tensor.shape:
-        return tensor
-    return tf.roll(tensor, shift, axis)
-
-
-@in_numpy("split", on_known=True)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Return equal parts of an array along an axis, or parts between places."""
-    x = as_traced(ary)
-    (place,) = axes_of(axis, x.ndim)
-    size = x.static_shape[place]
-    if np.ndim(indices_or_sections) == 0 and (size is None or size % int(indices_or_sections)):
-        raise ValueError("array split does not result in an equal division")
-    return array_split(x, indices_or_sections, place)
-
-
-@in_numpy("array_split", on_known=True)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Return parts of an array along an axis, of as equal a length as there are."""
-    x = as_traced(ary)
-    (place,) = axes_of(axis, x.ndim)
-    size = x.static_shape[place]
-    if np.ndim(indices_or_sections) == 0:
-        if size is None:
-            raise refuse("np.array_split", why="needs a length that is known before the graph runs")
-        each, more = divmod(size, int(indices_or_sections))
-        lengths = [each + 1] * more + [each] * (int(indices_or_sections) - more)
-        ends = [int(end) for end in np.cumsum([0, *lengths])]
-    else:
-        ends = [0, *map(int, indices_or_sections), sys.maxsize if size is None else size]
-    before = (slice(None),) * place
-    return [x[(*before, slice(begin, end))] for begin, end in itertools.pairwise(ends)]
-
-
-in_numpy("vsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))
-in_numpy("hsplit", on_known=True)(
-    lambda ary, indices_or_sections: split(ary, indices_or_sections, 0 if as_traced(ary).ndim == 1 else 1)
-)
-in_numpy("dsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 2))
-in_numpy("unstack", on_known=True)(lambda x, axis=0: tuple(moveaxis(x, axis, 0)))
-
-
 @in_numpy("real", on_known=True)
 def real(val: Any) -> Any:
     """Return the real part; of a real array itself."""
@@ -317,7 +227,7 @@ def imag(val: Any) -> Any:
 
 
 def _part(x: TracedArray, name: str, on_array: Any, on_tensor: Any) -> Any:
-    found = x.view(views.ReadOnly(name, on_array, on_tensor))
+    found = x.seen_through(views.ReadOnly(name, on_array, on_tensor))
     return found.as_scalar() if x.is_scalar else found
 
 
@@ -325,7 +235,7 @@ def _part(x: TracedArray, name: str, on_array: Any, on_tensor: Any) -> Any:
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the diagonal of the planes of two axes, as the last axis."""
     x = moveaxis(a, (axis1, axis2), (-2, -1))
-    return x.view(
+    return x.seen_through(
         views.ReadOnly(
             "diagonal",
             lambda array: array.diagonal(offset, -2, -1),

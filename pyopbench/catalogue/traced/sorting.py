@@ -10,10 +10,10 @@ import tensorflow as tf
 from pyopbench.catalogue.traced.array import as_traced
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
 from pyopbench.catalogue.traced.dtypes import NEP50
+from pyopbench.catalogue.traced.float_functions import is_nan
 from pyopbench.catalogue.traced.reductions import axes_of
 from pyopbench.catalogue.traced.registry import in_numpy, in_tensors, only
 from pyopbench.catalogue.traced.tape import refuse
-from pyopbench.catalogue.traced.ufuncs import is_nan
 from pyopbench.catalogue.traced.untyped import np
 
 UniqueAll = collections.namedtuple("UniqueAll", ["values", "indices", "inverse_indices", "counts"])
@@ -115,9 +115,21 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return np.searchsorted(edges, x, side)
 
 
-def _is_new(ordered: Any) -> Any:
-    """Return where the next larger key begins."""
-    return tf.concat([tf.ones_like(ordered[:1], tf.bool), tf.not_equal(ordered[1:], ordered[:-1])], 0)
+def _groups(tensor: Any) -> tuple[Any, Any]:
+    """Return the order of elements or rows, and where in it the next larger one begins; a row with NaN equals none."""
+    keys = keys_of(tensor)
+    if keys.shape.rank == 1:
+        order = order_of(tensor, 0)
+        ordered = tf.gather(keys, order)
+        differs = tf.not_equal(ordered[1:], ordered[:-1])
+    else:
+        order = tf.range(tf.shape(keys, tf.int64)[0])
+        for column in reversed(tf.unstack(keys, axis=1)):
+            order = tf.gather(order, tf.argsort(tf.gather(column, order), stable=True))
+        ordered = tf.gather(keys, order)
+        has_nan = tf.reduce_any(is_nan(tf.gather(tensor, order)), 1)
+        differs = tf.reduce_any(tf.not_equal(ordered[1:], ordered[:-1]), 1) | has_nan[1:]
+    return order, tf.concat([tf.ones_like(order[:1], tf.bool), differs], 0)
 
 
 @in_tensors("unique")
@@ -133,11 +145,11 @@ def unique(
 ) -> Any:
     """Return each element once, ascending; if asked for, where each is first, which each is, and how many there are."""
     x = as_traced(ar)
-    if not equal_nan or (axis is not None and x.ndim != 1):
+    of_rows = axis is not None and x.ndim > 1
+    if not equal_nan or (of_rows and (axis != 0 or x.ndim != 2 or not x.static_shape[1])):
         raise refuse("np.unique(..., axis=..., equal_nan=False)")
-    flat = tf.reshape(x.tensor, [-1])
-    order = order_of(flat, 0)
-    new = _is_new(tf.gather(keys_of(flat), order))
+    flat = x.tensor if of_rows else tf.reshape(x.tensor, [-1])
+    order, new = _groups(flat)
     first = tf.boolean_mask(order, new)
     found = [tf.gather(flat, first)]
     number = tf.cumsum(tf.cast(new, tf.int64)) - 1
@@ -145,7 +157,7 @@ def unique(
         found.append(first)
     if return_inverse:
         inverse = tf.scatter_nd(order[:, None], number, tf.shape(order, tf.int64))
-        found.append(tf.reshape(inverse, tf.shape(x.tensor)) if NEP50 else inverse)
+        found.append(tf.reshape(inverse, tf.shape(x.tensor)) if NEP50 and not of_rows else inverse)
     if return_counts:
         found.append(tf.math.unsorted_segment_sum(tf.ones_like(number), number, tf.size(first, tf.int64)))
     return tuple(found) if len(found) > 1 else found[0]

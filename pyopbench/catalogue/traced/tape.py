@@ -14,7 +14,7 @@ from typing import Any
 
 from pyopbench.catalogue.traced.refusal import Refused, place_of_user
 
-MOST_STEPS = 10_000
+MOST_STEPS = 3_000
 """NumPy operations in one path through a body, each of them a few ops of TensorFlow: about 10 s of tracing. A loop over
 the elements of an array is unrolled, and a graph of more is slower than what it is to replace."""
 

@@ -31,16 +31,25 @@ def traced(body: Callable[..., Any]) -> Callable[..., Any]:
         A function that takes and returns tensors, for a `tf.function` without AutoGraph.
     """
 
-    def on_tensors(*tensors: Any) -> Any:
-        for tensor in tensors:
+    def on_tensors(*tensors: Any, **named: Any) -> Any:
+        for tensor in (*tensors, *named.values()):
             if tensor.dtype == tf.string:
                 raise refuse("text", why="is not traced: NumPy's text has no counterpart among tensors")
         names.forget()
-        paths = _Paths(lambda: names.rebound(body)(*map(TracedArray, tensors)))
+
+        def call() -> Any:
+            by_name = {name: _given(tensor) for name, tensor in named.items()}
+            return names.rebound(body)(*map(_given, tensors), **by_name)
+
+        paths = _Paths(call)
         found = paths.follow([], ())
         return found if len(found) > 1 else found[0]
 
     return on_tensors
+
+
+def _given(tensor: Any) -> TracedArray:
+    return TracedArray(tensor, c_order=True)
 
 
 class _Raised(Exception):

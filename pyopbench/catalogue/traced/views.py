@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.traced import indexing
+from pyopbench.catalogue.traced import assignment, indexing
 from pyopbench.catalogue.traced.tape import refuse, step
 
 
@@ -48,7 +48,7 @@ class Picked:
             copy[self.key] = new
             return copy
         tensors = tf.convert_to_tensor
-        return step("[]=", lambda: indexing.put(tensors(whole), self.key, tensors(new)))
+        return step("[]=", lambda: assignment.put(tensors(whole), self.key, tensors(new)))
 
     def layout(self, whole: Any) -> Any:
         """Return the view of an array whose memory is never read."""
