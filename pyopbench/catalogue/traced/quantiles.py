@@ -99,3 +99,64 @@ def _interpolated(ordered: Any, shares: Any, count: Any, method: str, kind: Any)
 
 _quantile("quantile", of_hundred=False)
 _quantile("percentile", of_hundred=True)
+
+
+def _numbers(x: TracedArray, axis: Any) -> tuple[Any, Any, list[int]]:
+    """Return an array sorted along its last axis, NaN behind, how many are not NaN, and what is reduced."""
+    flat, axes = _flattened(x, axis)
+    if None in flat.static_shape:
+        raise refuse("np.nanmedian", why="needs a shape that is known before the graph runs")
+    return np.sort(flat, axis=-1), np.sum(~np.isnan(flat), axis=-1), axes
+
+
+def _at(ordered: Any, place: Any) -> Any:
+    inside = np.clip(place, 0, ordered.shape[-1] - 1)
+    return np.take_along_axis(ordered, inside[..., None], axis=-1)[..., 0]
+
+
+@in_numpy("nanmedian")
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """Return the middle of the elements that are not NaN; NaN where there are none."""
+    x = as_traced(a)
+    if x.dtype.kind != "f" or x.ndim == 0 or 0 in x.static_shape:
+        return np.median(x, axis, keepdims=keepdims)
+    ordered, count, axes = _numbers(x, axis)
+    low, high = _at(ordered, (count - 1) // 2), _at(ordered, count // 2)
+    middle = np.where(low == high, low, (low + high) / 2)
+    return _kept(np.where(count > 0, middle, np.array(np.nan, x.dtype)), axes, keep=keepdims)
+
+
+def _nan_quantile(name: str, of_hundred: bool) -> None:
+    plain = name.removeprefix("nan")
+
+    @in_numpy(name)
+    def function(a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear",
+                 keepdims: Any = False, *, weights: Any = None) -> Any:  # fmt: skip
+        only(name, weights=weights)
+        x, share = as_traced(a), as_traced(q)
+        if x.dtype.kind != "f":
+            return getattr(np, plain)(x, q, axis, method=method, keepdims=keepdims)
+        if method != "linear" or not share.is_known or share.ndim > 1 or 0 in x.static_shape:
+            raise refuse(f"np.{name}", why="is traced for method='linear' and shares that are known")
+        one = share.value.item() if share.weak else share.value
+        kind = np.asarray(getattr(np, plain)(np.ones(1, x.dtype), one)).dtype
+        shares = [float(value) / (100 if of_hundred else 1) for value in share.value.ravel()]
+        ordered, count, axes = _numbers(x, axis)
+        found = [_between(ordered, count, value, kind) for value in shares]
+        if share.ndim == 0:
+            return _kept(found[0], axes, keep=keepdims)
+        return _kept(np.stack(found), axes, keep=keepdims, leading=1)
+
+
+def _between(ordered: Any, count: Any, share: float, kind: Any) -> Any:
+    place = (count - 1) * share
+    below = np.floor(place).astype(np.int64)
+    way = (place - np.floor(place)).astype(kind)
+    low, high = _at(ordered, below).astype(kind), _at(ordered, np.minimum(below + 1, count - 1)).astype(kind)
+    apart = high - low
+    found = np.where(way >= 0.5, high - apart * (1 - way), low + apart * way)
+    return np.where(count > 0, found, np.array(np.nan, kind))
+
+
+_nan_quantile("nanquantile", of_hundred=False)
+_nan_quantile("nanpercentile", of_hundred=True)

@@ -34,7 +34,9 @@ def traced(body: Callable[..., Any]) -> Callable[..., Any]:
     def on_tensors(*tensors: Any, **named: Any) -> Any:
         for tensor in (*tensors, *named.values()):
             if tensor.dtype == tf.string:
-                raise refuse("text", why="is not traced: NumPy's text has no counterpart among tensors")
+                refusal = refuse("text", why="is not traced: NumPy's text has no counterpart among tensors")
+                refusal.place = None  # an input is on no line
+                raise refusal
         names.forget()
 
         def call() -> Any:
