@@ -30,7 +30,7 @@ def rebind(function: Body) -> Body:
     Raises:
         AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
     """
-    copy: Body = _Rebinding(_as_tensorflow, lambda copy: copy).of(_written(function))
+    copy: Body = _Rebinding(_as_tensorflow, lambda copy: copy).of(written(function))
     return arrange(function, copy)
 
 
@@ -39,7 +39,7 @@ def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
 
     Lists among the constants that they read become tuples, which a compiler can take for constants.
     """
-    copy: Body = _Rebinding(_as_constant, finish).of(_written(function))
+    copy: Body = _Rebinding(_as_constant, finish).of(written(function))
     return arrange(function, copy)
 
 
@@ -51,7 +51,8 @@ def arrange(function: Body, port: Body) -> Body:
     return port
 
 
-def _written(function: Body) -> Any:
+def written(function: Body) -> Any:
+    """Return the function that the user wrote, without what stands around it."""
     while hasattr(function, BODY):
         function = getattr(function, BODY)
     return function
@@ -122,7 +123,7 @@ def _is_file_of_user(file: str) -> bool:
 
 def files_reached(function: Any) -> set[str]:
     """Return the files of a function and of all that it calls of the user's."""
-    function = _written(function)
+    function = written(function)
     if not isinstance(function, types.FunctionType):
         return set()
     files: set[str] = set()
@@ -170,6 +171,6 @@ def _is_of_numpy(value: Any) -> bool:
 
 def why_not_rebound(function: Body) -> str | None:
     """Return why there is nothing to rebind, None if there is."""
-    if isinstance(_written(function), types.FunctionType):
+    if isinstance(written(function), types.FunctionType):
         return None
     return "the NumPy body is not a Python function, so it has no globals to rebind"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.catalogue.rebinding import BODY, files_reached
+from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.core.failures import describe_error, shorten_reason, tidy
 from pyopbench.core.op import Op
 
@@ -39,7 +40,7 @@ def explain(error: BaseException, op: Op) -> str:
     """Return what went wrong in one line, with the place in the user's file where there is one."""
     if not op.is_own:
         return describe_error(error)
-    place = place_in(error, _files_of(op))
+    place = error.place if isinstance(error, Refused) else place_in(error, _files_of(op))
     where = "" if place is None else f", {Path(place[0]).name} line {place[1]}"
     return shorten_reason(_said(error, place), where)
 

@@ -1,0 +1,266 @@
+"""Copies of a user's functions in which names mean what they have to while a body is traced.
+
+NumPy's protocols reach all that is done to a traced array. What they do not reach is found by name: functions that make
+arrays out of none, `int()` and `len()`, and arrays of the user's modules that are indexed. A copy of a function looks
+its names up when it needs them, so that only what is called is copied, wherever it is defined.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import sys
+import types
+from typing import Any
+
+from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
+from pyopbench.catalogue.traced.creation import CREATION, _known, is_dynamic
+from pyopbench.catalogue.traced.functions import call_function
+from pyopbench.catalogue.traced.number_functions import MATH, extreme, length, rounded
+from pyopbench.catalogue.traced.scalar_types import NUMBERS, SCALARS
+from pyopbench.catalogue.traced.scipy_functions import SCIPY
+from pyopbench.catalogue.traced.tape import refuse
+from pyopbench.catalogue.traced.untyped import np
+
+UNTOUCHED = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "pyopbench", "numba"}
+"""Top-level modules whose functions are called as they are."""
+
+RANDOM = "random"
+
+
+def rebound(function: Any) -> Any:
+    """Return a copy of a Python function, or of a partial or bound one, whose names mean what they have to in a trace.
+
+    Anything else is returned as it is.
+    """
+    return _meant(function)
+
+
+class _Scope(dict[str, Any]):
+    """The globals of a copied function: looked up in the module when they are read."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__(__builtins__=_BUILTINS, __name__=names.get("__name__"))
+        self.names = names
+
+    def __getitem__(self, name: str) -> Any:
+        if super().__contains__(name):
+            return super().__getitem__(name)
+        value = _meant(self.names[name])
+        super().__setitem__(name, value)
+        return value
+
+
+def _copied(function: types.FunctionType) -> Any:
+    scope = _SCOPES.setdefault(id(function.__globals__), _Scope(function.__globals__))
+    cells = tuple(map(_cell, function.__closure__ or ())) or None
+    copy = types.FunctionType(function.__code__, scope, function.__name__, None, cells)
+    copy.__defaults__ = function.__defaults__ and tuple(map(_meant, function.__defaults__))
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        return types.CellType(_meant(cell.cell_contents))
+    except ValueError:  # not bound yet
+        return cell
+
+
+_SCOPES: dict[int, _Scope] = {}
+
+
+def forget() -> None:
+    """Forget all copies, so that a body that is traced again finds its modules as they are then."""
+    _SCOPES.clear()
+
+
+def _meant(value: Any) -> Any:
+    """Return what a value that is found by name means while a body is traced."""
+    if isinstance(value, types.FunctionType):
+        return _meant_function(value)
+    if isinstance(value, types.ModuleType):
+        return _meant_module(value)
+    if type(value) is np.ndarray:
+        return _outside(value)
+    if isinstance(value, np.ufunc | types.BuiltinFunctionType | type):
+        return _replacement(value)
+    if isinstance(value, functools.partial):
+        return functools.partial(_meant(value.func), *map(_meant, value.args), **value.keywords)
+    if isinstance(value, types.MethodType):
+        return types.MethodType(_meant(value.__func__), value.__self__)
+    if _is_random(type(value).__module__):
+        return _RandomModule()
+    if _top(value) == "numpy" and hasattr(value, "__wrapped__"):  # has the protocol, and is no Python function
+        replaced = _replacement(value)
+        return _returning(value) if replaced is value else replaced
+    return _NUMPY_BY_ID.get(id(value), value)
+
+
+def _outside(array: Any) -> Any:
+    if array.dtype.kind not in "biufc":
+        return array
+    traced = TracedArray(array.copy())
+    traced.is_outside = True
+    return traced
+
+
+def _top(value: Any) -> str:
+    return str(getattr(value, "__module__", "") or "").split(".")[0]
+
+
+def _meant_function(function: types.FunctionType) -> Any:
+    replaced = _replacement(function)
+    if replaced is not function:
+        return replaced
+    top = _top(function)
+    if top == "scipy":
+        return _of_scipy(function)
+    if top in UNTOUCHED:
+        return function
+    if top == "numpy" and hasattr(function, "__wrapped__"):  # has the protocol
+        return _returning(function)
+    return _copied(function)
+
+
+def _replacement(value: Any) -> Any:
+    if isinstance(value, np.ufunc):
+        return _returning(value)
+    try:
+        found = _BY_VALUE.get(value)
+    except TypeError:
+        return value
+    if found is not None:
+        return found
+    if isinstance(value, types.BuiltinFunctionType):
+        if _top(value) == "numpy" or str(getattr(value, "__module__", "")).startswith("numpy"):
+            return _returning(value)
+        self_ = getattr(value, "__self__", None)
+        if _is_random(getattr(value, "__module__", "")) or type(self_).__module__.startswith(
+            ("numpy.random", "random")
+        ):
+            return _refused_random
+    if isinstance(value, types.FunctionType) and _is_random(value.__module__ or ""):
+        return _refused_random
+    return value
+
+
+def _is_random(home: str | None) -> bool:
+    return str(home).startswith(("numpy.random", "random"))
+
+
+def _refused_random(*arguments: Any, **options: Any) -> Any:
+    raise refuse(
+        "np.random", why="would give the same numbers in every call of the graph", fix="pass them in as inputs"
+    )
+
+
+class _Returning:
+    """A function of NumPy's whose arrays are traced, also where all that it was given is known."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self.__name__ = getattr(function, "__name__", "")
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        # NumPy does not look for traced arrays in lists.
+        if is_dynamic([list(one) for one in arguments if isinstance(one, list | tuple)]):
+            if hasattr(self._function, "__wrapped__"):  # has the protocol
+                return call_function(self._function, arguments, options)
+            if isinstance(self._function, np.ufunc):
+                arguments = tuple(as_traced(one) if isinstance(one, list | tuple) else one for one in arguments)
+        return wrap(self._function(*arguments, **options))
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._function, name)
+        return _Returning(found) if name in ("reduce", "accumulate", "outer", "at", "reduceat") else found
+
+
+@functools.cache
+def _returning(function: Any) -> Any:
+    return _Returning(function)
+
+
+def _of_scipy(function: Any) -> Any:
+    name = f"{function.__module__.split('._')[0]}.{function.__name__}"
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if not is_dynamic([*arguments, options]):
+            return wrap(function(*_known(arguments), **{key: _known(one) for key, one in options.items()}))
+        if name not in SCIPY:
+            raise refuse(name)
+        return SCIPY[name](*arguments, **options)
+
+    return call
+
+
+class _Module(types.ModuleType):
+    """A module whose members mean what they have to in a trace."""
+
+    def __init__(self, module: types.ModuleType, members: dict[str, Any]) -> None:
+        super().__init__(module.__name__)
+        self.__dict__["_module"] = module
+        self.__dict__["_members"] = members
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._members:
+            return self._members[name]
+        found = getattr(self._module, name)
+        self._members[name] = meant = _meant(found)
+        return meant
+
+
+class _RandomModule:
+    def __getattr__(self, name: str) -> Any:
+        return _refused_random
+
+
+def _meant_module(module: types.ModuleType) -> Any:
+    if module in _MODULES:
+        return _MODULES[module]
+    top = module.__name__.split(".")[0]
+    if _is_random(module.__name__):
+        meant: Any = _RandomModule()
+    elif module is math:
+        meant = _Module(module, dict(MATH))
+    elif top in UNTOUCHED:
+        meant = module
+    else:
+        meant = _Module(module, dict(_NUMPY) if module is np else {})
+    _MODULES[module] = meant
+    return meant
+
+
+_MODULES: dict[types.ModuleType, Any] = {}
+
+
+_NUMPY: dict[str, Any] = {**CREATION, **SCALARS}
+
+_BY_VALUE: dict[Any, Any] = {
+    getattr(np, name): made for name, made in _NUMPY.items() if callable(getattr(np, name, None))
+}
+
+_NUMPY_BY_ID = {id(getattr(np, name)): CREATION[name] for name in ("r_", "c_", "mgrid", "ogrid")}
+
+
+_BY_VALUE.update({getattr(math, name): made for name, made in MATH.items()})
+
+
+def _importing(name: str, *arguments: Any, **options: Any) -> Any:
+    """Return `__import__`, whose modules are those of a trace."""
+    found = builtins.__import__(name, *arguments, **options)
+    return _meant_module(found)
+
+
+_BUILTINS = {
+    **vars(builtins),
+    **NUMBERS,
+    "len": length,
+    "max": extreme("max", lambda one, found: one > found),
+    "min": extreme("min", lambda one, found: one < found),
+    "round": rounded,
+    "__import__": _importing,
+}

@@ -1,0 +1,93 @@
+"""Functions of Python's that take traced numbers too: those of `math`, and `len`, `min`, `max` and `round`."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pyopbench.catalogue.traced.array import TracedArray, as_traced, number
+from pyopbench.catalogue.traced.creation import _known, is_dynamic
+from pyopbench.catalogue.traced.scalar_types import as_number
+from pyopbench.catalogue.traced.tape import step
+from pyopbench.catalogue.traced.untyped import np
+
+
+def _mathematical(name: str, ufunc: Any) -> Callable[..., Any]:
+    plain = getattr(math, name)
+
+    def call(*arguments: Any) -> Any:
+        if not is_dynamic(list(arguments)):
+            return plain(*_known(arguments))
+        found = ufunc(*(as_number(float)(one) for one in arguments))
+        value = found.value
+        kind = int if name in ("floor", "ceil", "trunc") else bool if name.startswith("is") else float
+        return (
+            number(step(name, lambda: as_traced(found).astype(np.dtype(kind)).value), kind)
+            if kind is int
+            else number(value, kind)
+        )
+
+    return call
+
+
+MATH_UFUNCS = {
+    **{name: name for name in ("sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh")},
+    **{
+        name: name for name in ("cosh", "tanh", "floor", "ceil", "trunc", "hypot", "isnan", "isinf", "isfinite", "fabs")
+    },
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "pow": "power",
+    "fmod": "fmod",
+    "degrees": "degrees",
+    "radians": "radians",
+    "copysign": "copysign",
+}
+
+MATH = {name: _mathematical(name, getattr(np, ufunc)) for name, ufunc in MATH_UFUNCS.items()}
+
+
+def length(value: Any) -> Any:
+    """Return `len`, of a traced array also where only the graph knows it."""
+    if type(value) is TracedArray and value.static_shape and value.static_shape[0] is None:
+        return value.shape[0]
+    return len(value)
+
+
+def extreme(name: str, is_better: Any) -> Callable[..., Any]:
+    """Return `min` or `max`, which compare traced numbers in the graph and take the first of equal ones."""
+    plain = getattr(builtins, name)
+
+    def extreme(*arguments: Any, **options: Any) -> Any:
+        several = list(arguments[0] if len(arguments) == 1 else arguments)
+        arrays = [as_traced(one) for one in several if not isinstance(one, str)]
+        if options or not is_dynamic(several) or any(one.ndim for one in arrays):
+            return plain(*(arguments if len(arguments) > 1 else (several,)), **options)
+        found = several[0]
+        for one in several[1:]:
+            found = _chosen(is_better(one, found), one, found)
+        return found
+
+    return extreme
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    """Return one of two numbers; a number of Python's if both are, or both as NumPy promotes them."""
+    first, second = as_traced(x), as_traced(y)
+    if first.dtype != second.dtype and first.weak is None and second.weak is None:
+        return x if condition else y
+    found = as_traced(np.where(condition, x, y))
+    both = first.weak is not None and first.weak is second.weak
+    return number(found.value, first.weak) if both and first.weak and not found.is_known else found
+
+
+def rounded(value: Any, digits: Any = None) -> Any:
+    """Return `round`, which takes traced numbers and arrays too."""
+    if type(value) is not TracedArray:
+        return round(value) if digits is None else round(value, digits)
+    found = np.round(value, digits or 0)
+    return as_number(int)(found) if digits is None and value.is_scalar else found

@@ -1,0 +1,54 @@
+"""Arrays cut into parts, which are views."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+from pyopbench.catalogue.traced.array import as_traced
+from pyopbench.catalogue.traced.reductions import axes_of
+from pyopbench.catalogue.traced.registry import in_numpy
+from pyopbench.catalogue.traced.shaping import moveaxis
+from pyopbench.catalogue.traced.tape import refuse
+from pyopbench.catalogue.traced.untyped import np
+
+
+@in_numpy("split", on_known=True)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return equal parts of an array along an axis, or parts between places."""
+    x = as_traced(ary)
+    (place,) = axes_of(axis, x.ndim)
+    size = x.static_shape[place]
+    if np.ndim(indices_or_sections) == 0 and (size is None or size % int(indices_or_sections)):
+        raise ValueError("array split does not result in an equal division")
+    return array_split(x, indices_or_sections, place)
+
+
+@in_numpy("array_split", on_known=True)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return parts of an array along an axis, of as equal a length as there are."""
+    x = as_traced(ary)
+    (place,) = axes_of(axis, x.ndim)
+    size = x.static_shape[place]
+    if np.ndim(indices_or_sections) == 0:
+        if size is None:
+            raise refuse("np.array_split", why="needs a length that is known before the graph runs")
+        each, more = divmod(size, int(indices_or_sections))
+        lengths = [each + 1] * more + [each] * (int(indices_or_sections) - more)
+        ends = [int(end) for end in np.cumsum([0, *lengths])]
+    else:
+        ends = [0, *map(int, indices_or_sections), sys.maxsize if size is None else size]
+    before = (slice(None),) * place
+    return [x[(*before, slice(begin, end))] for begin, end in itertools.pairwise(ends)]
+
+
+in_numpy("vsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))
+
+in_numpy("hsplit", on_known=True)(
+    lambda ary, indices_or_sections: split(ary, indices_or_sections, 0 if as_traced(ary).ndim == 1 else 1)
+)
+
+in_numpy("dsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 2))
+
+in_numpy("unstack", on_known=True)(lambda x, axis=0: tuple(moveaxis(x, axis, 0)))

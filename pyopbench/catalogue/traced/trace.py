@@ -1,0 +1,144 @@
+"""A NumPy body as a function of tensors: it is called with traced arrays while the graph is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.traced import names
+from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced
+from pyopbench.catalogue.traced.refusal import Refused
+from pyopbench.catalogue.traced.tape import Fork, Tape, recording, refuse
+
+MOST_PATHS = 100
+"""Ways through a body, each of which becomes a part of the graph."""
+
+MOST_QUESTIONS = 20
+"""Questions on one way. Each is a `tf.cond` inside that of the one before; a loop that goes on until a value is
+reached asks without end."""
+
+
+def traced(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tensors that does what a body does to arrays of NumPy's.
+
+    Args:
+        body: takes arrays and returns an array, a number or a tuple of them.
+
+    Returns:
+        A function that takes and returns tensors, for a `tf.function` without AutoGraph.
+    """
+
+    def on_tensors(*tensors: Any, **named: Any) -> Any:
+        for tensor in (*tensors, *named.values()):
+            if tensor.dtype == tf.string:
+                refusal = refuse("text", why="is not traced: NumPy's text has no counterpart among tensors")
+                refusal.place = None  # an input is on no line
+                raise refusal
+        names.forget()
+
+        def call() -> Any:
+            by_name = {name: _given(tensor) for name, tensor in named.items()}
+            return names.rebound(body)(*map(_given, tensors), **by_name)
+
+        paths = _Paths(call)
+        found = paths.follow([], ())
+        return found if len(found) > 1 else found[0]
+
+    return on_tensors
+
+
+def _given(tensor: Any) -> TracedArray:
+    return TracedArray(tensor, c_order=True)
+
+
+class _Raised(Exception):
+    """A body raises on one of two ways."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Paths:
+    """All ways through a body, joined by `tf.cond` where they part."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+        self.count = 0
+
+    def follow(self, log: list[tuple[str, Any]], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Return the outputs of the ways that begin with some decisions."""
+        self.count += 1
+        tape = Tape(log, decisions)
+        with recording(tape):
+            try:
+                found = outputs_of(self.call())
+            except Fork as fork:
+                condition, log = fork.condition, fork.log
+                if len(decisions) == MOST_QUESTIONS or self.count > MOST_PATHS:
+                    raise _too_many(fork) from None
+            except Exception:
+                if tape.refusal is not None:
+                    raise tape.refusal from None
+                raise
+            else:
+                if tape.refusal is not None:  # the body caught it
+                    raise tape.refusal
+                return found
+        if not isinstance(condition, tf.Tensor) or hasattr(condition, "numpy"):
+            return self.follow(log, (*decisions, bool(condition)))
+        return self._both(condition, log, decisions)
+
+    def _both(self, condition: Any, log: list[tuple[str, Any]], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
+        raised: dict[bool, Exception] = {}
+
+        def way(*, answer: bool) -> Callable[[], tuple[Any, ...]]:
+            def build() -> tuple[Any, ...]:
+                try:
+                    return self.follow(log, (*decisions, answer))
+                except Refused:
+                    raise
+                except Exception as error:
+                    raised[answer] = error
+                    raise _Raised(error) from error
+
+            return build
+
+        try:
+            return tuple(tf.cond(condition, way(answer=True), way(answer=False)))
+        except _Raised:
+            (answer,) = raised
+        # The body raises where a value is not what it has to be: the graph does so too, and knows the other way only.
+        message = f"{type(raised[answer]).__name__}: {raised[answer]}"
+        required = tf.logical_not(condition) if answer else condition
+        with tf.control_dependencies([tf.debugging.Assert(required, [message])]):
+            return tuple(tf.identity(one) for one in self.follow(log, (*decisions, not answer)))
+
+
+def _too_many(fork: Fork) -> Refused:
+    why = f"asks for a value more than {MOST_QUESTIONS} times on one way through the body, or on {MOST_PATHS} ways"
+    refusal = refuse("if or while", why=why, fix="np.where, or a loop whose length is known")
+    refusal.place = fork.place
+    return refusal
+
+
+def outputs_of(returned: Any) -> tuple[Any, ...]:
+    """Return what a body returns as tensors: of a tuple each item, of a list too if its items are arrays."""
+    several = isinstance(returned, tuple) or (isinstance(returned, list) and any(map(_is_array, returned)))
+    return tuple(_output(one) for one in (returned if several else (returned,)))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or tf.is_tensor(value)
+
+
+def _output(value: Any) -> Any:
+    if value is None:
+        raise refuse("None", why="is returned, which is no array")
+    if isinstance(value, list | tuple) and holds_traced(value):
+        value = as_traced(value)
+    array = as_traced(value)
+    return tf.identity(array.tensor)

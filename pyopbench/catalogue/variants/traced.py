@@ -1,0 +1,27 @@
+"""The NumPy body as it stands, called with arrays that stand for tensors: what it does becomes TensorFlow ops."""
+
+from __future__ import annotations
+
+from pyopbench.catalogue.rebinding import arrange, written
+from pyopbench.catalogue.traced.trace import traced
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    return arrange(op.numpy, traced(written(op.numpy)))
+
+
+VARIANT = Variant(
+    name="traced",
+    summary="the body as it stands, traced into TensorFlow ops",
+    body="numpy",
+    kind="port",
+    effort=2,
+    build=_build,
+    gradients=("autodiff",),
+    modes=("call", "node"),
+    function_options={"autograph": False},
+    role="own_attempt",
+)
