@@ -71,7 +71,7 @@ SeedWith = Annotated[
     str,
     typer.Option(
         metavar="STATEMENT",
-        help="For a body that draws random numbers: run before each call, e.g. 'np.random.seed({seed})'.",
+        help="Run before each call of a body that draws random numbers; {seed} in it is a number.",
     ),
 ]
 Variants = Annotated[

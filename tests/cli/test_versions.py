@@ -122,7 +122,7 @@ def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, fini
 def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, finished: Path) -> None:
     ended = call("report", finished, "--require", "savedmodel")
     assert ended.code == 0
-    assert ended.out.count("required: whether they can do savedmodel is not known of") == 2
+    assert ended.out.count("required: whether they can do savedmodel with double is not known of") == 2
     assert "On 2.21.0-2:" in ended.out
 
 

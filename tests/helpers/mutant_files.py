@@ -14,7 +14,7 @@ import probe_files
 import stored
 from places import ROOT
 from pyopbench.results import certificate, copy_costs, counted_copies, probes, store, versions
-from pyopbench.run import probe
+from pyopbench.run import kept_probes
 
 Commands = dict[str, list[list[str]]]
 """Name of a file -> command lines that read it."""
@@ -66,6 +66,12 @@ def make(folder: Path) -> Commands:
     return {**found, **_make_for_runs(folder), **_make_for_programs(folder)}
 
 
+def _kept() -> Path:
+    path = kept_probes.path_for(KNOWN)
+    assert path is not None
+    return path
+
+
 def _launches(today: str) -> list[dict[str, Any]]:
     lines = []
     for launch in range(3):
@@ -88,11 +94,11 @@ def _make_for_runs(folder: Path) -> Commands:
     (folder / "mix.csv").write_text("size,weight\n1,3\n10,1\n", encoding="utf-8")
     (folder / "shapes.csv").write_text("shape,dtype,weight\n1x1,float32,3\n2x5,float32,1\n", encoding="utf-8")
     data = folder / "data" / "pyopbench"
-    for path in (certificate.path_for(KNOWN), probe.path_for(KNOWN)):
+    for path in (certificate.path_for(KNOWN), _kept()):
         (data / path.parent.name).mkdir(parents=True)
     own = data / "certificates" / certificate.path_for(KNOWN).name
     own.write_text(certificates.certificate(environment=KNOWN).as_json(), encoding="utf-8")
-    known = data / "probes" / probe.path_for(KNOWN).name
+    known = data / "probes" / _kept().name
     probes.write(known, probe_files.document(probe_files.row("xla", TODAY, "fails", "no")))
     resumed = [["resume", "begun"], ["resume", "begun", "--allow-changed"], ["check", "begun"]]
     mixed = [["resume", "wanting", "--mix"], ["report", "run", "--out", OUT, "--mix"]]

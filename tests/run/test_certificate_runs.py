@@ -1,4 +1,4 @@
-"""Which runs of a certificate there is time for, and what is measured on with a pair of ports."""
+"""Which runs of a certificate there is time for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import stored
-from pyopbench.core.model import BASELINE
 from pyopbench.run import certificate_runs as module
 from pyopbench.run import start
 from pyopbench.run.certificate_extent import Extent, MainJob, Trial
@@ -20,34 +18,6 @@ SMALL = Extent(
     times=3,
     seconds=400.0,
 )
-
-
-NAMES = (BASELINE, "native", "native_twin", "numpy_function", "numpy_function_twin")
-CASES = {name: stored.case(name) for name in NAMES}
-
-
-def controlled(folder: Path, noisy: str) -> Path:
-    """Store a run of controls of three launches in which all cases take alike, but for a noisy one."""
-    content = stored.run(list(CASES.values()))
-    content["catalogue"]["variants"]["native"] = {**stored.VARIANT, "kind": "port"}
-    settings = {**content["settings"], "baseline": BASELINE, "pairs": module.controls((0,))}
-    lines = []
-    for launch in range(3):
-        line = stored.group_line(launch, list(CASES.values()))
-        line["samples"][CASES[noisy]] = [[place, 0, 3, 0.5 * (1 + launch)] for place in range(2)]
-        lines += [stored.launch_line(launch), line]
-    return stored.write(folder, {**content, "settings": settings}, lines)
-
-
-def test_a_pair_that_is_not_resolved_is_measured_on_alone(tmp_path: Path) -> None:
-    """However few launches are left: the run of this one has all that it may have."""
-    folder = controlled(tmp_path / "run", "numpy_function_twin")
-    assert module._open_pairs(folder) == {CASES["numpy_function"], CASES["numpy_function_twin"]}
-
-
-def test_the_callback_whose_time_a_port_is_measured_in_is_measured_on(tmp_path: Path) -> None:
-    folder = controlled(tmp_path / "run", "native_twin")
-    assert module._open_pairs(folder) == {CASES["native"], CASES["native_twin"], CASES[BASELINE]}
 
 
 def work(monkeypatch: pytest.MonkeyPatch, left: float) -> module.Work:
