@@ -68,8 +68,11 @@ def test_on_a_busy_machine_a_copy_is_no_cheaper_than_its_original() -> None:
 
 
 def test_of_skewed_noise_a_slowdown_is_found_in_full() -> None:
-    """Costs vary by a lognormal of 0.8 to the right, and so do those of the slowed copy, which are 10% more each."""
-    rng, launches, rounds = np.random.default_rng(5), 30, 400
+    """Costs vary by a lognormal of 0.8 to the right, and so do those of the slowed copy, which are 10% more each.
+
+    The median of differences would find 8.6%.
+    """
+    rng, launches, rounds = np.random.default_rng(5), 40, 4_000
     shape = (launches, rounds)
     today, slowed = (factor * np.exp(rng.normal(0.0, 0.8, shape)) for factor in (1.0, 1.1))
     at = np.indices(shape).reshape(2, -1)
@@ -78,7 +81,7 @@ def test_of_skewed_noise_a_slowdown_is_found_in_full() -> None:
         for case, costs in (("today", today), ("slowed", slowed))
     )
     found = shares_of_pairs(frame, {"slowed": "today"}, {"slowed": "today"})["slowed"]
-    assert found.values.mean() == pytest.approx(0.1, abs=0.02)
+    assert found.values.mean() == pytest.approx(0.1, abs=0.007)
 
 
 def test_no_run_effect_lies_between_two_of_a_pair() -> None:

@@ -32,15 +32,10 @@ def as_number(kind: type) -> Callable[..., Any]:
     return convert
 
 
-class _ScalarType(type):
-    """What a type of NumPy's scalars is in a trace: called on a traced value it converts, else it is the type."""
+class _StandsForType(type):
+    """A class that stands for the type `kind`: equal to it, and with the same instances and subclasses."""
 
     kind: type
-
-    def __call__(cls, *arguments: Any) -> Any:
-        if arguments and is_dynamic(arguments[0]):
-            return as_traced(arguments[0]).astype(cls.kind)
-        return wrap(cls.kind(*_known(arguments)))
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, cls.kind)
@@ -53,6 +48,15 @@ class _ScalarType(type):
 
     def __hash__(cls) -> int:
         return hash(cls.kind)
+
+
+class _ScalarType(_StandsForType):
+    """What a type of NumPy's scalars is in a trace: called on a traced value it converts, else it is the type."""
+
+    def __call__(cls, *arguments: Any) -> Any:
+        if arguments and is_dynamic(arguments[0]):
+            return as_traced(arguments[0]).astype(cls.kind)
+        return wrap(cls.kind(*_known(arguments)))
 
 
 def _scalar_types() -> dict[str, Any]:
@@ -70,25 +74,11 @@ def _scalar_types() -> dict[str, Any]:
 SCALARS = _scalar_types()
 
 
-class _NumberType(type):
+class _NumberType(_StandsForType):
     """What `int`, `float` and `bool` are in a trace: the types, which take traced values too."""
-
-    kind: type
 
     def __call__(cls, *arguments: Any, **options: Any) -> Any:
         return as_number(cls.kind)(*arguments, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.kind)
-
-    def __subclasscheck__(cls, subclass: Any) -> bool:
-        return issubclass(getattr(subclass, "kind", subclass), cls.kind)
-
-    def __eq__(cls, other: Any) -> bool:
-        return cls.kind is getattr(other, "kind", other)
-
-    def __hash__(cls) -> int:
-        return hash(cls.kind)
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(cls.kind, name)
