@@ -26,7 +26,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
+from scipy import special
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -42,6 +42,10 @@ ALL_EQUAL = 1000.0
 """With more the spreads are all but equal."""
 MOST_STEPS = 200
 """Spreads whose logs lie further apart than this are not told apart from one another."""
+NEAR_VARIANCE, NEAR_DEGREES = 1e-9, 1e-5
+"""How near the fit comes to the logs of both."""
+MOST_AT_ONCE = 1_000_000
+"""Comparisons times fits that are computed at the same time: 8 MB for each intermediate result."""
 RARE = 0.2
 """A spread that is passed less often than this under what is usual is moved towards it by less in proportion."""
 
@@ -86,44 +90,67 @@ def usual_spread(samples: Iterable[tuple[float, float]]) -> Spread:
     if len(known) < LEAST_COMPARISONS:
         return UNKNOWN
     deviations, own = np.array(known, dtype=np.float64).T
-    return _most_likely(deviations**2, own)
+    (found,) = _most_likely(deviations**2, own, np.ones((1, own.size)))
+    return found
 
 
-def _most_likely(variances: Floats, own: Floats) -> Spread:
-    """Return the spread that variances with `own` degrees are likeliest drawn by: variance * F(own, degrees).
+def usual_without_each(deviations: Floats, own: float) -> tuple[Spread, ...]:
+    """Return for each comparison what is usual of all the others, as `usual_spread` of them.
+
+    Args:
+        deviations: `(comparisons,)` float64, the standard deviations; one that is not above zero counts nowhere.
+        own: the degrees of freedom of each.
+    """
+    known = np.flatnonzero(deviations > 0)
+    found = [UNKNOWN] * deviations.size
+    enough = np.flatnonzero(known.size - (deviations > 0) >= LEAST_COMPARISONS)
+    for some in np.array_split(enough, enough.size * known.size // MOST_AT_ONCE + 1):
+        if some.size:
+            others = (some[:, None] != known).astype(np.float64)
+            fits = _most_likely(deviations[known] ** 2, np.full(known.size, own), others)
+            for place, fit in zip(some, fits, strict=True):
+                found[place] = fit
+    return tuple(found)
+
+
+def _most_likely(variances: Floats, own: Floats, counted: Floats) -> list[Spread]:
+    """Return the spreads that variances with `own` degrees are likeliest drawn by: variance * F(own, degrees).
 
     Where both derivatives of the log likelihood are 0: the one by the variance for given degrees, within that by them.
+
+    Args:
+        variances: `(comparisons,)` float64.
+        own: `(comparisons,)` float64, the degrees of freedom of each.
+        counted: `(fits, comparisons)` float64, how often each comparison counts in each fit.
     """
     unit = float(np.median(variances))
     scaled = own * variances / unit
-    kinds, counts = np.unique(own, return_counts=True)  # launches are mostly as many for all: few special functions
+    kinds, kind = np.unique(own, return_inverse=True)  # launches are mostly as many for all: few special functions
+    counts = counted @ (kind[:, None] == np.arange(kinds.size))
+    total, last = counted @ own, np.zeros(len(counted))
 
-    total, last = float(own.sum()), 0.0
-
-    def best_variance(degrees: float) -> float:
-        """Return the log of the likeliest variance, by Newton's steps from the last one; none is longer than 1."""
-        nonlocal last
+    def best_variances(degrees: Floats) -> Floats:
+        """Return the logs of the likeliest variances, by Newton's steps from the last ones; none is longer than 1."""
         for _ in range(MOST_STEPS):
-            part = 1 / (1 + degrees * math.exp(last) / scaled)
-            weighted = (own + degrees) * part
-            step = float((weighted.sum() - total) / (weighted * (1 - part)).sum())
-            last += max(min(step, 1.0), -1.0)
-            if abs(step) < 1e-9:
+            part = 1 / (1 + (degrees * np.exp(last))[:, None] / scaled)
+            weighted = counted * (own + degrees[:, None]) * part
+            step = (weighted.sum(axis=1) - total) / (weighted * (1 - part)).sum(axis=1)
+            np.add(last, np.clip(step, -1.0, 1.0), out=last)
+            if float(np.abs(step).max()) < NEAR_VARIANCE:
                 break
         return last
 
-    def by_degrees(log_degrees: float) -> float:
-        degrees = math.exp(log_degrees)
-        logs = np.log1p(scaled * (math.exp(-best_variance(degrees)) / degrees))
-        trend = special.digamma((kinds + degrees) / 2) - special.digamma(degrees / 2)
-        return float((counts * trend).sum() - logs.sum())  # the rest is 0 where the derivative by the variance is
+    def too_few(degrees: Floats) -> npt.NDArray[np.bool_]:
+        logs = np.log1p(scaled * (np.exp(-best_variances(degrees)) / degrees)[:, None])
+        trend = special.digamma((kinds + degrees[:, None]) / 2) - special.digamma(degrees / 2)[:, None]
+        # The rest is 0 where the derivative by the variance is.
+        return (counts * trend).sum(axis=1) > (counted * logs).sum(axis=1)
 
-    low, high = math.log(LEAST_DEGREES), math.log(ALL_EQUAL)
-    if by_degrees(low) <= 0:
-        found = low
-    elif by_degrees(high) >= 0:
-        found = high
-    else:
-        found = float(optimize.brentq(by_degrees, low, high, xtol=1e-4))
-    degrees = math.exp(found)
-    return Spread(min(degrees, MOST_DEGREES), unit * math.exp(best_variance(degrees)))
+    low, high = (np.full(len(counted), math.log(end)) for end in (LEAST_DEGREES, ALL_EQUAL))
+    while float((high - low).max()) > NEAR_DEGREES:
+        middle = (low + high) / 2
+        more = too_few(np.exp(middle))
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    degrees = np.exp((low + high) / 2)
+    found = unit * np.exp(best_variances(degrees))
+    return [Spread(min(one, MOST_DEGREES), two) for one, two in zip(degrees.tolist(), found.tolist(), strict=True)]

@@ -14,7 +14,7 @@ F. E. Satterthwaite, Biometrics Bulletin 2 (1946) 110-114; docs/statistics.md ha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate, Floats
-from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, usual_spread
+from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, usual_without_each
 from pyopbench.stats.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 
 RUN_SPREAD = 0.03
@@ -124,22 +124,28 @@ def unpaired(
     pairs = list(zip(usual[:many], usual[many:], strict=True))
     alone = [Unpaired(b.mean - a.mean, math.nan, min(a.n, b.n), first=a, second=b) for a, b in pairs]
     means, within = (np.array(column) for column in ([one.mean for one in alone], [one.within for one in alone]))
+    fits = usual_without_each(np.abs(means), 1.0)
     floor = math.log1p(run_spread)
     return tuple(
-        replace(one, between=between_runs(np.delete(means, place), np.delete(within, place), floor), others=many - 1)
-        for place, one in enumerate(alone)
+        replace(one, between=between_runs(*others, fit, floor), others=many - 1)
+        for one, fit, *others in zip(alone, fits, _without_each(means), _without_each(within), strict=True)
     )
 
 
-def between_runs(means: Floats, within: Floats, floor: float) -> Spread:
+def _without_each(values: Floats) -> Iterator[Floats]:
+    return (np.delete(values, place) for place in range(values.size))
+
+
+def between_runs(means: Floats, within: Floats, usual: Spread, floor: float) -> Spread:
     """Estimate from other cases what two runs of the same code differ by, beyond what their launches show.
 
-    From `LEAST_COMPARISONS` on it is the fit that `spread.usual_spread` makes to differences of one degree of freedom
-    each, by the moments of their logarithms, so that a few that are real weigh little; from fewer, their mean square.
+    From `spread.LEAST_COMPARISONS` on it is what is usual among the differences, so that a few that are real weigh
+    little; from fewer, their mean square.
 
     Args:
         means: `(cases,)` float64, the differences of the other cases, logs.
         within: `(cases,)` float64, what of their variance launches show.
+        usual: the fit of `spread.usual_spread` to the differences, of one degree of freedom each.
         floor: the least standard deviation that is believed, on the log scale.
 
     Returns:
@@ -148,10 +154,9 @@ def between_runs(means: Floats, within: Floats, floor: float) -> Spread:
     told = np.isfinite(means)
     known = means[told]
     found = Spread(float(known.size), float(np.mean(known**2))) if known.size else UNKNOWN
-    if known.size >= LEAST_COMPARISONS:
-        fitted = usual_spread((abs(mean), 1.0) for mean in known.tolist())
+    if usual != UNKNOWN:
         least = LEAST_DEGREES if known.size < MANY_COMPARISONS else 0.0
-        found = Spread(max(fitted.degrees, least), fitted.variance)
+        found = Spread(max(usual.degrees, least), usual.variance)
     variance = found.variance - (float(np.median(within[told])) if known.size else 0.0)
     if variance <= floor**2:
         return Spread(MOST_DEGREES, floor**2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from pyopbench.stats import spread
 from pyopbench.stats.estimate import Estimate, holm, moderated
 from pyopbench.stats.spread import (
     LEAST_COMPARISONS,
@@ -16,6 +17,7 @@ from pyopbench.stats.spread import (
     UNKNOWN,
     Spread,
     usual_spread,
+    usual_without_each,
 )
 
 MANY = 4000
@@ -53,6 +55,20 @@ def test_too_few_or_no_spreads_are_unknown() -> None:
     assert usual_spread(few) == UNKNOWN
     assert usual_spread([*few, (math.nan, 0), (0.0, 3), (math.nan, -1)]) == UNKNOWN
     assert usual_spread([*few, (0.1, 1)]) != UNKNOWN
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 1_000_000])
+def test_what_is_usual_without_each_is_the_fit_to_the_others(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread, "MOST_AT_ONCE", at_once)
+    deviations = np.abs(np.random.default_rng(6).standard_t(3, LEAST_COMPARISONS + 2))
+    deviations[[2, 5]] = math.nan, 0.0
+    known = LEAST_COMPARISONS
+    found = usual_without_each(deviations, 1.0)
+    assert [one == UNKNOWN for one in found] == [place not in (2, 5) for place in range(known + 2)]
+    more = np.append(deviations, 0.7)
+    for place, one in enumerate(usual_without_each(more, 1.0)):
+        fit = usual_spread((value, 1.0) for value in np.delete(more, place))
+        assert (one.degrees, one.variance) == pytest.approx((fit.degrees, fit.variance), rel=1e-4)
 
 
 def test_a_variance_moves_towards_the_usual_one_by_the_degrees_of_each() -> None:

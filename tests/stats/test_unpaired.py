@@ -11,7 +11,7 @@ from scipy import stats as reference
 
 from pyopbench.judge.verdicts import verdicts_from
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread
+from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
 from pyopbench.stats.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs, unpaired
 from pyopbench.stats.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 from simulate import Floats, heavy, normal, unpaired_pairs
@@ -46,7 +46,8 @@ def test_one_launch_without_enough_other_cases_says_how_many_there_are(many: int
 
 def between(differences: list[float]) -> Spread:
     """Return what runs differ by, told from differences of cases whose launches hardly differ."""
-    return between_runs(np.array(differences), np.full(len(differences), 1e-9), FLOOR)
+    usual = usual_spread((abs(one), 1.0) for one in differences)
+    return between_runs(np.array(differences), np.full(len(differences), 1e-9), usual, FLOOR)
 
 
 def test_what_all_other_cases_moved_by_counts_as_the_machines() -> None:
