@@ -73,6 +73,8 @@ def _print(used: usage.Usage, file: Path) -> None:
         "time from the first call of any callback to the last, without start-up.",
         err,
     )
+    if used.input_share is not None:
+        say(_input_text(used.input_share), err)
     mixes = usage.write_mixes(used, file)
     for number, path in list(mixes.items())[:MOST_SITES]:
         sizes = list(used.sites[number - 1].calls_by_size)
@@ -100,6 +102,13 @@ def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object,
 def _share(site: usage.SiteUsage, used: usage.Usage) -> str:
     whole = formatting.percent(site.seconds / used.seconds)
     return f"{whole} ({formatting.percent(site.seconds / used.called_seconds)})" if used.called_seconds else whole
+
+
+def _input_text(found: usage.InputShare) -> str:
+    waited = f"The program waited for its input {formatting.percent(found.waited)} of that time"
+    if found.is_hidden:
+        return f"{waited}: its callbacks in input pipelines are hidden behind the rest, and a port would save nothing."
+    return f"{waited}: at most {formatting.percent(found.most)} of it is what its callbacks in input pipelines cost."
 
 
 def _range(sizes: list[int]) -> str:

@@ -127,8 +127,8 @@ def unpaired(
     fits = usual_without_each(np.abs(means), 1.0)
     floor = math.log1p(run_spread)
     return tuple(
-        replace(one, between=between_runs(*others, fit, floor), others=many - 1)
-        for one, fit, *others in zip(alone, fits, _without_each(means), _without_each(within), strict=True)
+        replace(one, between=between_runs(differences, seen, fit, floor), others=many - 1)
+        for one, fit, differences, seen in zip(alone, fits, _without_each(means), _without_each(within), strict=True)
     )
 
 

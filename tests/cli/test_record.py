@@ -51,6 +51,26 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     assert mix.read_text() == "size,weight\n6,4\n"
 
 
+@pytest.mark.parametrize(
+    ("waited", "said"),
+    [
+        (
+            2.0,
+            "waited for its input 25% of that time: at most 12.5% of it is what its callbacks in input pipelines cost.",
+        ),
+        (0.1, "its input 1.25% of that time: its callbacks in input pipelines are hidden behind the rest,"),
+    ],
+)
+def test_what_callbacks_in_input_pipelines_cost_is_no_more_than_is_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: float, said: str
+) -> None:
+    site = SiteUsage("train.py", 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 1.0), in_input=True)
+    used = Usage(10.0, 1, [site], called_seconds=8.0, elements=4, waited_seconds=waited)
+    monkeypatch.setattr(record, "run_and_record", lambda command, file: (0, used))
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
+    assert said in " ".join(done.stderr.split())
+
+
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
     assert done.exit_code == 0

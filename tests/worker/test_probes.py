@@ -60,7 +60,13 @@ def test_a_file_holds_the_probe_of_its_name(name: str) -> None:
         ("gradient_twice", "native", "works", ""),
         ("gradient_twice", "py_function", "fails", "KeyError"),
         ("graphdef", "numpy_function", "fails", LOST),
+        ("data_service", "native", "works", ""),
+        ("data_service", "numpy_function", "fails", LOST),
+        ("map_function", "numpy_function", "works", ""),
+        ("map_function", "native", "does not apply", "no Python runs in it"),
+        ("map_order", "numpy_function", "fails", "were computed in another: calls "),
         ("mirrored", "numpy_function", "works", ""),
+        ("mirrored_input", "numpy_function", "works", ""),
         ("mutates_input", "numpy_function", "silently wrong", "in a tf.function: the caller's tensor is changed"),
         ("mutates_input", "py_function_numpy", "works", "a copy"),
         ("numpy_arrays", "numpy_function", "works", ""),
@@ -108,6 +114,16 @@ def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> N
     assert memory_growth.growth(lambda: kept.append(200_000)) == pytest.approx(2e8)
     kept.clear()
     assert memory_growth.growth(lambda: kept.append(0)) == 0
+
+
+def test_growth_of_pipelines_is_that_of_what_their_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyopbench.worker.probes import map_memory
+
+    kept: list[int] = []
+    monkeypatch.setattr(map_memory, "resident_bytes", lambda: sum(kept))
+    assert map_memory.growth(lambda calls: kept.append(200 * calls)) == pytest.approx(200_000)
+    kept.clear()
+    assert map_memory.growth(lambda calls: kept.append(0)) == 0
 
 
 @pytest.mark.measures

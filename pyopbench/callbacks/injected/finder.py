@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from pyopbench.callbacks.injected import input_waits
 from pyopbench.callbacks.injected.recorder import Recorder
 
 VARIABLE = "PYOPBENCH_RECORD"
@@ -19,14 +21,14 @@ MODULE = "tensorflow.python.ops.script_ops"
 
 
 class _Finder:
-    """Finds the module of the callback functions as others do, and has it wrapped once it has been run."""
+    """Finds some modules as others do, and has each wrapped once it has been run."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, wrap: Mapping[str, Callable[[ModuleType], None]]) -> None:
+        self.wrap = wrap
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of `MODULE` with a loader that also wraps; None for every other module."""
-        if name != MODULE:
+        """Return the spec of one of the modules with a loader that also wraps; None for every other module."""
+        if name not in self.wrap:
             return None
         others = (finder for finder in sys.meta_path if finder is not self)
         spec = next((found for one in others if (found := one.find_spec(name, path, target))), None)
@@ -35,10 +37,7 @@ class _Finder:
 
             def run_and_wrap(module: ModuleType) -> None:
                 run(module)
-                try:
-                    self.recorder.install(module)
-                except Exception as error:  # noqa: BLE001 - TensorFlow 1, or one that is made otherwise
-                    self.recorder.refuse(f"{MODULE} is not as expected: {error!r}")
+                self.wrap[name](module)
 
             spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
         return spec
@@ -47,5 +46,18 @@ class _Finder:
 def wait_for_tensorflow() -> Recorder:
     """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
     recorder = Recorder(Path(os.environ[VARIABLE]))
-    sys.meta_path.insert(0, _Finder(recorder))
+
+    def count_callbacks(module: ModuleType) -> None:
+        try:
+            recorder.install(module)
+        except Exception as error:  # noqa: BLE001 - TensorFlow 1, or one that is made otherwise
+            recorder.refuse(f"{MODULE} is not as expected: {error!r}")
+
+    def measure_waits(module: ModuleType) -> None:
+        try:
+            recorder.waits.install(module)
+        except Exception as error:  # noqa: BLE001 - as above
+            recorder.waits.trouble = f"{input_waits.MODULE} is not as expected: {error!r}"
+
+    sys.meta_path.insert(0, _Finder({MODULE: count_callbacks, input_waits.MODULE: measure_waits}))
     return recorder

@@ -1,4 +1,4 @@
-"""Counts the callbacks of a program, inside of it. Nothing but `tallies` and the standard library.
+"""Counts the callbacks of a program, inside of it. Nothing but its neighbours and the standard library.
 
 TensorFlow's public functions are wrapped when it is imported, and so is every function that they are handed: each call
 adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
@@ -18,6 +18,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, cast
 
+from pyopbench.callbacks.injected.input_waits import InputWaits, is_in_input
 from pyopbench.callbacks.injected.tallies import Site, Tally, describe_arrays, describe_tensors, name_of, new_row
 
 SAVE_SECONDS = 2.0
@@ -42,6 +43,7 @@ class Recorder:
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
+        self.waits = InputWaits(clock)
         self._renew()
 
     def _renew(self) -> None:
@@ -50,6 +52,7 @@ class Recorder:
         self.called: list[float] | None = None  # when the first call began and the last one ended
         self.saved_calls = 0
         self.name = f"{os.getpid()}-{time.time_ns()}.json"
+        self.waits.reset()
         for site in self.sites.values():
             site.reset()
 
@@ -222,8 +225,9 @@ class Recorder:
         if caller is not frame:  # TensorFlow or Keras called, each time for another program's line
             return self._site(kind, function, caller)
         key = (*self._place(frame), kind, "eager" if eager else "graph")
+        in_input = not eager and is_in_input(self.script_ops.ops.get_default_graph())
         with self.lock:
-            site = self.sites.setdefault(key, Site(key, name_of(function)))
+            site = self.sites.setdefault(key, Site(key, name_of(function), in_input=in_input))
         self.known[quick] = frame.f_code, site
         return site
 
@@ -247,11 +251,12 @@ class Recorder:
 
     def save(self) -> None:
         """Write the counts of this process, whole or not at all; the program does not fail for it."""
+        waits = self.waits.as_dict()
         with self.lock:
             calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
-            if calls == self.saved_calls:
+            if calls + waits["elements"] == self.saved_calls:
                 return
-            content = self._as_dict()
+            content = self._as_dict() | {"waits": waits}
             path = self.folder / self.name
             try:
                 scratch = path.with_suffix(".part")
@@ -259,14 +264,14 @@ class Recorder:
                 scratch.replace(path)
             except OSError:
                 return
-            self.saved_calls = calls
+            self.saved_calls = calls + int(waits["elements"])
 
     def _as_dict(self) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
             "seconds": self.clock() - self.begun,
             "called": self.called,
-            "trouble": self.trouble,
+            "trouble": self.trouble or self.waits.trouble,
             "sites": [site.as_dict(self._name_of_dtype) for site in self.sites.values()],
         }
 

@@ -47,15 +47,17 @@ class Site:
     Attributes:
         key: file, line, function, kind and mode (`eager` or `graph`).
         body: name of the first function that was called back.
+        in_input: is it made within a function of a `tf.data` pipeline?
         forward, gradient: counts; the gradient is that of py_function's own tape.
         shapes: shape and dtype of each input -> calls and seconds.
     """
 
-    __slots__ = ("body", "forward", "gradient", "key", "shapes")
+    __slots__ = ("body", "forward", "gradient", "in_input", "key", "shapes")
 
-    def __init__(self, key: tuple[str, int, str, str, str], body: str) -> None:
+    def __init__(self, key: tuple[str, int, str, str, str], body: str, *, in_input: bool = False) -> None:
         self.key = key
         self.body = body
+        self.in_input = in_input
         self.forward = Tally(by_kernel=key[-1] == "graph")
         self.gradient = Tally(by_kernel=True)
         self.shapes: dict[Any, list[float]] = {}
@@ -79,6 +81,7 @@ class Site:
         return {
             **dict(zip(("file", "line", "function", "kind", "mode"), self.key, strict=True)),
             "body": self.body,
+            "in_input": self.in_input,
             "forward": self.forward.as_dict(),
             "gradient": self.gradient.as_dict(),
             "shapes": [

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.results.mix_file import write_mix
 from pyopbench.results.schema import NotNegative
 
@@ -79,6 +80,7 @@ class SiteUsage:
     forward: Cost = field(default_factory=Cost)
     gradient: Cost = field(default_factory=Cost)
     shapes: list[Shape] = field(default_factory=list)
+    in_input: bool = False
 
     @property
     def seconds(self) -> float:
@@ -132,6 +134,14 @@ class CountedSite(Struct):
     forward: Counted
     gradient: Counted
     shapes: list[CountedShape]
+    in_input: bool = False
+
+
+class CountedWaits(Struct):
+    """What a process took from its iterators, and how long it waited for that."""
+
+    elements: NotNegative
+    seconds: float
 
 
 class Part(Struct):
@@ -140,6 +150,35 @@ class Part(Struct):
     trouble: str
     sites: list[CountedSite]
     called: list[float] | None = None
+    waits: CountedWaits | None = None
+
+
+@dataclass(frozen=True)
+class InputShare:
+    """How much of a program's time goes by while it waits for the callbacks of its input pipelines.
+
+    Pipelines work while the program does: only what it waits for costs it time. Of that no more can be the callbacks'
+    than they take, which is more where several threads call them at once.
+
+    Attributes:
+        elements: taken from the iterators of the pipelines.
+        waited: for these, as a share of the time from the first call of any callback to the end of the last.
+        callbacks: what the callbacks of pipelines take, of all threads, as a share of the same time.
+    """
+
+    elements: int
+    waited: float
+    callbacks: float
+
+    @property
+    def most(self) -> float:
+        """The largest share of the time that these callbacks can be to blame for."""
+        return min(self.waited, self.callbacks)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Is it less than is worth acting on?"""
+        return self.most < MINIMUM_EFFECT
 
 
 @dataclass
@@ -152,6 +191,7 @@ class Usage:
         sites: the dearest first.
         troubles: what could not be recorded, in the words of Python.
         called_seconds: from the first call of any of them to the end of the last one; None where none was called.
+        elements, waited_seconds: taken from iterators of input pipelines, and how long they were waited for.
     """
 
     seconds: float
@@ -159,6 +199,17 @@ class Usage:
     sites: list[SiteUsage]
     troubles: list[str] = field(default_factory=list)
     called_seconds: float | None = None
+    elements: int = 0
+    waited_seconds: float = 0.0
+
+    @property
+    def input_share(self) -> InputShare | None:
+        """What callbacks in input pipelines cost the program; None where there are none, or no element was seen."""
+        seconds = sum(site.seconds for site in self.sites if site.in_input)
+        if not seconds or not self.elements or not self.called_seconds:
+            return None
+        waited = min(self.waited_seconds / self.called_seconds, 1.0)  # it waits for the first one from before that
+        return InputShare(self.elements, waited, seconds / self.called_seconds)
 
 
 def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
@@ -171,12 +222,15 @@ def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
     found: dict[tuple[Any, ...], SiteUsage] = {}
     processes, troubles = 0, dict[str, None]()
     called: list[float] = []
+    elements, waited = 0, 0.0
     for part in parts:
         processes += 1
         called += part.get("called") or ()
+        waits = part.get("waits") or {"elements": 0, "seconds": 0.0}
+        elements, waited = elements + waits["elements"], waited + waits["seconds"]
         troubles.update({part["trouble"]: None} if part["trouble"] else {})
         for site in part["sites"]:
-            new = SiteUsage(**{name: site[name] for name in NAMES})
+            new = SiteUsage(**{name: site[name] for name in NAMES}, in_input=site.get("in_input", False))
             usage = found.setdefault((new.file, new.line, new.function, new.kind, new.mode), new)
             usage.forward.add(site["forward"])
             usage.gradient.add(site["gradient"])
@@ -184,7 +238,8 @@ def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
     in_order = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))
     # The clock of all processes of a machine is one: CLOCK_MONOTONIC, or what stands for it (time.perf_counter).
-    return Usage(seconds, processes, in_order, list(troubles), max(called) - min(called) if called else None)
+    called_seconds = max(called) - min(called) if called else None
+    return Usage(seconds, processes, in_order, list(troubles), called_seconds, elements, waited)
 
 
 def _add_shapes(shapes: list[Shape], more: Iterable[Mapping[str, Any]]) -> None:

@@ -48,6 +48,14 @@ def step():
 
 for _ in range(3):
     step()
+@tf.function
+def read(iterator):
+    total = tf.constant(0, tf.int64)
+    for _ in tf.range(4):
+        total += next(iterator)
+    return total
+
+assert read(iter(tf.data.Dataset.range(4))) == 6
 for size in (2, 2, 5):
     tf.numpy_function(double, [np.ones(size)], tf.float64)
 print(calls["data"], calls["loss"], calls["eager"], sys.argv[1:])
@@ -65,6 +73,10 @@ def test_a_real_program_is_counted_call_for_call(tmp_path: Path, capfd: pytest.C
     assert counts == {"load": ("graph", 12, 0), "square": ("graph", 3, 3), "double": ("eager", 3, 0)}
     double = next(site for site in used.sites if site.body == "double")
     assert double.calls_by_size == {2: 2, 5: 1}
+    assert [site.body for site in used.sites if site.in_input] == ["load"]
+    assert used.elements == 12 + 4
+    assert used.input_share is not None
+    assert 0 < used.input_share.waited <= 1
     lines = PROGRAM.splitlines()
     assert all(f"{site.body}, " in lines[site.line - 1] for site in used.sites)
     assert not used.troubles

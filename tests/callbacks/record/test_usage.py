@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pyopbench.callbacks.record.usage import merge, propose_sizes, write_mixes
+from pyopbench.callbacks.record.usage import InputShare, merge, propose_sizes, write_mixes
 from pyopbench.results.mix_file import read_mix
 
 
@@ -40,6 +40,34 @@ def test_the_time_after_start_up_goes_from_the_first_call_of_any_process_to_the_
     used = merge([{**first, "called": [7.0, 8.0]}, {**second, "called": [5.0, 7.5]}, {**second, "called": None}], 10.0)
     assert used.called_seconds == 3.0
     assert merge([part()], 1.0).called_seconds is None
+
+
+def test_callbacks_in_the_input_cost_no_more_than_the_program_waits_nor_than_they_take() -> None:
+    """By hand: 8 s, 2 of them waited, and callbacks of 1.6 s; then of 24 s by several threads, and waits of 0.1 s."""
+
+    def share(seconds: float, waited: float) -> InputShare | None:
+        there = site(1, {}, forward=tally(4, seconds)) | {"in_input": True}
+        other = site(2, {}, forward=tally(1, 5.0))
+        waits = {"elements": 40, "seconds": waited}
+        return merge([{**part(there, other), "called": [1.0, 9.0], "waits": waits}, part(other)], 10.0).input_share
+
+    assert share(1.6, 2.0) == InputShare(40, 0.25, 0.2)
+    found = share(24.0, 2.0)
+    assert found is not None
+    assert (found.most, found.is_hidden) == (0.25, False)
+    hidden = share(24.0, 0.1)
+    assert hidden is not None
+    assert (hidden.most, hidden.is_hidden) == (0.0125, True)
+    assert share(1.0, 100.0) == InputShare(40, 1.0, 0.125)
+    assert share(0.0, 2.0) is None
+
+
+def test_a_program_whose_iterators_were_not_seen_has_no_share_of_its_input() -> None:
+    there = site(1, {}, forward=tally(4, 1.0)) | {"in_input": True}
+    assert merge([{**part(there), "called": [1.0, 9.0]}], 10.0).input_share is None
+    waits = {"elements": 40, "seconds": 1.0}
+    outside = site(1, {}, forward=tally(4, 1.0))
+    assert merge([{**part(outside), "called": [1.0, 9.0], "waits": waits}], 10.0).input_share is None
 
 
 def test_what_was_not_timed_from_outside_has_no_time_around() -> None:
