@@ -1,0 +1,104 @@
+"""A body that takes one example, called for each example of a batch: by Python, or in a loop that Numba compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyopbench.catalogue.arrays import STRING, as_array, as_given
+from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
+from pyopbench.catalogue.rebinding import rebind_helpers
+from pyopbench.core.op import Body, GradientBody, Op
+
+LOOP = """
+def loop({outputs}, {inputs}):
+    for example in range(len({inputs_first})):
+        {results} = body({rows})
+        {stores}
+"""
+"""The loop over a batch for as many inputs and outputs as a body has: Numba compiles no loop over arrays of different
+types, and so it is written out."""
+
+
+def rows_of(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the inputs of each example of a batch, in the form in which a callback gets them."""
+    return [as_given([np.asarray(array)[place, ...] for array in batch]) for place in range(len(batch[0]))]
+
+
+def stacked(outputs: Sequence[Sequence[Any]], dtypes: Sequence[str]) -> tuple[Any, ...]:
+    """Return one array for each output, from the outputs of each example.
+
+    Raises:
+        ValueError: the examples have outputs of different shapes.
+    """
+    by_output = zip(*outputs, strict=True)
+    return tuple(
+        np.stack([as_array(one, dtype) for one in each]) for each, dtype in zip(by_output, dtypes, strict=True)
+    )
+
+
+def python_loop(body: Body, dtypes: Sequence[str]) -> Body:
+    """Return a body over arrays with a leading axis that calls another one for each example."""
+
+    def over_batch(*batch: Any) -> Any:
+        return one_or_tuple(stacked([as_tuple(body(*row)) for row in rows_of(batch)], dtypes))
+
+    return over_batch
+
+
+def gradient_loop(gradient: GradientBody, op: Op) -> GradientBody:
+    """Return a gradient over arrays with a leading axis that calls that of one example for each."""
+
+    def over_batch(inputs: Sequence[Any], outputs: Sequence[Any], incoming: Sequence[Any]) -> tuple[Any, ...]:
+        dtypes = [np.asarray(inputs[place]).dtype.name for place in op.differentiable]
+        rows = zip(rows_of(inputs), rows_of(outputs), rows_of(incoming), strict=True)
+        return stacked([as_tuple(gradient(*row)) for row in rows], dtypes)
+
+    return over_batch
+
+
+def njit_loop(op: Op, dtypes: Sequence[str]) -> Body:
+    """Return a body over arrays with a leading axis: body, helpers and the loop over examples compiled by Numba.
+
+    The outputs are made before the loop, with the shapes that the first example of a batch gives.
+    """
+    import numba
+
+    compiled = rebind_helpers(op.numpy, numba.njit)
+    if not hasattr(compiled, "py_func"):  # it takes its arguments by name or as lists, which only Python hands over
+        return python_loop(compiled, dtypes)
+    loops: list[Callable[..., None]] = []
+
+    def over_batch(*batch: Any) -> Any:
+        returned = compiled(*(array[0] for array in batch))
+        first = [as_array(one, dtype) for one, dtype in zip(as_tuple(returned), dtypes, strict=True)]
+        outputs = [np.empty((len(batch[0]), *one.shape), one.dtype) for one in first]
+        if not loops:
+            loops.append(numba.njit(_written(compiled, len(batch), len(outputs), of_tuple=isinstance(returned, tuple))))
+        loops[0](*outputs, *batch)
+        return one_or_tuple(outputs)
+
+    return over_batch
+
+
+def _written(body: Any, inputs: int, outputs: int, *, of_tuple: bool) -> Callable[..., None]:
+    given, made = [f"input{i}" for i in range(inputs)], [f"output{i}" for i in range(outputs)]
+    results = [f"result{i}" for i in range(outputs)]
+    source = LOOP.format(
+        outputs=", ".join(made),
+        inputs=", ".join(given),
+        inputs_first=given[0],
+        results=", ".join(results) + ("," if of_tuple and outputs == 1 else ""),
+        rows=", ".join(f"{name}[example]" for name in given),
+        stores="; ".join(f"{name}[example] = {result}" for name, result in zip(made, results, strict=True)),
+    )
+    scope: dict[str, Any] = {"body": body}
+    exec(source, scope)
+    return scope["loop"]  # type: ignore[no-any-return]
+
+
+def has_text(op: Op, dtype: str, example: Sequence[Any]) -> bool:
+    """Is there text among inputs or outputs, which Numba has no arrays of?"""
+    return STRING in op.output_dtypes(dtype) or any(array.dtype.kind == "O" for array in example)

@@ -1,0 +1,188 @@
+"""Batched forms of an op, each checked against a loop over examples: values, and gradients where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.batched.examples import examples_of
+from pyopbench.catalogue.batched.forms import Form, forms_of
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.load import load_op
+from pyopbench.catalogue.own.explain import explain
+from pyopbench.core.errors import Unsupported, WrongResult
+from pyopbench.core.op import Body, Op
+from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.finite_differences import error_at
+from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
+from pyopbench.prepare.segments import constants, forward_and_backward
+
+Outcome: TypeAlias = Literal["right", "wrong", "cannot"]
+
+OTHER_BATCH = 3
+"""A second, small length that every form is checked with, so that none is right because of a length that a dimension of
+the example happens to have; where it is the length that was asked for, it is one less."""
+
+
+@dataclass(frozen=True)
+class BatchedForm:
+    """A batched form of an op, and whether it agrees with a loop over examples.
+
+    Attributes:
+        name: `<variant>_<how>`, such as `numpy_loop`, `numpy_whole`, `njit_loop`, `traced_whole` or `traced_map`.
+        variant: what takes one example, and is made batched: `numpy` for the body of the callback, or a variant.
+        how: `loop` over examples inside one callback, `whole` batch at once, or `map` by `tf.vectorized_map`.
+        kind: `callback` if Python runs inside the graph, else `port`.
+        outcome: `right`; `wrong`, where values or gradients are not those of the loop; or `cannot`, where it does not
+            exist for the op.
+        reason: why it is not right; "" where it is.
+        checked: the largest errors, relative to the largest magnitude of what was expected; None where not right.
+        call: over tensors `(batch, *shape of an example)`, one for each input; returns one tensor or a tuple, each with
+            the same leading axis. To be called in a graph, for example in `Dataset.map`. None where not right.
+    """
+
+    name: str
+    variant: str
+    how: str
+    kind: str
+    outcome: Outcome
+    reason: str = ""
+    checked: Checked | None = None
+    call: Body | None = None
+
+
+def batched_forms(op: Op, batch: int, *, size: int | None = None, dtype: str | None = None) -> tuple[BatchedForm, ...]:
+    """Return every batched form of an op, each checked against a loop over examples.
+
+    Args:
+        op: built in or a user's own, as from `catalogue.load.load_op`.
+        batch: examples in a batch, from 1.
+        size: of an example; the op's smallest by default.
+        dtype: of the case; the op's first by default.
+
+    Returns:
+        The forms, the plain loop `numpy_loop` first; those that are not right with their reason.
+    """
+    at = _at(op, size, dtype)
+    return tuple(_check(op, form, batch, *at) for form in forms_of(op, *at))
+
+
+def batched_form(op: Op, name: str, batch: int, *, size: int | None = None, dtype: str | None = None) -> BatchedForm:
+    """Return one form of those of `batched_forms`, checked.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    at = _at(op, size, dtype)
+    return _check(op, {form.name: form for form in forms_of(op, *at)}[name], batch, *at)
+
+
+def _at(op: Op, size: int | None, dtype: str | None) -> tuple[str, int]:
+    return dtype or op.dtypes[0], size or op.sizes[0]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Examples along a leading axis, and what a loop over them makes of them."""
+
+    reference: Reference
+    are_distinct: bool
+
+    def first(self, count: int) -> Reference:
+        """Return the reference for some of the examples, from the first on."""
+        cut = {
+            name: tuple(array[:count] for array in getattr(self.reference, name))
+            for name in ("inputs", "outputs", "output_gradients")
+        }
+        gradients = self.reference.gradients
+        return Reference(**cut, gradients=None if gradients is None else tuple(one[:count] for one in gradients))
+
+
+@lru_cache(maxsize=4)
+def _batch_of(op_name: str, count: int, dtype: str, size: int) -> _Batch:
+    """Return examples of an op with what its bodies make of each.
+
+    Raises:
+        Unsupported: outputs have other shapes from example to example, so that no tensor holds them.
+    """
+    op = load_op(op_name)
+    examples = examples_of(op, size, dtype, count)
+    rng = np.random.default_rng([count, size, *op.name.encode()])
+    each = [make_reference(op, example, dtype, rng) for example in examples.each]
+    for place, outputs in enumerate(zip(*(one.outputs for one in each), strict=True)):
+        shapes = list(dict.fromkeys(output.shape for output in outputs))
+        if len(shapes) > 1:
+            raise Unsupported(
+                f"output {place} has another shape from example to example, such as {shapes[0]} and {shapes[1]}: no "
+                "tensor holds a batch of them"
+            )
+    gradients = [one.gradients for one in each if one.gradients is not None]
+    reference = Reference(
+        _stacked([one.inputs for one in each]),
+        _stacked([one.outputs for one in each]),
+        _stacked([one.output_gradients for one in each]),
+        _stacked(gradients) if gradients else None,
+    )
+    return _Batch(reference, examples.are_distinct)
+
+
+def _stacked(each: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    return tuple(np.stack(arrays) for arrays in zip(*each, strict=True))
+
+
+def _check(op: Op, form: Form, batch: int, dtype: str, size: int) -> BatchedForm:
+    found = BatchedForm(form.name, form.variant, form.how, form.kind, "right")
+    try:
+        call, checked = _checked(op, form, batch, dtype, size)
+    except Exception as error:  # noqa: BLE001 - bodies are the user's own, and TensorFlow raises anything for the others
+        outcome: Outcome = "wrong" if isinstance(error, WrongResult) else "cannot"
+        return replace(found, outcome=outcome, reason=explain(error, op))
+    return replace(found, checked=checked, call=call)
+
+
+def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Body, Checked]:
+    """Build a form and look at it in batches of two lengths.
+
+    Raises:
+        WrongResult: it does not agree with the loop.
+        Unsupported: it does not exist for the op.
+    """
+    if form.unsupported:
+        raise Unsupported(form.unsupported)
+    other = OTHER_BATCH if batch != OTHER_BATCH else OTHER_BATCH - 1
+    whole = _batch_of(op.name, max(batch, other), dtype, size)
+    if not (form.keeps_apart or whole.are_distinct):
+        raise Unsupported(
+            "there is only one example, many times over: whether the body keeps examples apart is not seen"
+        )
+    call = form.build()
+    checked = [_agreement(op, form, call, whole.first(count), dtype) for count in (batch, other)]
+    return call, Checked(*(_largest([getattr(one, name) for one in checked]) for name in ERRORS))
+
+
+ERRORS = ("values", "gradient", "finite_difference")
+
+
+def _largest(errors: Sequence[float | None]) -> Any:
+    return max((one for one in errors if one is not None), default=None)
+
+
+def _agreement(op: Op, form: Form, call: Body, reference: Reference, dtype: str) -> Checked:
+    # In a graph, as Dataset.map has it called, with the shapes that a batch of full length has there.
+    function = tf.function(call, autograph=False)
+    tensors = constants(reference.inputs)
+    if not form.has_gradient:
+        checked = Checked(check_values(op, function(*tensors), reference, dtype))
+    else:
+        forward, backward = forward_and_backward(op, function, tensors, constants(reference.output_gradients))
+        values = check_values(op, as_tuple(forward()), reference, dtype)
+        gradient = check_gradients(op, backward(), reference, dtype)
+        difference = error_at(op, function, reference, dtype) if gradient is None else None
+        checked = Checked(values, gradient, difference)
+    check_unchanged("input", tensors, reference.inputs)
+    return checked
