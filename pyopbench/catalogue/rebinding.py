@@ -30,8 +30,18 @@ def rebind(function: Body) -> Body:
     Raises:
         AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
     """
-    copy: Body = _Rebinding(_as_tensorflow, lambda copy: copy).of(written(function))
-    return arrange(function, copy)
+    return arrange(function, rebind_names(written(function), _as_tensorflow))
+
+
+def rebind_names(function: Any, replace: Callable[[Any], Any]) -> Any:
+    """Return a copy of a Python function, and of the user's functions that it calls, in which names mean other things.
+
+    Args:
+        function: the one that the user wrote.
+        replace: what each value that they find by name is replaced by; functions and modules of the user's it is not
+            asked about.
+    """
+    return _Rebinding(replace, lambda copy: copy).of(function)
 
 
 def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
@@ -144,11 +154,20 @@ def _as_constant(value: Any) -> Any:
     return tuple(map(_as_constant, value)) if isinstance(value, list) else value
 
 
-def _as_tensorflow(value: Any) -> Any:
-    if isinstance(value, np.vectorize):  # whose module is said to be NumPy's, though the function is the user's
+def refuse_vectorize(value: Any) -> None:
+    """Refuse an object of `np.vectorize`, whose module is said to be NumPy's, though the function is the user's.
+
+    Raises:
+        TypeError: it is one; with what to write in its place.
+    """
+    if isinstance(value, np.vectorize):
         name = getattr(value.pyfunc, "__name__", "a function")
         raise TypeError(f"np.vectorize({name}) calls Python for each element; write {name} with operations on arrays")
-    if not _is_of_numpy(value):
+
+
+def _as_tensorflow(value: Any) -> Any:
+    refuse_vectorize(value)
+    if not is_of_numpy(value):
         return value
     return tnp if value is np else getattr(tnp, value.__name__)
 
@@ -162,7 +181,8 @@ def _globals_read(code: types.CodeType) -> Iterator[str]:
             yield from _globals_read(constant)
 
 
-def _is_of_numpy(value: Any) -> bool:
+def is_of_numpy(value: Any) -> bool:
+    """Is it a module, a function or a type of NumPy's?"""
     if isinstance(value, np.ufunc):  # which say their module only in newer NumPy
         return True
     home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.batched import check_batched, refuse_unbatched
 from pyopbench.cli.installing import announce
 from pyopbench.cli.options import (
     AsJson,
@@ -93,6 +94,12 @@ def verify(
     gradient: Gradients = None,
     mode: Modes = None,
     axis: AxisTexts = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Check what takes N examples at once, instead, against a loop over examples."
+        ),
+    ] = None,
     case_timeout: CaseTimeout = "120s",
     tf: TensorFlow = None,
     as_json: AsJson = False,
@@ -101,6 +108,9 @@ def verify(
     axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs, seed_with)
     timeout_seconds = parse_duration(case_timeout)
     announce([tf] if tf else [])
+    if batch is not None:
+        refuse_unbatched(gradient, mode)
+        raise typer.Exit(check_batched(axes, batch, timeout_seconds, tf, as_json=as_json))
     with err.status("verifying") as status:
         findings = verify_cases(
             axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf

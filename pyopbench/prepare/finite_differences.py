@@ -19,6 +19,7 @@ from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
+from pyopbench.prepare.noisy_differences import Line, error_beside_noise, line_through
 from pyopbench.prepare.reference import Reference, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
 
@@ -112,11 +113,42 @@ def _error_along(what: str, gradient: Any, function: ScalarFunction, direction: 
     scale = float(np.abs(steps).sum()) or float(np.abs(reach).sum())
     error = abs(values[0] - values[1] - float(steps.sum()))
     if not error <= DIFFERENCE_TOLERANCE[dtype] * scale + rounding:
+        noisy = _beside_noise_along(gradient, function, reach / DIFFERENCE_STEP[dtype], error)
+        if noisy is not None:
+            return noisy
         raise WrongResult(
             f"{what}: along a direction the function changes by {values[0] - values[1]:.6g}, and the gradient says "
             f"{steps.sum():.6g} (relative error {error / scale:.2g}, tolerance {DIFFERENCE_TOLERANCE[dtype]:.2g})"
         )
     return max(0.0, error - rounding) / scale
+
+
+def _beside_noise_along(gradient: Any, function: ScalarFunction, unit: Any, error: float) -> float | None:
+    """Return the error of a gradient along a direction for a body with noise, as `error_beside_noise`."""
+    dtype = str(gradient.dtype.name)
+    step, slopes = DIFFERENCE_STEP[dtype], gradient.astype(np.float64) * unit
+    line = Line(
+        line_through(function.scalar, function.inputs, function.position, unit), float(slopes.sum()), error / (2 * step)
+    )
+    scale = float(np.abs(slopes).sum())
+    return error_beside_noise([line], scale, step, dtype, DIFFERENCE_TOLERANCE[dtype]) if scale else None
+
+
+def _beside_noise(got: Any, expected: Any, function: ScalarFunction, dtype: str) -> float | None:
+    """Return the error of a gradient for a body with noise, as `error_beside_noise`, of the elements that are off."""
+    found = np.asarray(got)
+    if found.shape != expected.shape or found.dtype != expected.dtype or not np.isfinite(found).all():
+        return None
+    x, tolerance = function.inputs[function.position], DIFFERENCE_TOLERANCE[dtype]
+    errors = np.abs(found.astype(np.float64) - expected.astype(np.float64))
+    scale = float(np.abs(found).max())
+    lines = []
+    for index in map(tuple, np.argwhere(errors > tolerance * float(np.abs(expected).max()))):
+        unit = np.zeros(x.shape)
+        unit[index] = reach = max(1.0, abs(float(x[index])))
+        along = line_through(function.scalar, function.inputs, function.position, unit)
+        lines.append(Line(along, float(found[index]), float(errors[index]), reach))
+    return error_beside_noise(lines, scale, DIFFERENCE_STEP[dtype], dtype, tolerance) if lines and scale else None
 
 
 def _at(function: ScalarFunction, moved: Any) -> float:
@@ -198,6 +230,13 @@ def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vou
             moved = np.zeros(x.shape, bool)
             moved[tuple(np.transpose(places))] = True
             got = np.where(moved, got, np.zeros_like(got))
-        return require_equal(what, got, expected, DIFFERENCE_TOLERANCE[dtype])
+        try:
+            return require_equal(what, got, expected, DIFFERENCE_TOLERANCE[dtype])
+        except WrongResult:
+            function_of_input = ScalarFunction(scalar, reference.inputs, position)
+            noisy = None if got is None else _beside_noise(got, expected, function_of_input, dtype)
+            if noisy is None:
+                raise
+            return noisy
 
     return max(error_of_input(position, got) for position, got in zip(op.differentiable, found, strict=True))

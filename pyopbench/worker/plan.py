@@ -143,6 +143,12 @@ def directions_of(axes: Axes, mode: str) -> tuple[str, ...]:
     return axes.directions or (NODE_DIRECTIONS if mode == "node" else DIRECTIONS)
 
 
+def dtypes_of(op: Op, axes: Axes) -> tuple[str, ...]:
+    """Return the dtypes to cover: an own op has that of its inputs, unless another one is asked for."""
+    usual = op.is_own and axes.dtypes in (Axes.dtypes, DTYPES)
+    return op.dtypes if usual else axes.dtypes
+
+
 def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
     """Return the sizes at which `op` is to be measured."""
     if axes.sizes:
@@ -155,16 +161,12 @@ def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) 
     for op_name, mode, placement in itertools.product(chosen_ops, modes_of(axes), axes.placements):
         op = ops[op_name]
         directions, names = directions_of(axes, mode), _variants(op, axes, variants)
-        for dtype, size, direction, name in itertools.product(_dtypes(op, axes), sizes_of(op, axes), directions, names):
+        for dtype, size, direction, name in itertools.product(
+            dtypes_of(op, axes), sizes_of(op, axes), directions, names
+        ):
             case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
             for gradient in _gradients(axes, op, variants[name], case):
                 yield replace(case, gradient=gradient)
-
-
-def _dtypes(op: Op, axes: Axes) -> tuple[str, ...]:
-    """Return the dtypes to cover: an own op has that of its inputs, unless another one is asked for."""
-    usual = op.is_own and axes.dtypes in (Axes.dtypes, DTYPES)
-    return op.dtypes if usual else axes.dtypes
 
 
 def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str, ...]:

@@ -35,8 +35,8 @@ class Form:
     """One batched form of an op, not checked yet: `prepare.batched_forms` does that.
 
     Attributes:
-        name: `<variant>_<how>`, with `numpy` for the body of the callback.
-        variant: what takes one example and is made batched: a port, `njit`, or `numpy`.
+        name: the key, such as `numpy_loop`, `njit_loop` or `traced_map`.
+        variant: what takes one example and is made batched: a port, `njit`, or `numpy_function` for the body as it is.
         how: one of `HOW`.
         kind: `callback` if Python runs inside the graph, `port` if it does not.
         build: returns the form as a callable over tensors with a leading axis, whose length is that of the batch; it
@@ -78,18 +78,18 @@ def _callbacks(op: Op, dtype: str, size: int) -> Iterator[Form]:
     has_gradient = bool(op.differentiable) and gradient is not None
     case = _case(op, "numpy_function", dtype, size, "custom_gradient" if has_gradient else NO_GRADIENT)
 
-    def form(variant: str, how: How, body: Callable[[], Body], why: str = "") -> Form:
+    def form(name: str, variant: str, how: How, body: Callable[[], Body], why: str = "") -> Form:
         def build() -> Body:
             return build_callback(op, case, tf.numpy_function, body(), gradient)
 
-        return Form(f"{variant}_{how}", variant, how, "callback", build, has_gradient, why)
+        return Form(name, variant, how, "callback", build, has_gradient, why)
 
-    yield form("numpy", "loop", lambda: loops.python_loop(op.numpy, dtypes))
+    yield form(LOOP, "numpy_function", "loop", lambda: loops.python_loop(op.numpy, dtypes))
     random = _why_not_random(op)
-    yield form("numpy", "whole", lambda: op.numpy, random)
+    yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
     if op.py_function is None:
         why = random or why_no_numba() or why_not_rebound(op.numpy) or ""
-        yield form("njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
+        yield form("njit_loop", "njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
 
 
 def _ports(op: Op, dtype: str, size: int) -> Iterator[Form]:

@@ -1,0 +1,30 @@
+"""The NumPy body as it stands, on public functions of `keras.ops` alone: it runs on JAX and PyTorch as well."""
+
+from __future__ import annotations
+
+from pyopbench.catalogue.keras_ops.available import why_no_keras_ops
+from pyopbench.catalogue.rebinding import arrange, why_not_rebound, written
+from pyopbench.core.model import Case
+from pyopbench.core.op import Body, Op
+from pyopbench.core.variant import Variant
+
+
+def _build(op: Op, case: Case) -> Body:
+    from pyopbench.catalogue.keras_ops.names import on_keras  # imports Keras, which takes a second and may not be there
+
+    return arrange(op.numpy, on_keras(written(op.numpy)))
+
+
+VARIANT = Variant(
+    name="keras_ops",
+    summary="the NumPy body on keras.ops' public functions alone, which also run on JAX and PyTorch",
+    body="numpy",
+    kind="port",
+    effort=2,
+    build=_build,
+    gradients=("autodiff",),
+    modes=("call", "node"),
+    function_options={"autograph": False},
+    unsupported=lambda op, case: why_no_keras_ops() or why_not_rebound(op.numpy),
+    role="own_attempt",
+)

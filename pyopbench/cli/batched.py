@@ -1,0 +1,64 @@
+"""What `pyopbench verify --batch` prints: which forms of an op that take a batch agree with a loop over examples."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+
+from pyopbench.cli.output import err, out, print_table
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import Axes
+from pyopbench.run.verify_batched import BatchedFinding, verify_batched
+
+EXIT_WRONG = 1
+
+
+def refuse_unbatched(gradient: list[str] | None, mode: list[str] | None) -> None:
+    """Look that nothing is asked for that batched forms have no choice of.
+
+    Raises:
+        BadInput: a mechanism of gradients or a mode is.
+    """
+    given = [f"--{name} {','.join(values)}" for name, values in (("gradient", gradient), ("mode", mode)) if values]
+    if given:
+        raise BadInput(
+            "batched forms have one gradient each, and are called in a graph",
+            received=" and ".join(given) + " with --batch",
+            legal="--variant, --axis size=... and --axis dtype=... with --batch",
+            next_step=f"leave out {' and '.join(given)}, or --batch",
+        )
+
+
+def check_batched(axes: Axes, batch: int, timeout_seconds: float, tf: str | None, *, as_json: bool) -> int:
+    """Check the batched forms of ops, print what came of each, and return the exit code."""
+    with err.status("checking batched forms") as status:
+        findings = verify_batched(
+            axes,
+            batch,
+            timeout_seconds,
+            lambda done, total: status.update(f"checking batched form {done} of {total}"),
+            tf,
+        )
+    if as_json:
+        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+    else:
+        _print(findings)
+    return EXIT_WRONG if any(finding.is_broken for finding in findings) else 0
+
+
+def _print(findings: Sequence[BatchedFinding]) -> None:
+    for (op, dtype, size, batch), group in itertools.groupby(
+        findings, lambda one: (one.op, one.dtype, one.size, one.batch)
+    ):
+        title = f"{op} in batches of {batch:,}, each example of size {size:,} in {dtype}"
+        print_table(title, ("form", "agrees", "largest error", "why not"), [_row(finding) for finding in group])
+    right = sum(finding.outcome == "right" for finding in findings)
+    out.print(f"{right:,} of {formatting.count(len(findings), 'batched form')} right")
+
+
+def _row(finding: BatchedFinding) -> tuple[str, str, str, str]:
+    errors = [one for one in (finding.checked or {}).values() if one is not None]
+    largest = f"{max(errors):.1g}" if errors else formatting.MISSING
+    return finding.form, finding.outcome, largest, finding.reason or formatting.MISSING
