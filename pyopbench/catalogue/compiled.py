@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -12,7 +13,7 @@ from pyopbench.catalogue.arrays import as_array
 from pyopbench.catalogue.build_callback import build_callback
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.numba_bodies import why_no_numba
-from pyopbench.catalogue.rebinding import rebind_helpers, why_not_rebound
+from pyopbench.catalogue.rebinding import rebind_helpers, why_not_rebound, written
 from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 
@@ -37,4 +38,12 @@ def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
 
 def why_not_compiled(op: Op, case: Case) -> str | None:
     """Return why there is nothing to compile or nothing that compiles; None if there is both."""
-    return why_no_numba() or why_not_rebound(op.numpy)
+    return why_no_numba() or why_not_rebound(op.numpy) or _why_no_type(written(op.numpy))
+
+
+def _why_no_type(function: Any) -> str | None:
+    """Return why Numba, which says "not enough arguments", cannot type the parameters of a function."""
+    if function.__code__.co_flags & inspect.CO_VARKEYWORDS:
+        name = inspect.getfullargspec(function).varkw
+        return f"Numba has no type for `**{name}`: name the parameters"
+    return None

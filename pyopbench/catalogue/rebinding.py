@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import os
 import sysconfig
 import types
@@ -47,10 +48,28 @@ def rebind_names(function: Any, replace: Callable[[Any], Any]) -> Any:
 def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
     """Return `finish` of a copy of a Python function whose helpers, the user's of any module, are treated likewise.
 
-    Lists among the constants that they read become tuples, which a compiler can take for constants.
+    Lists among the constants that they read become tuples, which a compiler can take for constants, and parameters that
+    are given by name alone are given by position too, because Numba finds no default of those.
     """
-    copy: Body = _Rebinding(_as_constant, finish).of(written(function))
+    copy: Body = _Rebinding(_as_constant, lambda copy: finish(_by_position(copy))).of(written(function))
     return arrange(function, copy)
+
+
+def _by_position(function: Any) -> Any:
+    """Return a function whose keyword-only parameters are positional; itself where Python has no way to write that."""
+    code, kept = function.__code__, function.__kwdefaults__ or {}
+    begin, count = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[begin : begin + count]
+    with_default = [name in kept for name in names]
+    if not count or code.co_flags & inspect.CO_VARARGS or with_default != sorted(with_default):
+        return function
+    if function.__defaults__ and not all(with_default):
+        return function
+    defaults = (*(function.__defaults__ or ()), *(kept[name] for name in names if name in kept))
+    positional = code.replace(co_argcount=begin + count, co_kwonlyargcount=0)
+    copy = types.FunctionType(positional, function.__globals__, function.__name__, defaults, function.__closure__)
+    copy.__module__ = function.__module__
+    return copy
 
 
 def arrange(function: Body, port: Body) -> Body:

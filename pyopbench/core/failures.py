@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from pyopbench.core.errors import Elided, PyopbenchError, Unsupported, WrongResult
-from pyopbench.core.model import Case, Failure
+from pyopbench.core.model import Case, Change, Failure
 
 LONGEST_REASON = 300
 
@@ -69,4 +69,5 @@ def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
         status = "wrong"
     elif isinstance(error, Elided):
         status = "elided"
-    return Failure(case.id, status, describe_error(error), launch)
+    change = getattr(error, "change", None)
+    return Failure(case.id, status, describe_error(error), launch, change if isinstance(change, Change) else None)

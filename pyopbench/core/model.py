@@ -8,8 +8,9 @@ judging half makes of it is in `judge/decision.py`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pyopbench.core.errors import BadInput
 
@@ -147,6 +148,28 @@ class Axes:
     parts: bool = True
 
 
+CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
+"""Kinds of `Change`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; for
+Numba a context manager, `reversed`, a list as an index, and a type of Python's as a dtype."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one line of a user's file, with which a port gets past the line.
+
+    Attributes:
+        kind: one of `CHANGES`.
+        line: its number, from 1.
+        now: what is written there.
+        then: what to write in its place.
+    """
+
+    kind: str
+    line: int
+    now: str
+    then: str
+
+
 @dataclass(frozen=True)
 class Failure:
     """A case that was planned and has no number, or a hole in the matrix.
@@ -157,9 +180,18 @@ class Failure:
             what was to be timed), `raised`, `timeout`, `crashed`.
         reason: in words, with TensorFlow's own message where there is one.
         launch: the launch in which it was seen, or None if it was known before the first.
+        change: of a port that nobody wrote, what gets it past the line that it failed at; None where none is known.
     """
 
     case: str
     status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
+    change: Change | None = None
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Failure:
+        """Return the failure that plain data hold, as `dataclasses.asdict` gives them."""
+        change = stored.get("change")
+        known = {name: stored[name] for name in ("case", "status", "reason", "launch")}
+        return cls(**known, change=None if change is None else Change(**change))

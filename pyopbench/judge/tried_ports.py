@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.model import Case
+from pyopbench.core.model import Case, Change
 from pyopbench.judge.latencies import label_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Attempt:
         works: whether it was right, and timed, somewhere.
         saved, saved_low: share of today's time, of inference over the mix; None without a number over all of it.
         reason: why it does not work, or does not everywhere; empty where it does.
+        change: what gets it past the line that it failed at; None where that is not known.
     """
 
     op: str
@@ -31,6 +32,7 @@ class Attempt:
     saved: float | None
     saved_low: float | None
     reason: str
+    change: Change | None = None
 
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
@@ -43,18 +45,19 @@ def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
 def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) -> Iterator[Attempt]:
     made_of = variant["body"] in judgement.run.catalogue["ops"][op].get("tried", ())
     tried = made_of and (variant.get("automatic") or variant["body"] != "numpy")
-    reasons = [
-        failure.reason
+    failures = [
+        failure
         for failure in judgement.run.failures
         if (case := Case.from_id(failure.case)).op == op and case.variant == name and case.direction == "forward"
     ]
     rows = judgement.latencies
     works = bool(((rows["op"] == op) & (rows["variant"] == name)).any())
-    if not tried or not (works or reasons):
+    if not tried or not (works or failures):
         return
     gain = next((gain for gain in _gains(judgement, op, name)), None)
     value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
-    yield Attempt(op, name, works, value, low, reasons[0] if reasons else "")
+    reason = failures[0].reason if failures else ""
+    yield Attempt(op, name, works, value, low, reason, failures[0].change if failures else None)
 
 
 def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:

@@ -11,13 +11,13 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.batched.examples import examples_of
-from pyopbench.catalogue.batched.forms import Form, forms_of
+from pyopbench.catalogue.batched.forms import LOOP, Form, forms_of, ragged_loop
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import load_op
 from pyopbench.catalogue.own.explain import explain
 from pyopbench.core.errors import Unsupported, WrongResult
 from pyopbench.core.op import Body, Op
-from pyopbench.prepare.checks import Checked
+from pyopbench.prepare.checks import Checked, require_equal
 from pyopbench.prepare.finite_differences import error_at
 from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
 from pyopbench.prepare.segments import constants, forward_and_backward
@@ -43,7 +43,8 @@ class BatchedForm:
         reason: why it is not right; "" where it is.
         checked: the largest errors, relative to the largest magnitude of what was expected; None where not right.
         call: over tensors `(batch, *shape of an example)`, one for each input; returns one tensor or a tuple, each with
-            the same leading axis. To be called in a graph, for example in `Dataset.map`. None where not right.
+            the same leading axis; an output whose length differs from example to example is a `tf.RaggedTensor`. To be
+            called in a graph, for example in `Dataset.map`. None where not right.
     """
 
     name: str
@@ -88,10 +89,17 @@ def _at(op: Op, size: int | None, dtype: str | None) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Examples along a leading axis, and what a loop over them makes of them."""
+    """Examples along a leading axis, and what a loop over them makes of them.
+
+    Attributes:
+        reference: of all; of an output that is ragged a tuple with an array for each example.
+        are_distinct: do no two examples hold the same?
+        ragged: for each output, whether its first dimension differs from example to example.
+    """
 
     reference: Reference
     are_distinct: bool
+    ragged: tuple[bool, ...]
 
     def first(self, count: int) -> Reference:
         """Return the reference for some of the examples, from the first on."""
@@ -108,31 +116,37 @@ def _batch_of(op_name: str, count: int, dtype: str, size: int) -> _Batch:
     """Return examples of an op with what its bodies make of each.
 
     Raises:
-        Unsupported: outputs have other shapes from example to example, so that no tensor holds them.
+        Unsupported: outputs differ in more than their first dimension from example to example.
     """
     op = load_op(op_name)
     examples = examples_of(op, size, dtype, count)
     rng = np.random.default_rng([count, size, *op.name.encode()])
     each = [make_reference(op, example, dtype, rng) for example in examples.each]
-    for place, outputs in enumerate(zip(*(one.outputs for one in each), strict=True)):
-        shapes = list(dict.fromkeys(output.shape for output in outputs))
-        if len(shapes) > 1:
-            raise Unsupported(
-                f"output {place} has another shape from example to example, such as {shapes[0]} and {shapes[1]}: no "
-                "tensor holds a batch of them"
-            )
-    gradients = [one.gradients for one in each if one.gradients is not None]
+    ragged = tuple(_is_ragged(place, [one.outputs[place] for one in each]) for place in range(len(op.outputs)))
+    gradients = [] if any(ragged) else [one.gradients for one in each if one.gradients is not None]
     reference = Reference(
         _stacked([one.inputs for one in each]),
-        _stacked([one.outputs for one in each]),
-        _stacked([one.output_gradients for one in each]),
+        _stacked([one.outputs for one in each], ragged),
+        () if any(ragged) else _stacked([one.output_gradients for one in each]),
         _stacked(gradients) if gradients else None,
     )
-    return _Batch(reference, examples.are_distinct)
+    return _Batch(reference, examples.are_distinct, ragged)
 
 
-def _stacked(each: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    return tuple(np.stack(arrays) for arrays in zip(*each, strict=True))
+def _is_ragged(place: int, outputs: Sequence[Any]) -> bool:
+    shapes = list(dict.fromkeys(output.shape for output in outputs))
+    if len({(len(shape), shape[1:]) for shape in shapes}) > 1:
+        raise Unsupported(
+            f"output {place} has another shape from example to example, such as {shapes[0]} and {shapes[1]}: no tensor "
+            "holds a batch of them, ragged or not"
+        )
+    return len(shapes) > 1
+
+
+def _stacked(each: Sequence[Sequence[Any]], ragged: Sequence[bool] = ()) -> tuple[Any, ...]:
+    columns = list(zip(*each, strict=True))
+    flags = ragged or [False] * len(columns)
+    return tuple(arrays if flag else np.stack(arrays) for arrays, flag in zip(columns, flags, strict=True))
 
 
 def _check(op: Op, form: Form, batch: int, dtype: str, size: int) -> BatchedForm:
@@ -160,9 +174,31 @@ def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Bod
         raise Unsupported(
             "there is only one example, many times over: whether the body keeps examples apart is not seen"
         )
+    if any(whole.ragged):
+        return _ragged(op, form, whole, (batch, other), dtype)
     call = form.build()
     checked = [_agreement(op, form, call, whole.first(count), dtype) for count in (batch, other)]
     return call, Checked(*(_largest([getattr(one, name) for one in checked]) for name in ERRORS))
+
+
+def _ragged(op: Op, form: Form, whole: _Batch, counts: Sequence[int], dtype: str) -> tuple[Body, Checked]:
+    if form.name != LOOP:
+        raise Unsupported(
+            f"an output has another length from example to example, which only {LOOP} returns, as a tf.RaggedTensor; "
+            "give it a fixed length to have the others"
+        )
+    call = ragged_loop(op, dtype, whole.ragged)
+    function = tf.function(call, autograph=False)
+    errors = [0.0]
+    for count in counts:
+        reference = whole.first(count)
+        found = as_tuple(function(*constants(reference.inputs)))
+        for place, (got, expected) in enumerate(zip(found, reference.outputs, strict=True)):
+            errors += [
+                require_equal(f"output {place} of example {example}", got[example], one, op.tolerance[dtype])
+                for example, one in enumerate(expected)
+            ]
+    return call, Checked(max(errors))
 
 
 ERRORS = ("values", "gradient", "finite_difference")

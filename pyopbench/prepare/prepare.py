@@ -20,7 +20,8 @@ from pyopbench.catalogue.arrays import as_array, byte_count
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.kernels.simulated_device import is_simulated
 from pyopbench.catalogue.load import load_op, load_variant
-from pyopbench.catalogue.own.explain import explain
+from pyopbench.catalogue.own.changes import change_for
+from pyopbench.catalogue.own.explain import explain, place_of
 from pyopbench.core.errors import Elided, Unsupported
 from pyopbench.core.model import FLOOR_DTYPE, GPU, Case
 from pyopbench.core.op import Op
@@ -108,7 +109,9 @@ def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies 
     except Exception as error:
         if not variant.is_attempt_for(op):
             raise
-        raise Unsupported(f"{variant.name} does not work for this op: {explain(error, op)}") from error
+        refused = Unsupported(f"{variant.name} does not work for this op: {explain(error, op)}")
+        refused.change = change_for(error, place_of(error, op)) if op.is_own else None
+        raise refused from error
     return tuple(replace(one, stretch=variant.stretch) for one in prepared)
 
 

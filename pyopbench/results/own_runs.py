@@ -56,8 +56,8 @@ def _read_run(folder: Path) -> Run:
     # Before workers stayed, the line of a group said what preparing it had told, too.
     prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
     frame = _with_floor(pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS)), content["catalogue"])
-    failures = [_failure(skip) for skip in content["skips"]]
-    failures += [_failure(failure) for line in lines for failure in line.get("failures", ())]
+    failures = [Failure.from_stored(skip) for skip in content["skips"]]
+    failures += [Failure.from_stored(failure) for line in lines for failure in line.get("failures", ())]
     whole = Run(
         name=content["run"],
         command=tuple(content["command"]),
@@ -138,10 +138,6 @@ def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     # None becomes nan, also where a whole column has nothing else.
     numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
-
-
-def _failure(stored: Mapping[str, Any]) -> Failure:
-    return Failure(stored["case"], stored["status"], stored["reason"], stored["launch"])
 
 
 def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:

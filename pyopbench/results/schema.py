@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Case
+from pyopbench.core.model import CHANGES, Case
 from pyopbench.results.certificate import SCHEMA as CERTIFICATE_SCHEMA
 from pyopbench.results.certificate import Certificate, Environment, check_certificate
 from pyopbench.results.validation import converted, corrupt
@@ -47,6 +47,15 @@ StoredCertificate: TypeAlias = Annotated[
 Crossing: TypeAlias = Annotated[list[int], Meta(extra_json_schema={"minItems": 2, "maxItems": 2})]
 
 
+class Change(Struct, frozen=True, kw_only=True):
+    """What gets a port past the line of a user's file that it failed at."""
+
+    kind: Annotated[str, Meta(extra_json_schema={"enum": list(CHANGES)})]
+    line: AtLeastOne
+    now: str
+    then: str
+
+
 class Failure(Struct, frozen=True, kw_only=True):
     """A case without a number, and why."""
 
@@ -54,6 +63,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     status: Annotated[str, Meta(extra_json_schema={"enum": list(STATUSES)})]
     reason: str
     launch: int | None
+    change: Change | UnsetType | None = UNSET
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -355,6 +365,8 @@ def _require_case(key: str, place: str) -> Case:
 def _check_failures(failures: Sequence[Failure], place: str) -> None:
     for failure in failures:
         _require_case(failure.case, place)
+        if failure.change and failure.change.kind not in CHANGES:
+            raise corrupt(place, f"change is of the kind {failure.change.kind!r}, not one of {', '.join(CHANGES)}")
         if failure.status not in STATUSES:
             raise corrupt(place, f"status is {failure.status!r}, not one of {', '.join(STATUSES)}")
 

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.catalogue.compiled import why_not_compiled
 from pyopbench.catalogue.rebinding import (
     files_reached,
     is_module_of_user,
@@ -20,6 +22,7 @@ from pyopbench.catalogue.rebinding import (
     rebind_helpers,
     why_not_rebound,
 )
+from small_ops import case_of, square
 
 
 def doubled(function: Any) -> Any:
@@ -128,3 +131,26 @@ def test_what_is_vectorized_has_no_counterpart_in_tensorflow_and_one_in_numba() 
 @pytest.mark.parametrize(("body", "has_one"), [(np.tanh, True), (even, False), (len, True)])
 def test_what_is_no_python_function_has_a_reason(body: Any, has_one: bool) -> None:
     assert (why_not_rebound(body) is not None) is has_one
+
+
+def scaled_by_name(x: Any, *, factor: float = 2.0) -> Any:
+    return x * factor
+
+
+def calls_by_name(x: Any, *, offset: float = 1.0) -> Any:
+    return scaled_by_name(x) + scaled_by_name(x, factor=3.0) + offset
+
+
+def test_numba_finds_the_defaults_of_parameters_that_are_given_by_name_alone() -> None:
+    """Compiled as it stands, Numba says: not enough arguments: expected 2, got 1."""
+    found = rebind_helpers(calls_by_name, numba.njit)(np.ones(3))
+    np.testing.assert_array_equal(found, calls_by_name(np.ones(3)))
+
+
+def test_what_has_no_type_for_numba_is_told_before_it_is_tried() -> None:
+    def body(x: Any, **more: Any) -> Any:
+        return x
+
+    op = square(numpy=body)
+    assert why_not_compiled(op, case_of("njit")) == "Numba has no type for `**more`: name the parameters"
+    assert why_not_compiled(square(), case_of("njit")) is None

@@ -17,7 +17,8 @@ answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for
 `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for the machine's limits it
 answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
-unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies.
+unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies. The
+batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say.
 """
 
 from __future__ import annotations
@@ -134,6 +135,11 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return answer_probes()
     if request["do"] == "probe":
         return answer_probe(request)
+    if request["do"] == "batched_forms":
+        forms = json.loads(os.environ.get("FAKE_WORKER_FORMS", "[]"))
+        return {"forms": [{"op": op, "dtype": "float32", "size": 1, "form": form} for op, form in forms]}
+    if request["do"] == "batched":
+        return answer_batched(request["form"])
     if request["do"] == "prepare":
         return answer_prepare(request)
     if request["do"] == "sample":
@@ -142,6 +148,14 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if failures:
         return {"failure": failures[0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
+
+
+def answer_batched(form: str) -> dict[str, Any]:
+    behave(form, form)
+    if form in FAILURES:
+        status, reason = FAILURES[form]
+        return {"outcome": "wrong" if status == "wrong" else "cannot", "reason": reason, "checked": None}
+    return {"outcome": "right", "reason": "", "checked": {"values": 0.25, "gradient": None, "finite_difference": 0.5}}
 
 
 def answer_probe(request: Mapping[str, Any]) -> dict[str, Any]:

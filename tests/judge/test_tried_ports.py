@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench.core.model import Case, Failure
+from pyopbench.core.model import Case, Change, Failure
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import automatic as section
+from pyopbench.report.wording.changes import change_text
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = {**VARIANTS["numpy_function"], "automatic": True}
@@ -56,6 +57,18 @@ def test_reasons_are_in_every_output() -> None:
     tables = {table.title: table.rows for table in terminal.tables(judgement)}
     rows = tables["Ports that cost nothing, tried by themselves"]
     assert ("mine", "njit", "no", "–", WHY) in rows
+
+
+def test_the_shortest_change_stands_behind_the_reason_in_every_output() -> None:
+    judgement = judged()
+    change = Change("list_index", 3, "x[[1, 0]]", "x[np.array([1, 0])]")
+    judgement.run.failures = tuple(replace(one, change=change) for one in judgement.run.failures)  # type: ignore[misc]
+    assert {one.variant: one.change for one in attempts_of(judgement)} == {"tnp": None, "njit": change}
+    said = f"{WHY}. {change_text(change)}"
+    assert ("mine", "njit", "no", "–", said) in {table.title: table.rows for table in terminal.tables(judgement)}[
+        "Ports that cost nothing, tried by themselves"
+    ]
+    assert "x[np.array([1, 0])]" in write.render(judgement)["report.html"]
 
 
 def test_what_fails_for_the_same_reason_is_one_row_in_a_terminal() -> None:

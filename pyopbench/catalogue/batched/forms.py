@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from pyopbench.catalogue.batched import loops
 from pyopbench.catalogue.build_callback import build_callback
+from pyopbench.catalogue.compiled import why_not_compiled
+from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.load import load_variants
-from pyopbench.catalogue.numba_bodies import why_no_numba
-from pyopbench.catalogue.rebinding import why_not_rebound
 from pyopbench.core.model import NO_GRADIENT, Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
@@ -71,6 +71,34 @@ def forms_of(op: Op, dtype: str, size: int) -> tuple[Form, ...]:
     return (*_callbacks(op, dtype, size), *_ports(op, dtype, size))
 
 
+def ragged_loop(op: Op, dtype: str, ragged: Sequence[bool]) -> Body:
+    """Return the plain loop for an op some outputs of which differ in their first dimension from example to example.
+
+    Args:
+        op: which.
+        dtype: of the case.
+        ragged: for each output, whether it does; it then is a `tf.RaggedTensor`, `(batch, None, ...)`.
+    """
+    dtypes = op.output_dtypes(dtype)
+    body = loops.ragged_loop(op.numpy, dtypes, ragged)
+    flat = [
+        kind
+        for each, is_ragged in zip(dtypes, ragged, strict=True)
+        for kind in ((each, "int64") if is_ragged else (each,))
+    ]
+
+    def call(*batch: Any) -> Any:
+        tensors = iter(as_tuple(tf.numpy_function(body, batch, flat)))
+        return one_or_tuple([_ragged(next(tensors), next(tensors)) if one else next(tensors) for one in ragged])
+
+    return call
+
+
+def _ragged(rows: Any, lengths: Any) -> Any:
+    lengths.set_shape((None,))
+    return tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
+
+
 def _callbacks(op: Op, dtype: str, size: int) -> Iterator[Form]:
     dtypes = op.output_dtypes(dtype)
     # The gradient is a loop over examples whatever the body is: what is built in batches has no gradient to time.
@@ -88,7 +116,7 @@ def _callbacks(op: Op, dtype: str, size: int) -> Iterator[Form]:
     random = _why_not_random(op)
     yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
     if op.py_function is None:
-        why = random or why_no_numba() or why_not_rebound(op.numpy) or ""
+        why = random or why_not_compiled(op, case) or ""
         yield form("njit_loop", "njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
 
 

@@ -40,9 +40,14 @@ def explain(error: BaseException, op: Op) -> str:
     """Return what went wrong in one line, with the place in the user's file where there is one."""
     if not op.is_own:
         return describe_error(error)
-    place = error.place if isinstance(error, Refused) else place_in(error, _files_of(op))
+    place = place_of(error, op)
     where = "" if place is None else f", {Path(place[0]).name} line {place[1]}"
     return shorten_reason(_said(error, place), where)
+
+
+def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
+    """Return file and line of the user's that an error of a port of theirs came through; None for nowhere."""
+    return error.place if isinstance(error, Refused) else place_in(error, _files_of(op))
 
 
 def _said(error: BaseException, place: tuple[str, int] | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench.core import formatting
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
+from pyopbench.report.wording.changes import change_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -21,9 +22,10 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not attempts:
         return ()
     intro = (
-        "These were made out of today's body as it stands, by rebinding its NumPy, by AutoGraph, by XLA and by Numba. "
-        "Each had to give the values of today's body, and a gradient that finite differences confirm, before it was "
-        "timed."
+        "These were made out of today's body as it stands, by tracing it, by rebinding its NumPy, by AutoGraph, by XLA "
+        "and by Numba. Each had to give the values of today's body, and a gradient that finite differences confirm, "
+        "before it was timed. Where a change of one line is known to get a port past an obstacle it is given; another "
+        "obstacle may be behind it."
     )
     return (Paragraph(intro), Table(COLUMNS, tuple(map(row, attempts)), "What was tried by itself", headings=2))
 
@@ -32,7 +34,14 @@ def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
     works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
     saved = _cells.saved(attempt.saved, attempt.saved_low)
-    return (attempt.op, attempt.variant, works, saved, attempt.reason or formatting.MISSING)
+    return (attempt.op, attempt.variant, works, saved, why_not(attempt) or formatting.MISSING)
+
+
+def why_not(attempt: Attempt) -> str:
+    """Return why a port does not work, and the change that is known to help; empty where it works."""
+    if attempt.change is None:
+        return attempt.reason
+    return f"{attempt.reason}. {change_text(attempt.change)}"
 
 
 SECTION = Section("automatic", "Ports that cost nothing", 12, build, build)

@@ -39,3 +39,12 @@ def test_what_jumps_is_not(body: Callable[..., Any]) -> None:
 def test_other_inputs_stay_as_they_are() -> None:
     """A body that reads a whole number as a place would fail if that were moved."""
     assert is_smooth(lambda place, x: x[place] * 2, [np.array(4), X], [1])
+
+
+def test_a_body_that_refuses_inputs_that_are_moved_has_no_gradient() -> None:
+    def body(x: Any) -> Any:
+        if x.sum() != 1.0:
+            raise ValueError("no distribution")
+        return 2 * x
+
+    assert not is_smooth(body, (np.array([0.25, 0.75]),), (0,))

@@ -1,0 +1,52 @@
+"""`pyopbench verify --batch` lists the batched forms of an op, with the reason of each that is not right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from commands import CRASHED, Call, told
+from places import FAKE_WORKER_COMMAND
+from pyopbench.run import worker_process
+
+
+@pytest.fixture(autouse=True)
+def _forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    forms = [["double", "numpy_loop"], ["double", "wrong"], ["double", "impossible"]]
+    monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps(forms))
+
+
+def test_each_form_has_a_row(call: Call) -> None:
+    ended = call("verify", "double", "--batch", 8)
+    assert (ended.code, ended.err) == (0, "")
+    assert [" ".join(line.split()) for line in ended.out.splitlines()] == [
+        "double in batches of 8, each example of size 1 in float32",
+        "form agrees largest error why not",
+        "numpy_loop right 0.5 –",
+        "wrong wrong – output 0 differs at index [3]: expected",
+        "1.5, got 2.5",
+        "impossible cannot – it cannot be built",
+        "",
+        "1 of 3 batched forms right",
+    ]
+
+
+def test_a_lost_worker_ends_with_1(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps([["double", "crashing"]]))
+    ended = call("verify", "double", "--batch", 8, "--json")
+    assert ended.code == 1
+    (found,) = json.loads(ended.out)
+    assert (found["outcome"], found["reason"], found["batch"]) == ("crashed", CRASHED, 8)
+
+
+def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
+    ended = call("verify", "double", "--batch", 8, "--mode", "eager")
+    assert ended.code == 2
+    assert ended.err == told(
+        "batched forms have one gradient each, and are called in a graph",
+        received="--mode eager with --batch",
+        legal="--variant, --axis size=... and --axis dtype=... with --batch",
+        next_step="leave out --mode eager, or --batch",
+    )

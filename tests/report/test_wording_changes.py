@@ -1,0 +1,19 @@
+"""The change that gets a port past its obstacle, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.core.model import CHANGES, Change
+from pyopbench.report.wording.changes import change_text
+
+
+def test_the_change_is_given_with_its_line_and_the_reason() -> None:
+    assert change_text(Change("length", 12, "len(x)", "x.shape[0]")) == (
+        "Line 12: replace `len(x)` by `x.shape[0]`, because a tensor tells its length by its shape."
+    )
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_every_kind_has_words(kind: str) -> None:
+    assert change_text(Change(kind, 1, "a", "b")).startswith("Line 1: replace `a` by `b`, because ")
