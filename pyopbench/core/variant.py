@@ -55,6 +55,7 @@ class Variant:
         op: of a floor, the op that it is measured with in place of the case's, at its smallest size.
         stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
             waiting.
+        also_on: frameworks beside TensorFlow that it runs on, whatever the body.
         unsupported: `(op, case) -> reason` why this combination cannot be, or None.
 
     Raises:
@@ -74,6 +75,7 @@ class Variant:
     role: Role = "candidate"
     op: Op | None = None
     stretch: float = 0.0
+    also_on: tuple[str, ...] = ()
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
 
     def __post_init__(self) -> None:

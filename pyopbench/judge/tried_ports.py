@@ -24,6 +24,7 @@ class Attempt:
         saved, saved_low: share of today's time, of inference over the mix; None without a number over all of it.
         reason: why it does not work, or does not everywhere; empty where it does.
         change: what gets it past the line that it failed at; None where that is not known.
+        also_on: frameworks beside TensorFlow that it runs on.
     """
 
     op: str
@@ -33,6 +34,7 @@ class Attempt:
     saved_low: float | None
     reason: str
     change: Change | None = None
+    also_on: tuple[str, ...] = ()
 
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
@@ -57,7 +59,8 @@ def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) 
     gain = next((gain for gain in _gains(judgement, op, name)), None)
     value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
     reason = failures[0].reason if failures else ""
-    yield Attempt(op, name, works, value, low, reason, failures[0].change if failures else None)
+    change = failures[0].change if failures else None
+    yield Attempt(op, name, works, value, low, reason, change, tuple(variant.get("also_on", ())))
 
 
 def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:

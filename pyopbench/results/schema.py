@@ -113,6 +113,7 @@ class Variant(Struct, frozen=True, kw_only=True):
     effort: int
     gradients: list[str]
     modes: list[str]
+    also_on: list[str] | UnsetType = UNSET
 
 
 class Gradient(Struct, frozen=True, kw_only=True):

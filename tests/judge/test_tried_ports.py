@@ -13,7 +13,7 @@ from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import automatic as section
-from pyopbench.report.wording.changes import change_text
+from pyopbench.report.wording.tried_ports import change_text
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = {**VARIANTS["numpy_function"], "automatic": True}

@@ -25,6 +25,7 @@ VARIANT = Variant(
     gradients=("autodiff",),
     modes=("call", "node"),
     function_options={"autograph": False},
+    also_on=("JAX", "PyTorch"),
     unsupported=lambda op, case: why_no_keras_ops() or why_not_rebound(op.numpy),
     role="own_attempt",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench.core import formatting
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
-from pyopbench.report.wording.changes import change_text
+from pyopbench.report.wording.tried_ports import change_text, works_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -32,7 +32,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
-    works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
+    works = Cell(works_text(attempt.also_on), "good") if attempt.works else Cell("no", "warn")
     saved = _cells.saved(attempt.saved, attempt.saved_low)
     return (attempt.op, attempt.variant, works, saved, why_not(attempt) or formatting.MISSING)
 

@@ -1,7 +1,10 @@
-"""The shortest change with which a port that failed gets past its obstacle, in words."""
+"""Ports that were tried by themselves, in words: whether they work, and what gets one past its obstacle."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pyopbench.core import formatting
 from pyopbench.core.model import Change
 
 BECAUSE = {
@@ -20,3 +23,8 @@ BECAUSE = {
 def change_text(change: Change) -> str:
     """Return what to write in place of what, and why."""
     return f"Line {change.line}: replace `{change.now}` by `{change.then}`, because {BECAUSE[change.kind]}."
+
+
+def works_text(also_on: Sequence[str]) -> str:
+    """Return that a port works, and the frameworks that it runs on beside TensorFlow."""
+    return f"yes; also runs on {formatting.listing(also_on)}" if also_on else "yes"

@@ -1,11 +1,11 @@
-"""The change that gets a port past its obstacle, in words."""
+"""Ports that were tried by themselves, in words."""
 
 from __future__ import annotations
 
 import pytest
 
 from pyopbench.core.model import CHANGES, Change
-from pyopbench.report.wording.changes import change_text
+from pyopbench.report.wording.tried_ports import change_text, works_text
 
 
 def test_the_change_is_given_with_its_line_and_the_reason() -> None:
@@ -17,3 +17,8 @@ def test_the_change_is_given_with_its_line_and_the_reason() -> None:
 @pytest.mark.parametrize("kind", CHANGES)
 def test_every_kind_has_words(kind: str) -> None:
     assert change_text(Change(kind, 1, "a", "b")).startswith("Line 1: replace `a` by `b`, because ")
+
+
+def test_where_else_a_port_runs_is_said_of_what_says_so() -> None:
+    assert works_text(["JAX", "PyTorch"]) == "yes; also runs on JAX and PyTorch"
+    assert works_text([]) == "yes"
