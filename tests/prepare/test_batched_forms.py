@@ -135,6 +135,14 @@ def test_several_inputs_and_outputs_of_an_op_of_the_catalogue(form: Form) -> Non
         assert found.checked.gradient is not None
 
 
+def test_the_body_of_a_py_function_has_its_loop_and_its_ports(form: Form) -> None:
+    op = complete(OwnOp(inputs=(X,), py_function=lambda x: x / tf.reduce_sum(x * x)), "made", Path())
+    assert form("numpy_loop", op).outcome == "right"
+    assert form("native_whole", op).outcome == "wrong"
+    assert form("native_map", op).outcome == "right"
+    assert not [one.name for one in forms_of(op, "float32", X.size) if one.name.startswith(("njit", "tnp", "traced"))]
+
+
 def test_a_random_body_has_its_loop_alone() -> None:
     own = OwnOp(inputs=(X,), numpy=lambda x: x + random.random(), seed_with="random.seed({seed})", differentiable=())
     op = complete(own, "made", Path())

@@ -7,19 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.arrays import STRING, as_array, as_given
+from pyopbench.catalogue.arrays import as_array, as_given
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.rebinding import rebind_helpers
 from pyopbench.core.op import Body, GradientBody, Op
 
 LOOP = """
 def loop({outputs}, {inputs}):
-    for example in range(len({inputs_first})):
+    for example in range(len({first})):
         {results} = body({rows})
-        {stores}
+        {lines}
 """
 """The loop over a batch for as many inputs and outputs as a body has: Numba compiles no loop over arrays of different
 types, and so it is written out."""
+
+CHECK = """if {result}.shape != {output}.shape[1:]:
+            raise ValueError("the examples of a batch have outputs of different shapes")"""
+"""Before a result is stored, because an array of one element would be spread over the place of more."""
 
 
 def rows_of(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -93,36 +97,38 @@ def njit_loop(op: Op, dtypes: Sequence[str]) -> Body:
     compiled = rebind_helpers(op.numpy, numba.njit)
     if not hasattr(compiled, "py_func"):  # it takes its arguments by name or as lists, which only Python hands over
         return python_loop(compiled, dtypes)
-    loops: list[Callable[..., None]] = []
+    loops: dict[tuple[int, ...], Callable[..., None]] = {}
 
     def over_batch(*batch: Any) -> Any:
         returned = compiled(*(array[0] for array in batch))
         first = [as_array(one, dtype) for one, dtype in zip(as_tuple(returned), dtypes, strict=True)]
         outputs = [np.empty((len(batch[0]), *one.shape), one.dtype) for one in first]
-        if not loops:
-            loops.append(numba.njit(_written(compiled, len(batch), len(outputs), of_tuple=isinstance(returned, tuple))))
-        loops[0](*outputs, *batch)
+        ranks = tuple(one.ndim for one in first)
+        if ranks not in loops:
+            written = _written(compiled, len(batch), ranks, of_tuple=isinstance(returned, tuple))
+            loops[ranks] = numba.njit(written)
+        loops[ranks](*outputs, *batch)
         return one_or_tuple(outputs)
 
     return over_batch
 
 
-def _written(body: Any, inputs: int, outputs: int, *, of_tuple: bool) -> Callable[..., None]:
-    given, made = [f"input{i}" for i in range(inputs)], [f"output{i}" for i in range(outputs)]
-    results = [f"result{i}" for i in range(outputs)]
+def _written(body: Any, inputs: int, ranks: Sequence[int], *, of_tuple: bool) -> Callable[..., None]:
+    """Return the loop over a body, for outputs of some numbers of dimensions."""
+    given = [f"input{i}" for i in range(inputs)]
+    made = {f"output{i}": f"result{i}" for i in range(len(ranks))}
+    lines = []
+    for (output, result), rank in zip(made.items(), ranks, strict=True):
+        lines += [CHECK.format(result=result, output=output)] if rank else []
+        lines.append(f"{output}[example] = {result}")
     source = LOOP.format(
         outputs=", ".join(made),
         inputs=", ".join(given),
-        inputs_first=given[0],
-        results=", ".join(results) + ("," if of_tuple and outputs == 1 else ""),
+        first=given[0],
+        results=", ".join(made.values()) + ("," if of_tuple and len(made) == 1 else ""),
         rows=", ".join(f"{name}[example]" for name in given),
-        stores="; ".join(f"{name}[example] = {result}" for name, result in zip(made, results, strict=True)),
+        lines="\n        ".join(lines),
     )
     scope: dict[str, Any] = {"body": body}
     exec(source, scope)
     return scope["loop"]  # type: ignore[no-any-return]
-
-
-def has_text(op: Op, dtype: str, example: Sequence[Any]) -> bool:
-    """Is there text among inputs or outputs, which Numba has no arrays of?"""
-    return STRING in op.output_dtypes(dtype) or any(array.dtype.kind == "O" for array in example)

@@ -41,6 +41,17 @@ def test_a_loop_gives_what_each_example_gives(how: str, body: Any) -> None:
         np.testing.assert_array_equal(got, np.stack([one[place] for one in each]))
 
 
+@pytest.mark.parametrize("how", ["python", "njit"])
+def test_outputs_of_other_shapes_are_no_batch(how: str) -> None:
+    """One element is not spread over the place of more."""
+    op = complete(OwnOp(inputs=(np.array([0.1, 0.6, 0.9]),), numpy=lambda x: x[x > 0.5]), "made", Path())
+    loop = python_loop(op.numpy, ["float64"]) if how == "python" else njit_loop(op, ["float64"])
+    batch = np.array([[0.6, 0.7, 0.1], [0.1, 0.2, 0.9]])
+    with pytest.raises(ValueError, match="shape"):
+        loop(batch)
+    np.testing.assert_array_equal(loop(batch[:1]), [[0.6, 0.7]])
+
+
 def test_an_example_reaches_the_body_as_in_a_callback() -> None:
     """A copy, so that a body that writes to it spoils nothing, and a scalar as an array without dimensions."""
     given: list[Any] = []
