@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +124,7 @@ LACKING: dict[str, tuple[Callable[..., Any], str]] = {
     "method": (lambda x: x.tolist(), "x.tolist"),
     "assignment": (lambda x: x.__setitem__(0, 1.0), "x[...] = value"),
     "mask": (lambda x: x[x > 0], "x[mask]"),
+    "padding": (lambda x: np.pad(x, 1, mode="symmetric"), "np.pad(..., mode='symmetric')"),
     "value": (lambda x: x if x[0, 0] > 0 else -x, "if or while"),
     "number": (lambda x: float(x[0, 0]) * x, "float(x)"),
     "numpys own": (np.add.reduce, "np.add.reduce"),
@@ -148,6 +151,36 @@ def test_nothing_but_public_functions_of_keras_ops_is_called() -> None:
     for module in modules:
         taken = {value.__name__ for value in vars(module).values() if type(value) is type(sys)}
         assert not {one for one in taken if one.startswith(("tensorflow", "keras")) and one != ops.__name__}
+
+
+FILES = ("numpy", "core", "linalg", "math")
+WITHOUT_BACKEND = {"get_item", "dtype"}
+"""Functions of keras.ops that are the same whatever the backend: `x[key]`, and the name of a dtype."""
+
+
+def words_of(path: Path) -> set[str]:
+    """Return the texts and the attributes in a source: what can be the name of a function that it calls."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return texts | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+
+def functions_of(folder: Path) -> dict[str, ast.FunctionDef]:
+    trees = [ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")) for name in FILES]
+    return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_what_is_called_is_there_on_other_backends(backend: str) -> None:
+    """Read off Keras' own sources, because neither JAX nor PyTorch is installed here."""
+    home = Path(ops.__file__).parents[1] / "src"
+    words = set().union(*map(words_of, Path(str(names.__file__)).parent.glob("*.py")))
+    called = words & functions_of(home / "ops").keys() - WITHOUT_BACKEND
+    assert len(called) > 100
+    there = functions_of(home / "backend" / backend)
+    assert called <= there.keys()
+    # Of one that a backend has not got, all that there is behind its docstring is an exception.
+    assert not [name for name in called if isinstance(there[name].body[-1], ast.Raise)]
 
 
 def test_the_gradient_is_that_of_the_body() -> None:
