@@ -171,9 +171,7 @@ def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Bod
     other = OTHER_BATCH if batch != OTHER_BATCH else OTHER_BATCH - 1
     whole = _batch_of(op.name, max(batch, other), dtype, size)
     if not (form.keeps_apart or whole.are_distinct):
-        raise Unsupported(
-            "there is only one example, many times over: whether the body keeps examples apart is not seen"
-        )
+        raise Unsupported("all examples are alike, so that it is not seen whether the body keeps them apart")
     if any(whole.ragged):
         return _ragged(op, form, whole, (batch, other), dtype)
     call = form.build()
