@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
+import traceback
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +33,30 @@ def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
 
     def body(*inputs: Any) -> Any:
         # What is a number of NumPy's in the body comes out of Numba as one of Python's.
-        pairs = zip(as_tuple(compiled(*inputs)), dtypes, strict=True)
+        pairs = zip(as_tuple(call_compiled(compiled, inputs)), dtypes, strict=True)
         return one_or_tuple([one if isinstance(one, np.ndarray) else as_array(one, dtype) for one, dtype in pairs])
 
     return build_callback(op, case, tf.numpy_function, body, op.numpy_gradient)
+
+
+def call_compiled(compiled: Body, inputs: Sequence[Any]) -> Any:
+    """Call a function that Numba compiles.
+
+    Raises:
+        TypeError: compiling it failed at an assertion of Numba's own, which has no words.
+        Exception: whatever Numba or the function raises.
+    """
+    try:
+        return compiled(*inputs)
+    except AssertionError as error:
+        if str(error) or not _is_of_numba(error):
+            raise
+        raise TypeError("Numba fails at an assertion of its own while it compiles the body") from error
+
+
+def _is_of_numba(error: BaseException) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{os.sep}numba{os.sep}" in frames[-1].filename
 
 
 def why_not_compiled(op: Op, case: Case) -> str | None:

@@ -29,6 +29,14 @@ OTHER_BATCH = 3
 the example happens to have; where it is the length that was asked for, it is one less."""
 
 
+ALIKE = "all examples are alike, so that it is not seen whether the body keeps them apart"
+
+RAGGED = (
+    f"an output has another length from example to example, which only {LOOP} returns, as a tf.RaggedTensor; give it a "
+    "fixed length to have the others"
+)
+
+
 @dataclass(frozen=True)
 class BatchedForm:
     """A batched form of an op, and whether it agrees with a loop over examples.
@@ -171,7 +179,7 @@ def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Bod
     other = OTHER_BATCH if batch != OTHER_BATCH else OTHER_BATCH - 1
     whole = _batch_of(op.name, max(batch, other), dtype, size)
     if not (form.keeps_apart or whole.are_distinct):
-        raise Unsupported("all examples are alike, so that it is not seen whether the body keeps them apart")
+        raise Unsupported(ALIKE)
     if any(whole.ragged):
         return _ragged(op, form, whole, (batch, other), dtype)
     call = form.build()
@@ -181,10 +189,7 @@ def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Bod
 
 def _ragged(op: Op, form: Form, whole: _Batch, counts: Sequence[int], dtype: str) -> tuple[Body, Checked]:
     if form.name != LOOP:
-        raise Unsupported(
-            f"an output has another length from example to example, which only {LOOP} returns, as a tf.RaggedTensor; "
-            "give it a fixed length to have the others"
-        )
+        raise Unsupported(RAGGED)
     call = ragged_loop(op, dtype, whole.ragged)
     function = tf.function(call, autograph=False)
     errors = [0.0]

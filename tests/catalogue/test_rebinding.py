@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.catalogue.compiled import why_not_compiled
+from pyopbench.catalogue.compiled import call_compiled, why_not_compiled
 from pyopbench.catalogue.rebinding import (
     files_reached,
     is_module_of_user,
@@ -154,3 +154,16 @@ def test_what_has_no_type_for_numba_is_told_before_it_is_tried() -> None:
     op = square(numpy=body)
     assert why_not_compiled(op, case_of("njit")) == "Numba has no type for `**more`: name the parameters"
     assert why_not_compiled(square(), case_of("njit")) is None
+
+
+def test_an_assertion_of_numbas_own_gets_words_and_one_of_the_body_keeps_its() -> None:
+    compiled = numba.njit(lambda x: x[x > 0.5][:, None])
+    with pytest.raises(TypeError):
+        call_compiled(compiled, [np.ones((2, 3))])
+
+    def asserting(x: Any) -> Any:
+        assert x.sum() > 5
+        return x
+
+    with pytest.raises(AssertionError):
+        call_compiled(asserting, [np.ones(3)])

@@ -253,4 +253,4 @@ def test_a_body_with_noise_keeps_its_gradient_and_a_wrong_one_is_found(put: Put,
     assert found is not None
     assert found < 1e-3
     put(square(numpy=_bisected, numpy_gradient=gradient_times(1.02), sizes=(size,)))
-    assert "finite differences" in refusal(case, finite_differences=True)
+    assert refusal(case, finite_differences=True)

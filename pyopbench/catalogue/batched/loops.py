@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.catalogue.arrays import as_array, as_given
+from pyopbench.catalogue.compiled import call_compiled
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.rebinding import rebind_helpers
 from pyopbench.core.op import Body, GradientBody, Op
@@ -100,7 +101,7 @@ def njit_loop(op: Op, dtypes: Sequence[str]) -> Body:
     loops: dict[tuple[int, ...], Callable[..., None]] = {}
 
     def over_batch(*batch: Any) -> Any:
-        returned = compiled(*(array[0] for array in batch))
+        returned = call_compiled(compiled, [array[0] for array in batch])
         first = [as_array(one, dtype) for one, dtype in zip(as_tuple(returned), dtypes, strict=True)]
         outputs = [np.empty((len(batch[0]), *one.shape), one.dtype) for one in first]
         ranks = tuple(one.ndim for one in first)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from pyopbench.catalogue.keras_ops.lacking import Lacking
+from pyopbench.catalogue.keras_ops.lacking import ASSIGNMENT, Lacking
 
 CALLS: dict[str, Callable[..., Any]] = {}
 """NumPy's functions by their names without `np.`, on arrays of this kind; `functions` enters them."""
@@ -65,7 +65,7 @@ class KerasArray:
         return CALLS["getitem"](self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise Lacking("x[...] = value", "assigns to an array, which keras.ops never changes; np.where makes a new one")
+        raise Lacking(ASSIGNMENT, "assigns to an array, which keras.ops never changes; np.where makes a new one")
 
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:

@@ -82,11 +82,11 @@ def _along_one(array: KerasArray, parts: list[Any], place: int) -> KerasArray:
 def _at_points(array: KerasArray, indices: list[KerasArray]) -> KerasArray:
     """Return the elements at points `x[i, j]`, out of the leading axes in one."""
     lengths = array.shape[: len(indices)]
-    flat = None
-    for index, length in zip(indices, lengths, strict=True):
+    flat: Any = None
+    each: list[Any] = list(indices)
+    for index, length in zip(each, lengths, strict=True):
         positive = CALLS["where"](index < 0, index + length, index)
         flat = positive if flat is None else flat * length + positive
-    assert flat is not None
     rows = ops.reshape(array.tensor, (-1, *array.shape[len(indices) :]))
     return KerasArray(ops.take(rows, flat.tensor, axis=0))
 

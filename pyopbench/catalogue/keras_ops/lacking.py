@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyopbench.core.errors import PyopbenchError
 
+ASSIGNMENT = "x[...] = value"
+
 
 class Lacking(PyopbenchError):
     """A body does what no public function of `keras.ops` does.

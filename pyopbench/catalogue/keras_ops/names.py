@@ -48,7 +48,8 @@ class _Type:
         return cast(as_keras(value[0]), self.dtype)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.dtype == np.dtype(getattr(other, "numpy_type", other)))  # type: ignore[arg-type]
+        given: Any = getattr(other, "numpy_type", other)
+        return bool(self.dtype == given)  # NumPy takes a type for the dtype that it stands for
 
     def __hash__(self) -> int:
         return hash(self.dtype)

@@ -84,7 +84,7 @@ def _norm(array: Any, ord: Any = None, axis: Any = None, keepdims: bool = False)
 
 
 def _count_nonzero(array: Any, axis: Any = None) -> KerasArray:
-    return CALLS["sum"](as_keras(array) != 0, axis)  # type: ignore[no-any-return]
+    return CALLS["sum"](CALLS["not_equal"](as_keras(array), 0), axis)  # type: ignore[no-any-return]
 
 
 CALLS.update({name: _of(name) for name in ("sum", "prod", "mean", "std", "var", "cumsum", "cumprod")})

@@ -77,7 +77,7 @@ def _clip(array: Any, a_min: Any = None, a_max: Any = None) -> KerasArray:
     found = as_keras(array)
     if a_min is not None:
         found = CALLS["maximum"](found, a_min)
-    return found if a_max is None else CALLS["minimum"](found, a_max)  # type: ignore[no-any-return]
+    return found if a_max is None else CALLS["minimum"](found, a_max)
 
 
 def _full_like(value: Any) -> Callable[..., KerasArray]:
@@ -125,7 +125,7 @@ def _split(name: str) -> Callable[..., list[KerasArray]]:
 
 
 def _round(array: Any, decimals: int = 0) -> KerasArray:
-    return CALLS["rint"](array) if decimals == 0 else KerasArray(ops.round(as_keras(array).tensor, decimals))  # type: ignore[no-any-return]
+    return CALLS["rint"](array) if decimals == 0 else KerasArray(ops.round(as_keras(array).tensor, decimals))
 
 
 def _einsum(subscripts: str, *operands: Any) -> KerasArray:

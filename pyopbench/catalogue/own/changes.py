@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow.experimental.numpy as tnp
 
-from pyopbench.catalogue.keras_ops.lacking import Lacking
+from pyopbench.catalogue.keras_ops.lacking import ASSIGNMENT, Lacking
 from pyopbench.core.model import Change
 
 FUNCTIONS = {"T": "transpose", "copy": "copy", "flatten": "ravel"}
@@ -34,13 +34,13 @@ class _Line:
         source: of the whole file.
         nodes: what stands on the line.
         numpy: what the file calls NumPy.
-        found: what was found in the message.
+        found: the name that the message gives, "" where it gives none.
     """
 
     source: str
     nodes: tuple[ast.AST, ...]
     numpy: str
-    found: re.Match[str]
+    found: str
 
     def of(self, kind: Any) -> Iterator[Any]:
         """Yield the nodes of a kind, the outermost first."""
@@ -67,17 +67,26 @@ def change_for(error: BaseException, place: tuple[str, int] | None) -> Change | 
     """
     if place is None:
         return None
-    file, line = place
+    file, number = place
     source = "".join(linecache.getlines(file))
-    message = str(error)
-    for kind, pattern, change in _KINDS:
-        found = pattern.search(error.missing if isinstance(error, Lacking) else message)
-        if found is None or (numpy := _numpy_of(source)) is None:
-            continue
-        made = change(_Line(source, _nodes_on(source, line), numpy, found))
+    numpy, nodes = _numpy_of(source), _nodes_on(source, number)
+    for kind, found in _obstacles(error):
+        made = _KINDS[kind](_Line(source, nodes, numpy, found)) if numpy is not None else None
         if made is not None:
-            return Change(kind, line, *made)
+            return Change(kind, number, *made)
     return None
+
+
+def _obstacles(error: BaseException) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of obstacle that an error is of, each with the name that stands in it, if any."""
+    if isinstance(error, Lacking):
+        if error.missing == ASSIGNMENT:
+            yield "masked", ""
+        return
+    for kind, pattern in SAID.items():
+        found = pattern.search(str(error))
+        if found is not None:
+            yield kind, found[1] if pattern.groups else ""
 
 
 @cache
@@ -110,7 +119,7 @@ def _numpy_of(source: str) -> str | None:
 
 def _method(line: _Line) -> Found | None:
     """`x.mean(axis=1)`: `np.mean(x, axis=1)`, and `x.T`: `np.transpose(x)`."""
-    name = line.found[1]
+    name = line.found
     calls = [node for node in line.of(ast.Call) if isinstance(node.func, ast.Attribute) and node.func.attr == name]
     if name == "astype":
         calls = [node for node in calls if len(node.args) == 1 and not node.keywords]
@@ -157,11 +166,11 @@ def _rows(line: _Line) -> Found | None:
                 f"for {target} in [{rows}[{place}] for {place} in range({rows}.shape[0])]:",
             )
     for node in line.of(ast.Assign):
-        (target,) = node.targets if len(node.targets) == 1 else (None,)
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Name):
+        (several,) = node.targets if len(node.targets) == 1 else (None,)
+        if isinstance(several, ast.Tuple) and isinstance(node.value, ast.Name):
             rows = node.value.id
-            parts = ", ".join(f"{rows}[{place}]" for place in range(len(target.elts)))
-            return line.text(node), f"{line.text(target)} = {parts}"
+            parts = ", ".join(f"{rows}[{place}]" for place in range(len(several.elts)))
+            return line.text(node), f"{line.text(several)} = {parts}"
     return None
 
 
@@ -193,7 +202,7 @@ def _context(line: _Line) -> Found | None:
 def _reversed(line: _Line) -> Found | None:
     """`reversed(range(n))`: `range(n - 1, -1, -1)`."""
     for node in line.of(ast.Call):
-        inner = node.args[0] if _is_call_of(node, "reversed") else None
+        inner: Any = node.args[0] if _is_call_of(node, "reversed") else None
         if _is_call_of(inner, "range"):
             return line.text(node), f"range({line.text(inner.args[0])} - 1, -1, -1)"
     return None
@@ -227,14 +236,26 @@ def _type(line: _Line) -> Found | None:
     return None
 
 
-_KINDS: tuple[tuple[str, re.Pattern[str], Callable[[_Line], Found | None]], ...] = (
-    ("method", re.compile(r"Tensor'? object has no attribute '(\w+)'"), _method),
-    ("length", re.compile("len is not well defined for a symbolic Tensor"), _length),
-    ("rows", re.compile("Iterating over a symbolic `tf.Tensor` is not allowed"), _rows),
-    ("masked", re.compile(r"'SymbolicTensor' object does not support item assignment|^x\[\.\.\.\] = value$"), _masked),
-    ("context", re.compile("Unsupported context manager in use"), _context),
-    ("reversed", re.compile("Untyped global name 'reversed'"), _reversed),
-    ("list_index", re.compile(r"Unsupported array index type list\("), _list_index),
-    ("type", re.compile(r"Function\(<class '(?:bool|int|float)'>\)"), _type),
-)
-"""The kinds of change: the name, what TensorFlow, Keras or Numba say of the obstacle, and what makes the change."""
+SAID = {
+    "method": re.compile(r"Tensor'? object has no attribute '(\w+)'"),
+    "length": re.compile("len is not well defined for a symbolic Tensor"),
+    "rows": re.compile("Iterating over a symbolic `tf.Tensor` is not allowed"),
+    "masked": re.compile("'SymbolicTensor' object does not support item assignment"),
+    "context": re.compile("Unsupported context manager in use"),
+    "reversed": re.compile("Untyped global name 'reversed'"),
+    "list_index": re.compile(r"Unsupported array index type list\("),
+    "type": re.compile(r"Function\(<class '(?:bool|int|float)'>\)"),
+}
+"""What TensorFlow and Numba say of an obstacle, by the kind of change that gets past it."""
+
+_KINDS: dict[str, Callable[[_Line], Found | None]] = {
+    "method": _method,
+    "length": _length,
+    "rows": _rows,
+    "masked": _masked,
+    "context": _context,
+    "reversed": _reversed,
+    "list_index": _list_index,
+    "type": _type,
+}
+"""What makes the change of a kind."""

@@ -143,8 +143,9 @@ def test_what_keras_has_not_got_is_named(body: Callable[..., Any], missing: str)
 
 
 def test_random_numbers_are_refused() -> None:
-    with pytest.raises(Lacking, match=r"np\.random"):
+    with pytest.raises(Lacking) as refused:
         tf.function(on_keras(lambda x: x + np.random.default_rng(0).random(3)), autograph=False)(tf.constant(X))
+    assert refused.value.missing == "np.random"
 
 
 def test_nothing_but_public_functions_of_keras_ops_is_called() -> None:
