@@ -119,7 +119,7 @@ class _Batch:
         return Reference(**cut, gradients=None if gradients is None else tuple(one[:count] for one in gradients))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _batch_of(op_name: str, count: int, dtype: str, size: int) -> _Batch:
     """Return examples of an op with what its bodies make of each.
 

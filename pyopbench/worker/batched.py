@@ -12,8 +12,8 @@ from pyopbench.core.model import Axes
 from pyopbench.prepare.batched_forms import batched_form
 from pyopbench.worker.plan import dtypes_of, sizes_of
 
-SIZES = 2
-"""How many of an op's quick sizes are looked at unless some are named, the smallest first."""
+SIZES = 1
+"""How many of an op's quick sizes are looked at unless some are named, the smallest first: a batch holds many of it."""
 
 
 def describe(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
