@@ -90,6 +90,11 @@ def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
     )
 
 
+def failing_text(case: UnmatchedCase) -> str:
+    """Return a case that fails on one side, and why."""
+    return f"{case.key} is {unmatched_text(case)}"
+
+
 def markdown(found: Comparison, failed: str) -> str:
     """Return the comparison as Markdown.
 

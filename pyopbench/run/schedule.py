@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pyopbench.core.checkout import Checkout
 from pyopbench.results import store
 from pyopbench.run import memory
 from pyopbench.run.budget import LEAST_LAUNCHES, Budget, Tell
+from pyopbench.run.checkouts import used
 from pyopbench.run.look_times import WITHIN_RUN, LookTimes
 from pyopbench.run.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
@@ -56,12 +58,14 @@ class Task:
         settings: how to measure.
         look: says what is left open, after so many launches that have samples.
         python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
     """
 
     folder: Path
     settings: Settings
     look: Look
     python: Path | None = None
+    checkout: Checkout | None = None
 
 
 def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
@@ -96,7 +100,8 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
     with ExitStack() as stack:
         for task in tasks:
             stack.enter_context(store.locked(task.folder))
-        works = [remaining_work(task.folder, task.settings, task.python) for task in tasks]
+        stack.enter_context(used(task.checkout for task in tasks if task.checkout is not None))
+        works = [remaining_work(task.folder, task.settings, task.python, task.checkout) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
         schedule = _Schedule(

@@ -30,6 +30,20 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
     """
     require_available(asked)
     folder = folder or start.new_folder()
+    require_new(folder)
+    settings = replace(request.settings, evenly=True)
+    named = versions.named(folder, asked)
+    begun = start.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
+    versions.write(folder, named)
+    return folder, begun
+
+
+def require_new(folder: Path) -> None:
+    """Check that a folder holds no run yet, neither of one version nor of several.
+
+    Raises:
+        BadInput: it does, or it cannot be written to.
+    """
     store.require_new(folder)
     if versions.is_here(folder):
         raise BadInput(
@@ -38,8 +52,3 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
             legal="an empty or new folder",
             next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
         )
-    settings = replace(request.settings, evenly=True)
-    named = versions.named(folder, asked)
-    begun = start.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
-    versions.write(folder, named)
-    return folder, begun

@@ -5,7 +5,7 @@ cases of one group, which stay prepared, and `{"do": "sample"}` times them, `{"d
 cost, `{"do": "limits"}` measures what the machine can do at most, `{"do": "build"}` compiles kernels,
 `{"do": "device"}` and `{"do": "count_copies"}` count copies between host and device, `{"do": "host_copies"}` measures
 those on the host and `{"do": "gpu_copies"}` those to a GPU, `{"do": "probes"}` and `{"do": "probe"}` try what works on
-this TensorFlow.
+this TensorFlow, and `{"do": "values"}` compares what revisions of an op compute.
 Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
 that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
 the parent; what bodies print goes to the log.
@@ -53,6 +53,7 @@ from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepared_group import OutOfMemory
+from pyopbench.worker.values import compare_values
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -167,6 +168,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "device": open_device,
     "count_copies": count_copies,
     "probes": probe.describe,
+    "values": compare_values,
     "probe": probe.probe,
 }
 

@@ -18,6 +18,9 @@ answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for
 answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
 unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies.
+
+Of a revision the files in its current folder count: an op computes what is in `value`, a round takes what is in
+`seconds`, and where `unloadable` is, nothing can be planned.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = {"pid": os.getpid(), "load": None, "executable": "python"}
 VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
-SECONDS = 0.5
+SECONDS = float(open("seconds", encoding="utf-8").read()) if os.path.exists("seconds") else 0.5
 NOISE = {
     "wall_seconds": 1.0,
     "cpu_seconds": 1.0,
@@ -119,6 +122,10 @@ def behave(case: str, variant: str) -> None:
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    if request["do"] == "values":
+        return compare_values(request)
+    if request["do"] == "plan" and os.path.exists("unloadable"):
+        return {"error": {"what": "no", "received": "it", "legal": None, "next_step": "", "traceback": ""}}
     if request["do"] == "plan":
         with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
             return dict(json.load(file))
@@ -142,6 +149,20 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if failures:
         return {"failure": failures[0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
+
+
+def compare_values(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep what the file `value` holds, or compare it with what is kept."""
+    with open("value", encoding="utf-8") as file:
+        here = file.read().strip()
+    if "save" in request:
+        with open(request["save"], "w", encoding="utf-8") as file:
+            file.write(here)
+        return {"kind": "", "reason": ""}
+    with open(request["against"], encoding="utf-8") as file:
+        there = file.read()
+    same = here == there
+    return {"kind": "" if same else "outputs", "reason": "" if same else f"expected {there}, got {here}"}
 
 
 def answer_probe(request: Mapping[str, Any]) -> dict[str, Any]:
