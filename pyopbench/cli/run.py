@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -148,7 +148,8 @@ def measure(folder: Path, options: judge.Judging) -> Ended | None:
             found = start_revisions.checkouts_in(folder) if versions.is_of_revisions(folder) else {}
             tasks = [_task(part, options, found.get(part)) for part in parts_of(folder)]
         with progress() as show:
-            ended = min(measure_together(tasks, show), key=lambda one: one.launches)
+            together = partial(_look_together, folder, options) if versions.is_here(folder) else None
+            ended = min(measure_together(tasks, show, together), key=lambda one: one.launches)
         checkouts.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
         say_error(lost)
@@ -165,6 +166,20 @@ def _task(folder: Path, options: judge.Judging, checkout: Checkout | None) -> Ta
     settings = start.settings_of(folder)
     look = partial(_look, folder, options, settings.launches)
     return Task(folder, settings, look, planning.python_for(start.tf_of(folder)), checkout)
+
+
+def _look_together(folder: Path, options: judge.Judging, launches: int) -> Mapping[Path, frozenset[str]]:
+    """Return what is open between versions; of versions of TensorFlow what is open on each as well."""
+    from pyopbench.compare import look
+
+    found = look.look(folder, options.minimum_effect)
+    open_ = dict(found.open)
+    if not versions.is_of_revisions(folder):
+        for part in parts_of(folder):
+            open_[part] |= _look(part, options, start.settings_of(part).launches, launches)
+    made = f"after {formatting.count(launches, 'launch', 'launches')} {found.resolved:,} of {found.compared:,}"
+    say(f"{made} comparisons are resolved", err)
+    return open_
 
 
 def _look(folder: Path, options: judge.Judging, most: int, launches: int) -> frozenset[str]:

@@ -120,7 +120,11 @@ class Comparison:
 
 
 def compare_sides(
-    sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: float = RUN_SPREAD, among: int = 1
+    sides: Sides,
+    minimum_effect: float = MINIMUM_EFFECT,
+    run_spread: float = RUN_SPREAD,
+    among: int = 1,
+    looks: Looks | None = None,
 ) -> Comparison:
     """Compare two sides.
 
@@ -129,6 +133,7 @@ def compare_sides(
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
         among: how many comparisons share the error, of which this is one.
+        looks: at the data that are charged; None for those that paired runs tell of.
 
     Raises:
         NothingMeasured: no case has a number on both sides.
@@ -150,7 +155,8 @@ def compare_sides(
         )
     large = [case for case in common if case not in small]
     estimates = _estimates(sides, large, first, second, run_spread)
-    looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
+    if looks is None:
+        looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
     chances = Looks(looks.planned * among)  # a comparison more is a chance more to be wrong, as a look more is
     verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances), strict=True))
     verdicts |= {case: too_small(small[case]) for case in common if case in small}

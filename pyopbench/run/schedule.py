@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +85,11 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
     return ended
 
 
-def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
+LookTogether = Callable[[int], Mapping[Path, frozenset[str]]]
+"""Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
+
+
+def measure_together(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[Ended]:
     """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
     So launches of the same number are of the same time, and can be compared in pairs across the runs.
@@ -93,6 +97,7 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
     Args:
         tasks: the runs, each with a folder of its own.
         tell: is told of every group before it is prepared or sampled.
+        look: says what is left open of all runs; None where each is looked at by its own.
 
     Raises:
         BadInput, WorkerLost: as `measure`.
@@ -105,7 +110,7 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
         schedule = _Schedule(
-            works, {id(work): task.look for work, task in zip(works, tasks, strict=True)}, budget, tell
+            works, {id(work): task.look for work, task in zip(works, tasks, strict=True)}, budget, tell, look
         )
         return schedule.run()
 
@@ -113,8 +118,16 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
 class _Schedule:
     """Has workers of one batch after another prepare and sample, and decides between them."""
 
-    def __init__(self, works: Sequence[RemainingWork], looks: dict[int, Look], budget: Budget, tell: Tell) -> None:
+    def __init__(
+        self,
+        works: Sequence[RemainingWork],
+        looks: dict[int, Look],
+        budget: Budget,
+        tell: Tell,
+        look_together: LookTogether | None = None,
+    ) -> None:
         self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
+        self._look_together = look_together
         self._batches = 0
         self._batch_seconds = 0.0
         self._rounds = 0.0
@@ -199,11 +212,28 @@ class _Schedule:
 
     def _look(self, sweeps: Sweeps) -> None:
         """Look at the data of each run, where that may change what comes and there is time for it."""
+        if self._look_together is not None:
+            self._look_at_all(self._look_together)
+            return
         for work in works_of(sweeps.launches):
             is_wanted = not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
             if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
                 with self._budget.looking():
                     work.narrow(self._looks[id(work)])
+
+    def _look_at_all(self, look: LookTogether) -> None:
+        """Look at all runs at once: what is open between two of them is measured on in both."""
+        is_wanted = all(
+            not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
+            for work in self._works
+            if work.unfailed()
+        )
+        if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
+            with self._budget.looking():
+                found = look(min(work.launches for work in self._works))
+                for work in self._works:
+                    open_ = found[work.folder]
+                    work.narrow(lambda _, open_=open_: open_)
 
     def _is_another_launch_better(self, sweeps: Sweeps, launch_seconds: float) -> bool:
         """Whether other launches than these would lower the variance of what is open more, in the time that is left."""

@@ -51,9 +51,13 @@ def begin(
     seconds = request.settings.budget_seconds
     if each_has_budget and seconds is not None:
         seconds *= len(wanted)
-    settings = replace(request.settings, evenly=True, budget_seconds=seconds)
+    settings = replace(request.settings, budget_seconds=seconds)
     planned = _Plans(replace(request, settings=settings), repository).of(wanted)
-    _require_two(planned)
+    try:
+        _require_two(planned)
+    except NothingMeasured:
+        checkouts.give_back(checkouts.checkout_of(repository, revision.commit) for revision, _ in planned)
+        raise
     twin = _twin_of(next(content for _, content in planned if content is not None))
     found = [*planned, (msgspec.structs.replace(_first(planned), twin=True, values=Values()), twin)]
     named = versions.named_revisions(folder, [revision for revision, _ in found])

@@ -15,8 +15,6 @@ from pyopbench.run.environments import require_available
 def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> tuple[Path, list[start.PlannedRun]]:
     """Plan a run for each version and make the folders.
 
-    Everything is measured to the end, because a look at one version says nothing of how it compares with another.
-
     Args:
         folder: where; None for a new folder under `results/`.
         request: what is asked for.
@@ -31,9 +29,8 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
     require_available(asked)
     folder = folder or start.new_folder()
     require_new(folder)
-    settings = replace(request.settings, evenly=True)
     named = versions.named(folder, asked)
-    begun = start.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
+    begun = start.begin_all([(one.folder, replace(request, tf=one.tf)) for one in named])
     versions.write(folder, named)
     return folder, begun
 
