@@ -148,7 +148,8 @@ def junit(gate: Gate) -> bytes:
                 test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(unmatched.key)))
                 ET.SubElement(test, "failure", message=_xml(comparison.failing_text(unmatched)))
         _count(suite)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="utf-8") + b"\n"
+    text: str = ET.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
 def _values_test(suite: ET.Element, gate: Gate, version: Version) -> None:

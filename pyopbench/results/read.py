@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput, NothingMeasured
@@ -84,6 +85,7 @@ def _read_versions(folder: Path) -> tuple[Run, ...]:
 
 def _labelled(run: Run, version: versions.Version, name: str) -> Run:
     frame = run.frame.assign(run=name, block=run.frame["launch"])
+    environment: dict[str, Any]
     if version.revision is None:
         environment = {"tensorflow": version.label}
         frame = frame.assign(tf=version.label)

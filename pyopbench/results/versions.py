@@ -199,7 +199,7 @@ def read_all(folder: Path) -> list[Version]:
     try:
         document = parse(read_bytes(path, VERSIONS))
         is_of_revisions = isinstance(document, dict) and document.get("axis") == REVISION
-        content = converted(document, RevisionContent if is_of_revisions else Content, str(path))
+        content = _content(document, str(path), is_of_revisions=is_of_revisions)
     except (ValueError, RecursionError) as error:
         raise corrupt(str(path), f"no JSON: {error}") from error
     wrong = _problem(content)
@@ -219,6 +219,10 @@ def is_of_revisions(folder: Path) -> bool:
         BadInput: as `read`.
     """
     return is_here(folder) and read_all(folder)[0].revision is not None
+
+
+def _content(document: object, place: str, *, is_of_revisions: bool) -> Content | RevisionContent:
+    return converted(document, RevisionContent, place) if is_of_revisions else converted(document, Content, place)
 
 
 def _problem(content: Content | RevisionContent) -> str | None:

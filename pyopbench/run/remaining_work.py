@@ -112,7 +112,10 @@ class RemainingWork:
 
     def narrow(self, look: Look) -> None:
         """Take a look, store it, and keep only what it leaves open."""
-        found = look(self.launches)
+        self.narrow_to(look(self.launches))
+
+    def narrow_to(self, found: frozenset[str]) -> None:
+        """Store a look, and keep only what it leaves open."""
         self.append("look", self.launches, open=sorted(found))
         self.looks += 1
         self.groups = _open_groups(self.planned, found)

@@ -232,8 +232,7 @@ class _Schedule:
             with self._budget.looking():
                 found = look(min(work.launches for work in self._works))
                 for work in self._works:
-                    open_ = found[work.folder]
-                    work.narrow(lambda _, open_=open_: open_)
+                    work.narrow_to(found[work.folder])
 
     def _is_another_launch_better(self, sweeps: Sweeps, launch_seconds: float) -> bool:
         """Whether other launches than these would lower the variance of what is open more, in the time that is left."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 
 import stored
 from commands import Call, Ended, groups, told
+from places import FAKE_WORKER_COMMAND
 from pyopbench.core import own_target
 from pyopbench.results import store, versions
 from pyopbench.run import start
@@ -157,6 +161,56 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
     assert again.code == 2
     assert again.err.splitlines()[0].startswith("error: the run needs revisions that are not checked out")
     assert call("resume", folder, "double.py", "--yes").code == resumed.code
+
+
+WITH_FAKE_WORKER = f"""
+import sys
+from pyopbench.cli import app
+from pyopbench.run import start, worker_process
+worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
+start.require_known = lambda *_: None  # the fake worker's variants are in no folder
+app.main()
+"""
+
+
+def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
+    call: Call, project: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = ["run", "double.py", "--rev", "HEAD~1", "--rev", "HEAD", "--launches", "400", "--out", str(folder)]
+    command = [sys.executable, "-c", WITH_FAKE_WORKER, *words]
+    killed = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert killed.stderr is not None
+    said = next(line for line in killed.stderr if line.startswith("sweep 2"))
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL, said
+    parts = [one.folder for one in versions.read(folder)]
+    before = [groups(part) for part in parts]
+    assert all(before)
+    assert worktrees(project) == 2
+    resumed = call("resume", folder, "double.py")
+    assert resumed.code in (0, 3), resumed.err
+    after = [groups(part) for part in parts]
+    assert [found[: len(kept)] for found, kept in zip(after, before, strict=True)] == before
+    assert {len({launch for launch, _ in found}) for found in after} == {400}
+    assert worktrees(project) == 0
+
+
+def test_a_killed_worker_is_replaced_and_nothing_measured_is_lost(
+    call: Call, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked = tmp_path / "killed once"
+    marked.touch()
+    monkeypatch.setenv("FAKE_WORKER_KILLED_ONCE", str(marked))
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
+    assert not marked.exists()
+    assert ended.code in (0, 3), ended.err
+    found = [one.folder for one in versions.read(tmp_path / "run")]
+    assert all(len({launch for launch, _ in groups(part)}) == 4 for part in found)
+    lost = [line for part in found for line in store.read_lines(part)[0] if line["kind"] == "lost"]
+    assert [line["failures"] for line in lost] == [[]]
+    assert worktrees(project) == 0
 
 
 def test_revisions_beside_versions_of_tensorflow_are_refused(call: Call, project: Path, tmp_path: Path) -> None:

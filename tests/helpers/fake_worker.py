@@ -19,6 +19,8 @@ answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
 unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies.
 
+The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
+
 Of a revision the files in its current folder count: an op computes what is in `value`, a round takes what is in
 `seconds`, and where `unloadable` is, nothing can be planned.
 """
@@ -254,6 +256,10 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
     """Give what is prepared a sample for each round, of about a second."""
+    killed_once = os.environ.get("FAKE_WORKER_KILLED_ONCE", "")
+    if os.path.exists(killed_once):
+        os.unlink(killed_once)
+        os.kill(os.getpid(), signal.SIGKILL)
     failures, well = tried([case for case in request["cases"] if case in PREPARED], request["launch"], late=True)
     first, rounds = request["first_round"], request["rounds"]
     samples = {case: [[first + one, place, 1, SECONDS] for one in range(rounds)] for place, case in enumerate(well)}

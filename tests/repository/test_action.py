@@ -39,9 +39,9 @@ def run_step(name: str, folder: Path, **environment: str) -> subprocess.Complete
     """Run the shell of a step, with a stub in place of a program, and with files for what it hands on."""
     variables = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary", "RECORD": "record"}
     places = {key: str(folder / value) for key, value in variables.items()}
-    for path in ("pyopbench", "python"):
-        (folder / path).write_text(STUB, encoding="utf-8")
-        (folder / path).chmod(stat.S_IRWXU)
+    for program in ("pyopbench", "python"):
+        (folder / program).write_text(STUB, encoding="utf-8")
+        (folder / program).chmod(stat.S_IRWXU)
     defaults = {
         "WRITES": "",
         "ENDS_WITH": "0",
