@@ -129,7 +129,12 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:
-    """Return the comparison as JSON.
+    """Return the comparison as JSON, of what `as_document` returns."""
+    return json.dumps(as_document(found, fail_on, failed=failed), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> Any:
+    """Return the comparison as plain data for JSON.
 
     Args:
         found: the comparison.
@@ -155,7 +160,7 @@ def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:
         "cases": [_case(case) for case in found.cases],
         "unmatched": [_unmatched(case) for case in found.unmatched],
     }
-    return json.dumps(_finite(document), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return _finite(document)
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -14,14 +14,16 @@ import msgspec
 
 from pyopbench.compare.diff import ComparedCase, Comparison
 from pyopbench.compare.gate import CHANGED, Gate
+from pyopbench.compare.notes import NotPaired, notes_of
 from pyopbench.core import formatting
 from pyopbench.core.printable import printable
 from pyopbench.core.write_file import write_atomically
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording import gate as wording
+from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.verdicts import unresolved_text
-from pyopbench.results.versions import Version
+from pyopbench.results.versions import Revision, Version
 
 SCHEMA = 1
 COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"
@@ -49,9 +51,13 @@ def comment(gate: Gate) -> str:
         "",
     ]
     lines += [f"- {escape(line)}" for line in findings(gate)]
-    lines += [
-        f"- {escape(one)}" for one in (wording.values_text(gate), wording.reach_text(gate), wording.twins_text(gate))
-    ]
+    unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
+    lines += [f"- {escape(str(note_text(one)))}" for one in unpaired[:1]]
+    # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
+    is_of_revisions = gate.first.revision is not None
+    known = [wording.reach_text(gate)]
+    known = [wording.values_text(gate), *known, wording.twins_text(gate)] if is_of_revisions else known
+    lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
 
@@ -126,7 +132,7 @@ def _revision(version: Version) -> dict[str, Any]:
 
 def _comparison(found: Comparison, gate: Gate) -> Any:
     failed = gate.fail_on is not None and bool(found.slower_by(gate.fail_on))
-    return json.loads(comparison.as_json(found, gate.fail_on, failed=failed))
+    return comparison.as_document(found, gate.fail_on, failed=failed)
 
 
 def junit(gate: Gate) -> bytes:
@@ -138,7 +144,8 @@ def junit(gate: Gate) -> bytes:
     suites = ET.Element("testsuites", name="pyopbench")
     for one in gate.others:
         suite = ET.SubElement(suites, "testsuite", name=_xml(wording.name_text(one)))
-        _values_test(suite, gate, one)
+        if one.revision is not None:
+            _values_test(suite, gate, one, one.revision)
         found = gate.comparisons.get(one.label)
         if found is not None:
             slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()
@@ -152,13 +159,12 @@ def junit(gate: Gate) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
-def _values_test(suite: ET.Element, gate: Gate, version: Version) -> None:
+def _values_test(suite: ET.Element, gate: Gate, version: Version, revision: Revision) -> None:
     test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
     if version in gate.broken:
         ET.SubElement(test, "error", message=_xml(wording.problem_text(version)))
         return
-    told = () if version.revision is None else version.revision.values.differences
-    for one in (one for one in told if one.kind in CHANGED):
+    for one in (one for one in revision.values.differences if one.kind in CHANGED):
         ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))
 
 

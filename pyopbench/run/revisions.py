@@ -17,15 +17,15 @@ from pyopbench.core.discover import PACKAGE, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import Target, brought
 from pyopbench.results.versions import Revision
-from pyopbench.run import git
+from pyopbench.run import git, memory
 
 WORKTREE = "WORKTREE"
 """Names the working tree as it is, with changes that are not committed."""
 HASH_SHOWN = 10
 LARGEST_UNTRACKED = 1 << 20
 """Bytes of a file that git does not know and that still belongs to the working tree: sources are smaller."""
-MOST = 200
-"""More commits than this are thinned out by `--every`; each has workers of its own."""
+WORKER_BYTES = 600 << 20
+"""Of a worker that has prepared few cases, about: TensorFlow 2.21 takes 450 MiB when it is imported."""
 FIELDS = "%H%x00%cI%x00%s"
 LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
 SNAPSHOT = {
@@ -119,14 +119,21 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
             legal=LEGAL,
             next_step="for example --rev main --rev HEAD; the same twice shows what noise is",
         )
-    if len(found) > MOST:
+    most = most_at_once()
+    if most is not None and len(found) > most:
         raise BadInput(
-            "more revisions than a run can hold",
-            received=f"{len(found):,} commits",
-            legal=f"at most {MOST}",
-            next_step=f"--every {-(-len(found) // MOST)} takes some of them",
+            "more revisions than there is memory for, since a worker of each is there at the same time",
+            received=f"{len(found):,} revisions",
+            legal=f"at most {most} with the memory that is free now",
+            next_step=f"--every {-(-len(found) // max(most - 1, 1))} takes some of a range; or make several runs",
         )
     return found
+
+
+def most_at_once() -> int | None:
+    """Return for how many revisions there is memory, beside the control; None where the system does not tell."""
+    available = memory.available_bytes()
+    return None if available is None else max(int(available * (1 - memory.SPARE_SHARE)) // WORKER_BYTES - 1, 2)
 
 
 def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:

@@ -185,7 +185,10 @@ def _require_files(checkout: Checkout) -> None:
     for target in checkout.own().values():
         if target.is_file and not Path(target.place).is_file():
             raise BadInput(
-                "the revision does not have the op", received=Path(target.place).relative_to(checkout.folder)
+                "the revision does not have the op",
+                received=Path(target.place).relative_to(checkout.folder),
+                legal="revisions that have the file of the op at the same place",
+                next_step="compare revisions since the file is there",
             )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pairs
 from pyopbench.compare.look import look
-from pyopbench.results import versions
+from pyopbench.results import store, versions
 from revision_runs import write_revisions
 
 CASES = pairs.cases()
@@ -21,7 +21,8 @@ def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_
 
 
 def test_where_nothing_is_common_everything_stays_open(tmp_path: Path) -> None:
-    folder = write_revisions(tmp_path, {}, {}, launches=0)
+    folder = write_revisions(tmp_path, {}, {})
+    (versions.read(folder)[1].folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     found = look(folder, 0.03)
     assert found.resolved == 0
     assert all(found.open[one.folder] >= set(CASES) for one in versions.read(folder)[:2])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
+import pairs
 from pyopbench.compare.gate import read_gate
+from pyopbench.core import formatting
 from pyopbench.report.wording import gate as wording
 from pyopbench.results.versions import Version
 from revision_runs import DIFFERENT, revision, write_revisions
@@ -13,12 +18,10 @@ HASH = "3f1c2ab45d" + "0" * 30
 
 
 def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
-    from msgspec.structs import replace
-
-    one = replace(revision("main", 1), commit=HASH)
+    one = structs.replace(revision("main", 1), commit=HASH)
     assert wording.name_text(Version("main", "", Path(), one)) == "main (3f1c2ab45d): change 1"
     assert wording.name_text(Version(HASH[:10], "", Path(), one)) == "3f1c2ab45d: change 1"
-    dirty = replace(one, dirty=True)
+    dirty = structs.replace(one, dirty=True)
     assert wording.name_text(Version("WORKTREE", "", Path(), dirty)) == (
         "WORKTREE (3f1c2ab45d, not committed): change 1"
     )
@@ -40,13 +43,21 @@ def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Pat
 
 def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
     gate = read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03, 0.05)
-    said = wording.twins_text(gate)
-    assert said.startswith("Control: r0 against itself, 2 pairs: 0 told apart, 2 shown equal, 0 left open; furthest")
-    first = next(iter(gate.comparisons["r1"].cases)).key.name
-    apart = write_revisions(tmp_path / "apart", {}, {}, twin={first: 1.5, "double/py_function_numpy": 1.0})
-    warning = "Differences of this size need no change of code here."
-    told = wording.twins_text(read_gate(apart, 0.03, 0.05))
-    assert told.endswith(warning) == ("0 told apart" not in told)
+    assert gate.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
+    found = f"Control: r0 against itself, 2 pairs: 0 told apart, 2 shown equal, 0 left open; furthest apart {farthest}."
+    assert wording.twins_text(gate) == found
+    apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
+    assert apart.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
+    assert wording.twins_text(apart) == (
+        "Control: r0 against itself, 2 pairs: 1 told apart, 1 shown equal, 0 left open; furthest apart "
+        f"{farthest}. Differences of this size need no change of code here."
+    )
+    without = replace(gate, twins=None)
+    assert wording.twins_text(without) == (
+        "No identical pair was measured, so that nothing shows what noise alone does here."
+    )
 
 
 def test_values_are_the_same_or_differ(tmp_path: Path) -> None:

@@ -92,7 +92,8 @@ def test_names_are_words_and_nothing_of_them_is_run(tmp_path: Path) -> None:
     """A branch may be called anything that git lets it be, by whoever opens a pull request."""
     measured(tmp_path, BASE="$(touch${IFS}ran);`touch ran`", OPS="a;b $(touch ran)", ARGUMENTS="")
     assert not (tmp_path / "ran").exists()
-    assert "[--rev][$(touch${IFS}ran);`touch ran`]" in (tmp_path / "record").read_text(encoding="utf-8")
+    branch = "[--rev][$(touch${IFS}ran);`touch ran`]"
+    assert branch in (tmp_path / "record").read_text(encoding="utf-8")
 
 
 def test_the_action_installs_itself_and_what_is_asked_for(tmp_path: Path) -> None:

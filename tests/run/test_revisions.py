@@ -10,7 +10,7 @@ import pytest
 from pyopbench.core import own_target
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import Target
-from pyopbench.run import revisions
+from pyopbench.run import memory, revisions
 from repositories import commit, git, repository
 
 
@@ -85,10 +85,18 @@ def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
 def test_too_many_are_refused_with_how_to_thin_them_out(
     made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(revisions, "MOST", 3)
+    monkeypatch.setattr(revisions, "most_at_once", lambda: 3)
     with pytest.raises(BadInput) as refused:
         revisions.named(made[0], ["HEAD~4..HEAD"])
-    assert refused.value.next_step.startswith("--every 2")
+    assert refused.value.received == "5 revisions"
+    assert len(revisions.named(made[0], ["HEAD~4..HEAD"], every=2)) == 3
+
+
+def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more worker is the control's; two revisions are always let be."""
+    for available, most in ((None, None), (1, 2), (20 * revisions.WORKER_BYTES, 17)):
+        monkeypatch.setattr(memory, "available_bytes", lambda told=available: told)
+        assert revisions.most_at_once() == most
 
 
 def test_the_working_tree_is_a_commit_of_what_is_there_now(made: tuple[Path, list[str]]) -> None:
