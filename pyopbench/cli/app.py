@@ -30,7 +30,7 @@ from pyopbench.cli.options import (
     Gradients,
     Inputs,
     MemoryLimit,
-    MinimumEffect,
+    MinimumEffectOrUsual,
     MixFile,
     Modes,
     Ops,
@@ -52,7 +52,7 @@ from pyopbench.cli.probe import probe
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
-from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions
+from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
 from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, parts_of, refuse_json
 from pyopbench.cli.scan import scan
 from pyopbench.cli.versions import report_versions
@@ -108,7 +108,7 @@ def run(
     axis: AxisTexts = None,
     baseline: Baseline = BASELINE,
     mix: MixFile = None,
-    min_effect: MinimumEffect = USUAL_EFFECT,
+    min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     launches: Annotated[
@@ -142,7 +142,8 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
-    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
+    options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
     check_revisions(rev, tf, fail_on, every, options.minimum_effect)
@@ -183,7 +184,7 @@ def report(
     ],
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
-    min_effect: MinimumEffect = USUAL_EFFECT,
+    min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,
@@ -200,8 +201,9 @@ def report(
     """Write the decision report of stored results; of a run over revisions what changed between them."""
     if len(results) == 1 and versions.is_of_revisions(results[0]):
         require_own(results[0])
-        options = read_judging(baseline or BASELINE, None, min_effect)
+        options = read_judging(baseline or BASELINE, None, min_effect or usual_effect(fail_on))
         raise typer.Exit(report_revisions(results[0], options, fail_on, as_json=as_json))
+    effect = min_effect or USUAL_EFFECT
     if len(results) == 1 and versions.is_here(results[0]):
         if as_json or out_dir:
             raise BadInput(
@@ -214,9 +216,7 @@ def report(
             require_own(part)
         usual = start.baseline_of(parts_of(results[0])[0])
         raise typer.Exit(
-            report_versions(
-                results[0], read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
-            )
+            report_versions(results[0], read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms))
         )
     if not start.are_own(results):
         from pyopbench.results.read import read_cases
@@ -229,7 +229,7 @@ def report(
         for path in results:
             start.require_measured(path)
     require_own(out_dir or folder)
-    options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
+    options = read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 
 

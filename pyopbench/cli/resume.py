@@ -17,7 +17,7 @@ from pyopbench.cli.options import (
     AsJson,
     CallsPerStep,
     Inputs,
-    MinimumEffect,
+    MinimumEffectOrUsual,
     MixFile,
     Quiet,
     Requires,
@@ -27,7 +27,7 @@ from pyopbench.cli.options import (
     read_judging,
 )
 from pyopbench.cli.output import err, say
-from pyopbench.cli.revisions import FailOn
+from pyopbench.cli.revisions import FailOn, usual_effect
 from pyopbench.cli.run import measure_and_report, parts_of, refuse_json
 from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
@@ -47,7 +47,7 @@ def resume(
     inputs: Inputs = None,
     seed_with: SeedWith = "",
     mix: MixFile = None,
-    min_effect: MinimumEffect = USUAL_EFFECT,
+    min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,
@@ -84,7 +84,8 @@ def resume(
     if versions.is_here(folder) and not versions.is_of_revisions(folder):
         refuse_json(f"--json with {folder}", as_json=as_json)
     baseline = start.baseline_of(parts_of(folder)[0])
-    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    given = min_effect or (usual_effect(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
+    options = read_judging(baseline, mix, given, require, calls_per_step, step_ms)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
     _ask_to_install(parts_of(folder), yes=yes)

@@ -12,6 +12,7 @@ from pyopbench.cli.compare import MOST_ROWS
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
+from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.core.parse import parse_fail_on
 from pyopbench.judge import judge
 from pyopbench.results import versions
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pyopbench.compare.gate import Gate
 
 USUAL_FAILURE = "slower"
+EFFECT_PER_SLOWDOWN = 3
+"""A slowdown that is to fail is as often the smallest difference that counts, where only the one is given."""
 Revisions = Annotated[
     list[str] | None,
     typer.Option("--rev", metavar="REVISION", help="A commit, A..B or WORKTREE of the op's repository; repeated."),
@@ -54,6 +57,17 @@ def check_revisions(
             legal="--rev with the TensorFlow that is beside this Python, or --tf",
             next_step="make a run with --rev, in an environment of its own for each TensorFlow",
         )
+
+
+def usual_effect(fail_on: str | None) -> str:
+    """Return the smallest difference that counts where none is given: the usual one, or less for a strict gate.
+
+    A verdict says that a slowdown is above the smallest difference that counts, so that one which is to fail has to be
+    well above it to be found.
+    """
+    slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
+    least = min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
+    return f"{least:.6f}"
 
 
 def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:

@@ -77,6 +77,7 @@ def test_a_slowdown_fails_with_exit_code_1_and_is_in_every_file(call: Call, proj
     assert comment[0] == "### pyopbench: Failed: 2 cases are slower by 5% or more."
     document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
     assert (document["outcome"], len(document["slower"])) == ("failed", 2)
+    assert document["comparisons"]["HEAD"]["minimum_effect"] == pytest.approx(0.05 / 3, abs=1e-6)
     (suite,) = ET.parse(tmp_path / "run" / "junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
     for share, code in (("slower:20%", 0), ("never", 0), ("slower", 1)):
