@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -16,6 +17,7 @@ from pyopbench.catalogue.gradients import GRADIENTS
 from pyopbench.catalogue.own.load import load_file, load_own
 from pyopbench.catalogue.parts._floors import floor_of
 from pyopbench.catalogue.parts._twins import twin_of
+from pyopbench.core.checkout import require_from_checkout
 from pyopbench.core.discover import CATALOGUE, PATH_VARIABLE, WORKER, find
 from pyopbench.core.errors import BadInput, PyopbenchError
 from pyopbench.core.failures import describe_error
@@ -61,6 +63,7 @@ def why_unloadable() -> dict[str, str | None] | None:
     """Return what `BadInput` says of a file of an op or a variant that cannot be loaded, and the traceback, or None."""
     try:
         load_ops(), load_variants()
+        require_from_checkout(os.environ)
     except BadInput as error:
         said = {"what": error.what, "received": error.received, "legal": error.legal, "next_step": error.next_step}
         shown = {name: None if value is None else str(value) for name, value in said.items()}

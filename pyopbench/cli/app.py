@@ -30,7 +30,7 @@ from pyopbench.cli.options import (
     Gradients,
     Inputs,
     MemoryLimit,
-    MinimumEffect,
+    MinimumEffectOrUsual,
     MixFile,
     Modes,
     Ops,
@@ -52,7 +52,8 @@ from pyopbench.cli.probe import probe
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
-from pyopbench.cli.run import begin, measure_and_report, parts_of, refuse_json
+from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
+from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, parts_of, refuse_json
 from pyopbench.cli.scan import scan
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
@@ -64,8 +65,8 @@ from pyopbench.run import start
 from pyopbench.run.settings import Settings
 
 EPILOG = (
-    "**Exit codes**: 0 done; 1 a wrong variant or a slowdown was found, or a certificate missed; 2 bad usage or bad "
-    "input; 3 nothing was measured; 130 interrupted, and `pyopbench resume DIR` continues.\n\n"
+    "**Exit codes**: 0 done; 1 a wrong variant, a slowdown or another value was found, or a certificate missed; 2 bad "
+    "usage or bad input; 3 nothing was measured; 130 interrupted, and `pyopbench resume DIR` continues.\n\n"
     "**Output**: results go to stdout, progress and notes to stderr; plain text where it is piped or NO_COLOR is set. "
     "`--json` prints JSON, `--quiet` leaves out progress and notes.\n\n"
     "**Completion**: `pyopbench --install-completion` for the shell that you are in."
@@ -107,7 +108,7 @@ def run(
     axis: AxisTexts = None,
     baseline: Baseline = BASELINE,
     mix: MixFile = None,
-    min_effect: MinimumEffect = USUAL_EFFECT,
+    min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     launches: Annotated[
@@ -122,8 +123,9 @@ def run(
     memory_limit: MemoryLimit = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
     parts: Annotated[
-        bool, typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes.")
-    ] = True,
+        bool | None,
+        typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes; usual without --rev."),
+    ] = None,
     linearity: Annotated[
         bool, typer.Option(help="In mode node, graphs of 1, 2, 4 ... 32 copies: does each add as much?")
     ] = False,
@@ -132,15 +134,20 @@ def run(
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
     ] = True,
     tf: TensorFlows = None,
+    rev: Revisions = None,
+    every: Every = 1,
+    fail_on: FailOn = None,
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure ops in every variant, store the samples and write the decision report."""
-    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
+    options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
-    usual = Axes(quick=quick, parts=parts)
+    check_revisions(rev, tf, fail_on, every, options.minimum_effect)
+    usual = Axes(quick=quick, parts=not rev if parts is None else parts)
     axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
     settings = start.QUICK if quick else start.FULL
     changes: dict[str, Any] = {
@@ -155,16 +162,18 @@ def run(
         "linearity": linearity,
     }
     request = start.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
-    folder = begin(out_dir, request, tf)
-    raise typer.Exit(measure_and_report(folder, options, probe=bool(require) or probes, as_json=as_json))
+    several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
+    folder = begin(out_dir, request, tf, several)
+    is_probed = bool(require) or (probes and not rev)
+    raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
 
 
-def _budget(axes: Axes, usual: Settings, tf: list[str] | None) -> float | None:
+def _budget(axes: Axes, usual: Settings, versions: list[str] | None) -> float | None:
     """Return the usual budget: of a quick run less where it names few ops, and as often as there are versions."""
     if usual.budget_seconds is None:
         return None
     named = start.QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-    return min(named, usual.budget_seconds) * len(tf or [""])
+    return min(named, usual.budget_seconds) * len(versions or [""])
 
 
 @app.command(rich_help_panel=JUDGE)
@@ -175,7 +184,7 @@ def report(
     ],
     baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
     mix: MixFile = None,
-    min_effect: MinimumEffect = USUAL_EFFECT,
+    min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,
@@ -183,12 +192,18 @@ def report(
         Path | None,
         out_option("DIR", "Default: the first folder; of a file, results/report-NAME."),
     ] = None,
+    fail_on: FailOn = None,
     trust_folder: TrustFolder = False,
     allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the decision report of stored results."""
+    """Write the decision report of stored results; of a run over revisions what changed between them."""
+    if len(results) == 1 and versions.is_of_revisions(results[0]):
+        require_own(results[0])
+        options = read_judging(baseline or BASELINE, None, min_effect or usual_effect(fail_on))
+        raise typer.Exit(report_revisions(results[0], options, fail_on, as_json=as_json))
+    effect = min_effect or USUAL_EFFECT
     if len(results) == 1 and versions.is_here(results[0]):
         if as_json or out_dir:
             raise BadInput(
@@ -201,9 +216,7 @@ def report(
             require_own(part)
         usual = start.baseline_of(parts_of(results[0])[0])
         raise typer.Exit(
-            report_versions(
-                results[0], read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
-            )
+            report_versions(results[0], read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms))
         )
     if not start.are_own(results):
         from pyopbench.results.read import read_cases
@@ -216,7 +229,7 @@ def report(
         for path in results:
             start.require_measured(path)
     require_own(out_dir or folder)
-    options = read_judging(baseline or usual, mix, min_effect, require, calls_per_step, step_ms)
+    options = read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 
 

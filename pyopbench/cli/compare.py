@@ -52,6 +52,10 @@ def compare(
     markdown: Annotated[
         str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it instead.")
     ] = None,
+    comment: Annotated[
+        Path | None, typer.Option("--comment", metavar="FILE", help="Also write short Markdown for a pull request.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit's XML.")] = None,
 ) -> None:
     """Compare two results: folders of runs, results of asv, files of pytest-benchmark.
 
@@ -60,6 +64,8 @@ def compare(
     Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare, or no case with an interval.
     """
     _require_free(markdown, as_json=as_json)
+    for option, path in (("--comment", comment), ("--junit", junit)):
+        _require_no_results(option, None if path is None else str(path))
     effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
@@ -75,6 +81,7 @@ def compare(
     found = compare_sides(sides, effect, spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
+    _write_short(found, slowdown, comment, junit)
     if markdown not in (None, STANDARD_OUTPUT):
         write_atomically(Path(str(markdown)), comparison.markdown(found, said).encode())
     if as_json:
@@ -97,13 +104,29 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
             legal="--json with --markdown FILE, or one of them",
             next_step="leave one of them out, or give Markdown a file",
         )
-    if markdown is not None and Path(markdown).suffix in RESULTS:
+    _require_no_results("--markdown", markdown)
+
+
+def _require_no_results(option: str, path: str | None) -> None:
+    if path is not None and Path(path).suffix in RESULTS:
         raise BadInput(
-            "Markdown would go over a file of results",
-            received=f"--markdown {markdown}",
+            f"{'XML' if option == '--junit' else 'Markdown'} would go over a file of results",
+            received=f"{option} {path}",
             legal=f"a name that does not end with {formatting.listing(RESULTS, 'or')}",
-            next_step="for example --markdown compare.md",
+            next_step=f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
         )
+
+
+def _write_short(found: Comparison, slowdown: float | None, comment: Path | None, junit: Path | None) -> None:
+    """Write the comment and JUnit's XML, as far as they are asked for."""
+    from pyopbench.compare.gate import gate_of
+    from pyopbench.report import gate as report
+
+    gate = gate_of(found, slowdown)
+    if comment is not None:
+        write_atomically(comment, report.comment(gate).encode())
+    if junit is not None:
+        write_atomically(junit, report.junit(gate))
 
 
 def _said(slowdown: float | None, many: int) -> str:

@@ -111,6 +111,10 @@ StepMilliseconds = Annotated[
     float | None, typer.Option("--step-ms", help="Milliseconds of such a step: tells what a port is worth.")
 ]
 MinimumEffect = Annotated[str, typer.Option("--min-effect", help="Smallest difference that counts, 3% or 0.03.")]
+MinimumEffectOrUsual = Annotated[
+    str | None,
+    typer.Option("--min-effect", help="Smallest difference that counts: 3%, or a third of --fail-on slower:5%."),
+]
 USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
 MemoryLimit = Annotated[
     str | None,

@@ -17,7 +17,7 @@ from pyopbench.cli.options import (
     AsJson,
     CallsPerStep,
     Inputs,
-    MinimumEffect,
+    MinimumEffectOrUsual,
     MixFile,
     Quiet,
     Requires,
@@ -27,6 +27,7 @@ from pyopbench.cli.options import (
     read_judging,
 )
 from pyopbench.cli.output import err, say
+from pyopbench.cli.revisions import FailOn, usual_effect
 from pyopbench.cli.run import measure_and_report, parts_of, refuse_json
 from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
@@ -34,7 +35,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import is_target
 from pyopbench.core.ownership import require_own
 from pyopbench.results import versions
-from pyopbench.run import environments, start
+from pyopbench.run import checkouts, environments, start, start_revisions
 
 
 def resume(
@@ -46,13 +47,19 @@ def resume(
     inputs: Inputs = None,
     seed_with: SeedWith = "",
     mix: MixFile = None,
-    min_effect: MinimumEffect = USUAL_EFFECT,
+    min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
     require: Requires = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Install the versions of TensorFlow that the run names without asking.")
+        bool,
+        typer.Option(
+            "--yes",
+            "-y",
+            help="Do not ask: install the TensorFlow, or check out the revisions, of the run.",
+        ),
     ] = False,
+    fail_on: FailOn = None,
     trust_folder: TrustFolder = False,
     allow_changed: AllowChanged = False,
     as_json: AsJson = False,
@@ -67,16 +74,41 @@ def resume(
     require_own(folder)
     for part in parts_of(folder):
         require_own(part)
-        start.require_resumable(part)
-    if versions.is_here(folder):
+    if versions.is_of_revisions(folder):
+        _ask_for_revisions(folder, yes=yes)
+        for part, checkout in start_revisions.checkouts_in(folder).items():
+            start.require_resumable(part, checkout.own())
+    else:
+        for part in parts_of(folder):
+            start.require_resumable(part)
+    if versions.is_here(folder) and not versions.is_of_revisions(folder):
         refuse_json(f"--json with {folder}", as_json=as_json)
     baseline = start.baseline_of(parts_of(folder)[0])
-    options = read_judging(baseline, mix, min_effect, require, calls_per_step, step_ms)
+    given = min_effect or (usual_effect(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
+    options = read_judging(baseline, mix, given, require, calls_per_step, step_ms)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
     _ask_to_install(parts_of(folder), yes=yes)
     say(f"judged by a minimum effect of {effect} and {escape(mixed)}, as given now", err)
-    raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json))
+    raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json, fail_on=fail_on))
+
+
+def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
+    """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
+    repository = start_revisions.repository_in(folder)
+    commits = [one.revision.commit for one in versions.read(folder) if one.revision is not None]
+    missing = [commit[:10] for commit in checkouts.missing(repository, commits)]
+    if not missing or yes:
+        return
+    question = f"The run needs {formatting.listing(missing)} of {repository}, and runs what is in there. Check out?"
+    if sys.stdin.isatty() and typer.confirm(question, err=True):
+        return
+    raise BadInput(
+        "the run needs revisions that are not checked out, and nothing is run because a file says so",
+        received=f"{formatting.listing(missing)} of {repository}",
+        legal="an answer of yes, or --yes",
+        next_step="pyopbench resume --yes DIR OP_FILE, if you trust who made the folder",
+    )
 
 
 def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,13 +16,15 @@ from rich.markup import escape
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, say, say_error
 from pyopbench.cli.report import progress, write_report
+from pyopbench.cli.revisions import print_values, report_revisions
 from pyopbench.cli.versions import report_versions
 from pyopbench.core import formatting
+from pyopbench.core.checkout import Checkout
 from pyopbench.core.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.judge import judge
 from pyopbench.report.wording.stopping import progress_text
 from pyopbench.results import versions
-from pyopbench.run import planning, probe, start, start_versions
+from pyopbench.run import checkouts, planning, probe, start, start_revisions, start_versions
 from pyopbench.run.schedule import Ended, Task, measure_together
 
 EXIT_INTERRUPTED = 130
@@ -30,11 +33,32 @@ PLANNING = "planning: TensorFlow starts, kernels are compiled, ports are tried"
 """What takes a while before anything is measured, and longest the first time."""
 
 
-def begin(folder: Path | None, request: start.Request, tf: list[str] | None) -> Path:
-    """Plan a run, or one for each version of TensorFlow, and return its folder."""
+@dataclass(frozen=True)
+class SeveralRevisions:
+    """What a command line asks for of revisions.
+
+    Attributes:
+        asked: those that it names.
+        every: of a range, each how manieth commit.
+        each_has_budget: is the budget that of one revision, and not of all?
+    """
+
+    asked: tuple[str, ...]
+    every: int
+    each_has_budget: bool
+
+
+def begin(
+    folder: Path | None, request: start.Request, tf: list[str] | None, revisions: SeveralRevisions | None = None
+) -> Path:
+    """Plan a run, or one for each version of TensorFlow or each revision, and return its folder."""
     announce(tf or [])
     with err.status("planning, and installing what is not there of TensorFlow" if tf else PLANNING):
-        if tf:
+        if revisions is not None:
+            folder, begun = start_revisions.begin(
+                folder, request, revisions.asked, revisions.every, each_has_budget=revisions.each_has_budget
+            )
+        elif tf:
             folder, begun = start_versions.begin(folder, request, tf)
         else:
             begun = [start.begin(folder, request)]
@@ -42,6 +66,8 @@ def begin(folder: Path | None, request: start.Request, tf: list[str] | None) -> 
     for one in begun:
         counts = f"{one.cases:,} cases, {one.skips:,} combinations that cannot be"
         err.print(f"{counts}; results in {escape(str(one.folder))}", soft_wrap=True)
+    if revisions is not None:
+        print_values(folder)
     return folder
 
 
@@ -57,7 +83,7 @@ def probe_beside(folder: Path, options: judge.Judging) -> None:
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Return the runs in a folder: itself, or one for each version of TensorFlow."""
+    """Return the runs in a folder: itself, or one for each version of TensorFlow or each revision."""
     return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
 
 
@@ -76,7 +102,9 @@ def refuse_json(received: str, *, as_json: bool) -> None:
         )
 
 
-def measure_and_report(folder: Path, options: judge.Judging, *, probe: bool, as_json: bool) -> int:
+def measure_and_report(
+    folder: Path, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
+) -> int:
     """Measure what is left of a run, write and print its report, and return the exit code.
 
     Args:
@@ -84,12 +112,15 @@ def measure_and_report(folder: Path, options: judge.Judging, *, probe: bool, as_
         options: how to judge.
         probe: try first what the ports can do.
         as_json: print decisions.json in place of tables.
+        fail_on: what a run over revisions fails on, as in `parse.parse_fail_on`.
     """
     with telling_how_to_resume(folder):
         if probe:
             for part in parts_of(folder):
                 probe_beside(part, options)
         ended = measure(folder, options)
+    if versions.is_of_revisions(folder):
+        return report_revisions(folder, options, fail_on, as_json=as_json)
     if versions.is_here(folder):
         return report_versions(folder, options)
     start.require_measured(folder)
@@ -114,9 +145,12 @@ def measure(folder: Path, options: judge.Judging) -> Ended | None:
     """Measure and return how it ended; None if no worker could be started any more."""
     try:
         with err.status("starting"):  # a version of TensorFlow that is gone from the cache is installed again
-            tasks = [_task(part, options) for part in parts_of(folder)]
+            found = start_revisions.checkouts_in(folder) if versions.is_of_revisions(folder) else {}
+            tasks = [_task(part, options, found.get(part)) for part in parts_of(folder)]
         with progress() as show:
-            ended = min(measure_together(tasks, show), key=lambda one: one.launches)
+            together = partial(_look_together, folder, options) if versions.is_here(folder) else None
+            ended = min(measure_together(tasks, show, together), key=lambda one: one.launches)
+        checkouts.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
         say_error(lost)
         err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
@@ -128,10 +162,24 @@ def measure(folder: Path, options: judge.Judging) -> Ended | None:
     return ended
 
 
-def _task(folder: Path, options: judge.Judging) -> Task:
+def _task(folder: Path, options: judge.Judging, checkout: Checkout | None) -> Task:
     settings = start.settings_of(folder)
     look = partial(_look, folder, options, settings.launches)
-    return Task(folder, settings, look, planning.python_for(start.tf_of(folder)))
+    return Task(folder, settings, look, planning.python_for(start.tf_of(folder)), checkout)
+
+
+def _look_together(folder: Path, options: judge.Judging, launches: int) -> Mapping[Path, frozenset[str]]:
+    """Return what is open between versions; of versions of TensorFlow what is open on each as well."""
+    from pyopbench.compare import look
+
+    found = look.look(folder, options.minimum_effect)
+    open_ = dict(found.open)
+    if not versions.is_of_revisions(folder):
+        for part in parts_of(folder):
+            open_[part] |= _look(part, options, start.settings_of(part).launches, launches)
+    made = f"after {formatting.count(launches, 'launch', 'launches')} {found.resolved:,} of {found.compared:,}"
+    say(f"{made} comparisons are resolved", err)
+    return open_
 
 
 def _look(folder: Path, options: judge.Judging, most: int, launches: int) -> frozenset[str]:

@@ -93,6 +93,7 @@ class Comparison:
             interval.
         common: by how much all cases moved together, the median of the ratios.
         looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
+        among: of how many comparisons of one run it is one, which the verdicts are corrected for as well.
     """
 
     sides: Sides
@@ -104,6 +105,7 @@ class Comparison:
     smallest: float | None
     common: float
     looks: int = 1
+    among: int = 1
 
     def counts(self) -> dict[str, int]:
         """Return how many cases have each outcome, from the worst on."""
@@ -117,13 +119,21 @@ class Comparison:
         )
 
 
-def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spread: float = RUN_SPREAD) -> Comparison:
+def compare_sides(
+    sides: Sides,
+    minimum_effect: float = MINIMUM_EFFECT,
+    run_spread: float = RUN_SPREAD,
+    among: int = 1,
+    looks: Looks | None = None,
+) -> Comparison:
     """Compare two sides.
 
     Args:
         sides: as from `select.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
+        among: how many comparisons share the error, of which this is one.
+        looks: at the data that are charged; None for those that paired runs tell of.
 
     Raises:
         NothingMeasured: no case has a number on both sides.
@@ -145,8 +155,10 @@ def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spre
         )
     large = [case for case in common if case not in small]
     estimates = _estimates(sides, large, first, second, run_spread)
-    looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
-    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, looks), strict=True))
+    if looks is None:
+        looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
+    chances = Looks(looks.planned * among)  # a comparison more is a chance more to be wrong, as a look more is
+    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances), strict=True))
     verdicts |= {case: too_small(small[case]) for case in common if case in small}
     keys = sides.first.keys
     cases = [_compared(keys[case], verdicts[case], first[case], second[case]) for case in common]
@@ -157,9 +169,10 @@ def compare_sides(sides: Sides, minimum_effect: float = MINIMUM_EFFECT, run_spre
         tuple(sorted(cases, key=_badness)),
         unmatched,
         _differences(sides),
-        _smallest(estimates, math.log1p(minimum_effect), looks),
+        _smallest(estimates, math.log1p(minimum_effect), chances),
         estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
         looks.planned,
+        among,
     )
 
 

@@ -49,10 +49,12 @@ class SteppedDown:
     Attributes:
         error: how often any verdict of such a comparison may be wrong, as a share.
         looks: how often the data were looked at, or could have been; the error is shared among these too.
+        comparisons: of one run, among which it is shared as well.
     """
 
     error: float
     looks: int
+    comparisons: int = 1
     kind: Literal["stepped_down"] = "stepped_down"
 
 
@@ -83,7 +85,7 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
     return (
         *(DifferentProcessors(one.first, one.second) for one in comparison.differences if one.loud),
         NotPaired(comparison.run_spread, comparison.common) if sides.paired == "" else Paired(sides.paired),
-        *((SteppedDown(FAMILY_ERROR, comparison.looks),) if comparison.smallest is not None else ()),
+        *((SteppedDown(FAMILY_ERROR, comparison.looks, comparison.among),) if comparison.smallest is not None else ()),
         reach_of(comparison),
         # That one launch has no interval is what the reach is about.
         *(one for one in limitations if not isinstance(one, OnlyOneLaunch)),

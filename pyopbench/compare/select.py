@@ -49,7 +49,9 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
     paths = [Path(word) for word in words]
     if len(paths) == 2 and axis != "variant" and all(path.exists() for path in paths):
         together = _of_one_run(paths)
-        return _two_results(paths, axis) if together is None else read_sides(together, "tf")
+        if together is None:
+            return _two_results(paths, axis)
+        return read_sides(together, "commit" if versions.is_of_revisions(Path(together[0])) else "tf")
     if axis == "run" or len(words) not in (1, 3):
         missing = [str(path) for path in paths if not path.exists()]
         told = f"; not there: {formatting.listing(missing)}" if missing else ""
@@ -61,7 +63,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         )
     runs = read_source(paths[0])
     _require_one_tool(runs)
-    return _along(axis, runs, list(words[1:]), words[0])
+    return sides_along(axis, runs, list(words[1:]), words[0])
 
 
 def _of_one_run(paths: Sequence[Path]) -> list[str] | None:
@@ -109,8 +111,18 @@ def _require_one_tool(runs: Iterable[Run]) -> None:
         )
 
 
-def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> Sides:
-    """Return two parts of one result."""
+def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> Sides:
+    """Return two parts of one result.
+
+    Args:
+        axis: what they differ in, one of `AXES`.
+        runs: of the result.
+        labels: of the parts.
+        path: of the result, for messages.
+
+    Raises:
+        BadInput: a label is none.
+    """
     if axis == "variant":
         return _variants(runs, labels, path)
     parts = _by_tf(runs) if axis == "tf" else _by_commit(runs)
@@ -118,7 +130,10 @@ def _along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str) -> 
     chosen = _choose(axis, labels, known, path)
     apart = _apart(axis, [parts[label] for label in chosen])
     first, second = (side_of(_short(label), parts[label], CaseKey.whole, apart) for label in chosen)
-    return Sides(axis, first, second, "block" if axis == "tf" and _are_in_blocks(runs) else "")
+    chosen_runs = [run for label in chosen for run in parts[label]]
+    is_revisions = all("revision" in run.environment for run in chosen_runs)
+    in_blocks = (axis == "tf" or is_revisions) and _are_in_blocks(chosen_runs)
+    return Sides(axis, first, second, "block" if in_blocks else "")
 
 
 def _as_version(label: str) -> list[int]:
@@ -133,7 +148,7 @@ def _short(label: str) -> str:
 def _by_commit(runs: Sequence[Run]) -> dict[str, list[Run]]:
     parts: dict[str, list[Run]] = {}
     for run in runs:
-        parts.setdefault(str(run.environment.get("commit")), []).append(run)
+        parts.setdefault(str(run.environment.get("revision") or run.environment.get("commit")), []).append(run)
     return parts
 
 

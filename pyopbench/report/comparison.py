@@ -90,6 +90,11 @@ def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
     )
 
 
+def failing_text(case: UnmatchedCase) -> str:
+    """Return a case that fails on one side, and why."""
+    return f"{case.key} is {unmatched_text(case)}"
+
+
 def markdown(found: Comparison, failed: str) -> str:
     """Return the comparison as Markdown.
 
@@ -124,7 +129,12 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:
-    """Return the comparison as JSON.
+    """Return the comparison as JSON, of what `as_document` returns."""
+    return json.dumps(as_document(found, fail_on, failed=failed), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> Any:
+    """Return the comparison as plain data for JSON.
 
     Args:
         found: the comparison.
@@ -150,7 +160,7 @@ def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:
         "cases": [_case(case) for case in found.cases],
         "unmatched": [_unmatched(case) for case in found.unmatched],
     }
-    return json.dumps(_finite(document), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return _finite(document)
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput, NothingMeasured
@@ -76,15 +77,21 @@ def _read_versions(folder: Path) -> tuple[Run, ...]:
     """Return a run for each version, on its own: what failed on one of them says nothing about another.
 
     The label of the version stands for TensorFlow's, and the frame has a column `block`: launches of one number were
-    made by turns, one of each version.
+    made by turns, one of each version. Of revisions the commit stands for pyopbench's, and `revision` is the label.
     """
     name = folder.resolve().name
-    return tuple(_labelled(read_runs([version.folder]), version.label, name) for version in versions.read(folder))
+    return tuple(_labelled(read_runs([version.folder]), version, name) for version in versions.read(folder))
 
 
-def _labelled(run: Run, label: str, name: str) -> Run:
-    frame = run.frame.assign(run=name, tf=label, block=run.frame["launch"])
-    return replace(run, frame=frame, environment={**run.environment, "tensorflow": label})
+def _labelled(run: Run, version: versions.Version, name: str) -> Run:
+    frame = run.frame.assign(run=name, block=run.frame["launch"])
+    environment: dict[str, Any]
+    if version.revision is None:
+        environment = {"tensorflow": version.label}
+        frame = frame.assign(tf=version.label)
+    else:
+        environment = {"commit": version.revision.commit, "dirty": version.revision.dirty, "revision": version.label}
+    return replace(run, frame=frame, environment={**run.environment, **environment})
 
 
 def _read_file(path: Path) -> Run:

@@ -141,6 +141,16 @@ class Own(Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
+class Revision(Struct, frozen=True, kw_only=True):
+    """The revision of the user's repository that a run is of."""
+
+    asked: str
+    commit: Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]
+    date: str
+    subject: str
+    dirty: bool
+
+
 class Run(Struct, frozen=True, kw_only=True):
     """The content of `run.json`: what was planned, on what, with which settings."""
 
@@ -154,6 +164,7 @@ class Run(Struct, frozen=True, kw_only=True):
     cases: list[str]
     skips: list[Failure]
     own: dict[str, Own] | UnsetType = UNSET
+    revision: Revision | UnsetType = UNSET
     checksums: Literal["crc32"] | UnsetType = UNSET
     crc32: Checksum | UnsetType = UNSET
     certificate: StoredCertificate | UnsetType | None = UNSET

@@ -12,7 +12,7 @@ from pyopbench.core.discover import find, require_known
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DIRECTIONS, DTYPES, GPU, MECHANISMS, MODES, PLACEMENTS, SIMULATED, Axes
 from pyopbench.run.environments import python_of
-from pyopbench.run.worker_process import ask_once
+from pyopbench.run.worker_process import Worker, ask_once
 
 
 def check_axes(axes: Axes) -> None:
@@ -63,13 +63,16 @@ def _check_placements(placements: Sequence[str]) -> None:
         )
 
 
-def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) -> dict[str, Any]:
+def ask_for_plan(
+    axes: Axes, *, compiles: bool = True, tf: str | None = None, worker: Worker | None = None
+) -> dict[str, Any]:
     """Return cases, skips, catalogue and environment for `axes`, from a worker.
 
     Args:
         axes: what to cover.
         compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
         tf: version of TensorFlow to plan for, as in `Request`.
+        worker: that is asked; one of its own if None.
 
     Raises:
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
@@ -78,7 +81,8 @@ def ask_for_plan(axes: Axes, *, compiles: bool = True, tf: str | None = None) ->
     python = python_for(tf)
     if GPU in axes.placements:
         require_gpu(python)
-    plan = ask_once({"do": "plan", "axes": asdict(axes), "compile": compiles}, python=python)
+    request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
+    plan = ask_once(request, python=python) if worker is None else worker.ask(request)
     require_loaded(plan)
     if tf is not None and plan["environment"].get("tensorflow") != tf:
         raise BadInput(

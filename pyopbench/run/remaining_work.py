@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pyopbench.core.checkout import Checkout
 from pyopbench.core.model import EMPTY, TWIN_SUFFIX, Case
 from pyopbench.results import store
 from pyopbench.run.lost_cases import refused_with_gradient
@@ -34,6 +35,7 @@ class RemainingWork:
         looks: how many were taken.
         ended: by what the measuring has ended, where it has.
         python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
         retried: groups that have cost a worker of which nobody is to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
         losses: workers that variants of ops have cost since the run was begun or resumed.
@@ -51,6 +53,7 @@ class RemainingWork:
     looks: int
     ended: str | None
     python: Path | None
+    checkout: Checkout | None = None
     retried: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
@@ -109,7 +112,10 @@ class RemainingWork:
 
     def narrow(self, look: Look) -> None:
         """Take a look, store it, and keep only what it leaves open."""
-        found = look(self.launches)
+        self.narrow_to(look(self.launches))
+
+    def narrow_to(self, found: frozenset[str]) -> None:
+        """Store a look, and keep only what it leaves open."""
         self.append("look", self.launches, open=sorted(found))
         self.looks += 1
         self.groups = _open_groups(self.planned, found)
@@ -138,13 +144,16 @@ def _runner_of(key: str) -> tuple[str, str, str]:
     return case.group, case.variant, case.gradient
 
 
-def remaining_work(folder: Path, settings: Settings, python: Path | None) -> RemainingWork:
+def remaining_work(
+    folder: Path, settings: Settings, python: Path | None, checkout: Checkout | None = None
+) -> RemainingWork:
     """Return what `run.json` in a folder plans and is not yet in its samples; an unfinished last line is dropped.
 
     Args:
         folder: of the run.
         settings: how to measure.
         python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
     """
     run = store.read_run(folder)
     store.drop_torn_line(folder)
@@ -171,4 +180,5 @@ def remaining_work(folder: Path, settings: Settings, python: Path | None) -> Rem
         looks=len(looks),
         ended=None if ended is None else ended["by"],
         python=python,
+        checkout=checkout,
     )

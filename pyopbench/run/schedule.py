@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pyopbench.core.checkout import Checkout
 from pyopbench.results import store
 from pyopbench.run import memory
 from pyopbench.run.budget import LEAST_LAUNCHES, Budget, Tell
+from pyopbench.run.checkouts import used
 from pyopbench.run.look_times import WITHIN_RUN, LookTimes
 from pyopbench.run.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
@@ -56,12 +58,14 @@ class Task:
         settings: how to measure.
         look: says what is left open, after so many launches that have samples.
         python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
     """
 
     folder: Path
     settings: Settings
     look: Look
     python: Path | None = None
+    checkout: Checkout | None = None
 
 
 def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
@@ -81,7 +85,11 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
     return ended
 
 
-def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
+LookTogether = Callable[[int], Mapping[Path, frozenset[str]]]
+"""Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
+
+
+def measure_together(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[Ended]:
     """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
     So launches of the same number are of the same time, and can be compared in pairs across the runs.
@@ -89,6 +97,7 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
     Args:
         tasks: the runs, each with a folder of its own.
         tell: is told of every group before it is prepared or sampled.
+        look: says what is left open of all runs; None where each is looked at by its own.
 
     Raises:
         BadInput, WorkerLost: as `measure`.
@@ -96,11 +105,12 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
     with ExitStack() as stack:
         for task in tasks:
             stack.enter_context(store.locked(task.folder))
-        works = [remaining_work(task.folder, task.settings, task.python) for task in tasks]
+        stack.enter_context(used(task.checkout for task in tasks if task.checkout is not None))
+        works = [remaining_work(task.folder, task.settings, task.python, task.checkout) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
         schedule = _Schedule(
-            works, {id(work): task.look for work, task in zip(works, tasks, strict=True)}, budget, tell
+            works, {id(work): task.look for work, task in zip(works, tasks, strict=True)}, budget, tell, look
         )
         return schedule.run()
 
@@ -108,8 +118,16 @@ def measure_together(tasks: Sequence[Task], tell: Tell) -> list[Ended]:
 class _Schedule:
     """Has workers of one batch after another prepare and sample, and decides between them."""
 
-    def __init__(self, works: Sequence[RemainingWork], looks: dict[int, Look], budget: Budget, tell: Tell) -> None:
+    def __init__(
+        self,
+        works: Sequence[RemainingWork],
+        looks: dict[int, Look],
+        budget: Budget,
+        tell: Tell,
+        look_together: LookTogether | None = None,
+    ) -> None:
         self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
+        self._look_together = look_together
         self._batches = 0
         self._batch_seconds = 0.0
         self._rounds = 0.0
@@ -194,11 +212,27 @@ class _Schedule:
 
     def _look(self, sweeps: Sweeps) -> None:
         """Look at the data of each run, where that may change what comes and there is time for it."""
+        if self._look_together is not None:
+            self._look_at_all(self._look_together)
+            return
         for work in works_of(sweeps.launches):
             is_wanted = not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
             if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
                 with self._budget.looking():
                     work.narrow(self._looks[id(work)])
+
+    def _look_at_all(self, look: LookTogether) -> None:
+        """Look at all runs at once: what is open between two of them is measured on in both."""
+        is_wanted = all(
+            not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
+            for work in self._works
+            if work.unfailed()
+        )
+        if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
+            with self._budget.looking():
+                found = look(min(work.launches for work in self._works))
+                for work in self._works:
+                    work.narrow_to(found[work.folder])
 
     def _is_another_launch_better(self, sweeps: Sweeps, launch_seconds: float) -> bool:
         """Whether other launches than these would lower the variance of what is open more, in the time that is left."""

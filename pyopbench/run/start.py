@@ -12,10 +12,11 @@ from typing import Any
 
 import pyopbench
 from pyopbench.core import formatting
+from pyopbench.core.checkout import Checkout
 from pyopbench.core.discover import PACKAGE, find, require_known
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import FLOOR_SUFFIX, TWIN_SUFFIX, Axes, Case
-from pyopbench.core.own_target import brought
+from pyopbench.core.own_target import Target, brought
 from pyopbench.results import certificate, store
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
 from pyopbench.run.settings import Settings
@@ -54,7 +55,8 @@ class Request:
     """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
 
     `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
-    measure on, of those of `environments.available`; None is the one beside this Python.
+    measure on, of those of `environments.available`; None is the one beside this Python. `checkout` has the files of
+    the revision to measure; None is the working tree.
     """
 
     axes: Axes
@@ -63,6 +65,7 @@ class Request:
     command: tuple[str, ...]
     pairs: Mapping[str, str] = field(default_factory=dict)
     tf: str | None = None
+    checkout: Checkout | None = None
 
 
 @dataclass(frozen=True)
@@ -94,23 +97,28 @@ def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
     Raises:
         BadInput: as `begin`.
     """
-    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for folder, request in asked:
         check_request(request)
         store.require_new(folder)
-    contents = [{"run": folder.resolve().name, "created": created, **_planned(request)} for folder, request in asked]
-    for (folder, _), content in zip(asked, contents, strict=True):
-        store.create(folder, content)
-    return [
-        PlannedRun(folder, len(content["cases"]), len(content["skips"]))
-        for (folder, _), content in zip(asked, contents, strict=True)
-    ]
+    return create_all([(folder, _planned(request)) for folder, request in asked])
+
+
+def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[PlannedRun]:
+    """Make the folders of runs, each with its content as from `content_of`.
+
+    Raises:
+        BadInput: one of them holds a run, or cannot be written to.
+    """
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for folder, content in planned:
+        store.create(folder, {"run": folder.resolve().name, "created": created, **content})
+    return [PlannedRun(folder, len(content["cases"]), len(content["skips"])) for folder, content in planned]
 
 
 def _planned(request: Request) -> dict[str, Any]:
     plan = ask_for_plan(request.axes, tf=request.tf)
     require_cases(plan, request.axes)
-    return _content(request, plan)
+    return content_of(request, plan)
 
 
 def new_folder() -> Path:
@@ -136,7 +144,9 @@ def check_request(request: Request) -> None:
         )
 
 
-def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
+def content_of(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of the `run.json` of what is asked for, but for its name and when it was made."""
+    own = brought() if request.checkout is None else request.checkout.own()
     settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
     if request.pairs:
         settings["pairs"] = dict(request.pairs)
@@ -151,12 +161,16 @@ def _content(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
         "catalogue": plan["catalogue"],
         "cases": plan["cases"],
         "skips": plan["skips"],
-        "own": {name: {"words": one.words, "fingerprint": one.fingerprint} for name, one in brought().items()},
+        "own": {name: {"words": brought()[name].words, "fingerprint": one.fingerprint} for name, one in own.items()},
     }
 
 
-def require_resumable(folder: Path) -> None:
+def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> None:
     """Check that what a run was planned with is still there.
+
+    Args:
+        folder: of the run.
+        own: the own ops of this process, as the revision of the run has them; None for those of the working tree.
 
     Raises:
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
@@ -164,7 +178,7 @@ def require_resumable(folder: Path) -> None:
     """
     run = store.read_run(folder)
     store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
-    _require_same_own(folder, run.get("own", {}))
+    _require_same_own(folder, run.get("own", {}), brought() if own is None else own)
     cases = [Case.from_id(key) for key in run["cases"]]
     known = find("variants")
     require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
@@ -183,8 +197,7 @@ def require_resumable(folder: Path) -> None:
         )
 
 
-def _require_same_own(folder: Path, then: Mapping[str, Any]) -> None:
-    now = brought()
+def _require_same_own(folder: Path, then: Mapping[str, Any], now: Mapping[str, Target]) -> None:
     then_words = [word for one in then.values() for word in one["words"]]
     for name, one in then.items():
         if name not in now or now[name].fingerprint != one["fingerprint"]:

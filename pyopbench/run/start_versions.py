@@ -15,8 +15,6 @@ from pyopbench.run.environments import require_available
 def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> tuple[Path, list[start.PlannedRun]]:
     """Plan a run for each version and make the folders.
 
-    Everything is measured to the end, because a look at one version says nothing of how it compares with another.
-
     Args:
         folder: where; None for a new folder under `results/`.
         request: what is asked for.
@@ -30,6 +28,19 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
     """
     require_available(asked)
     folder = folder or start.new_folder()
+    require_new(folder)
+    named = versions.named(folder, asked)
+    begun = start.begin_all([(one.folder, replace(request, tf=one.tf)) for one in named])
+    versions.write(folder, named)
+    return folder, begun
+
+
+def require_new(folder: Path) -> None:
+    """Check that a folder holds no run yet, neither of one version nor of several.
+
+    Raises:
+        BadInput: it does, or it cannot be written to.
+    """
     store.require_new(folder)
     if versions.is_here(folder):
         raise BadInput(
@@ -38,8 +49,3 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
             legal="an empty or new folder",
             next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
         )
-    settings = replace(request.settings, evenly=True)
-    named = versions.named(folder, asked)
-    begun = start.begin_all([(one.folder, replace(request, settings=settings, tf=one.tf)) for one in named])
-    versions.write(folder, named)
-    return folder, begun

@@ -90,7 +90,9 @@ class WarmLaunch:
             return
         settings = self.work.settings
         timeout_seconds, limit_bytes = settings.case_timeout_seconds, settings.memory_limit_bytes
-        self.worker = Worker(timeout_seconds, self.work.python, limit_bytes, heard=self.heard)
+        self.worker = Worker(
+            timeout_seconds, self.work.python, limit_bytes, heard=self.heard, checkout=self.work.checkout
+        )
 
     def _goes_here(self, group: str) -> bool:
         return self._is_apart or group not in self.work.apart

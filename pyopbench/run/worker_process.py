@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from pyopbench.core.checkout import Checkout
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.marker import BYTES, VARIABLE, Marker
@@ -85,6 +86,7 @@ class Worker:
         limit_bytes: int | None = None,
         *,
         heard: threading.Event | None = None,
+        checkout: Checkout | None = None,
     ) -> None:
         """Start the process and wait until it has imported TensorFlow.
 
@@ -94,6 +96,7 @@ class Worker:
             limit_bytes: how much memory it may take, as in `memory_limit.limit`; None for as much as there is.
             heard: is set whenever the worker has said something. Then it is not waited for: that it has come up is the
                 first of its answers.
+            checkout: the files of the revision that it stands for; None for the working tree.
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
@@ -108,7 +111,7 @@ class Worker:
             shared.write(bytes(BYTES))
             shared.flush()
             self._marker = Marker(shared)
-            self._process = self._start(shared.fileno(), python)
+            self._process = self._start(shared.fileno(), python, checkout)
         self._guard = Guard(self._process.pid)
         memory_limit.offer(self._process.pid)
         if limit_bytes is not None:
@@ -131,9 +134,11 @@ class Worker:
         """The id of the process."""
         return self._process.pid
 
-    def _start(self, shared: int, python: Path | None) -> subprocess.Popen[bytes]:
+    def _start(self, shared: int, python: Path | None, checkout: Checkout | None) -> subprocess.Popen[bytes]:
         command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
         variables |= bytecode.variables(python)
+        if checkout is not None:
+            variables |= checkout.variables()
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -141,6 +146,7 @@ class Worker:
             stderr=self._log,
             env={**os.environ, **variables, **WORKER_VARIABLES, VARIABLE: str(shared)},
             pass_fds=(shared,),
+            cwd=None if checkout is None else checkout.current_folder,
             # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
             start_new_session=True,
         )

@@ -1,11 +1,19 @@
 """The requests of a parent: one JSON object a line is read, and answered with events, one JSON object a line.
 
-`{"do": "plan"}` answers what can be measured, `{"do": "verify"}` checks one case, `{"do": "batched_forms"}` answers the
-batched forms of ops and `{"do": "batched"}` checks one, `{"do": "prepare"}` prepares the cases of one group, which stay
-prepared, and `{"do": "sample"}` times them, `{"do": "overhead"}` times bodies of known cost, `{"do": "limits"}`
-measures what the machine can do at most, `{"do": "build"}` compiles kernels, `{"do": "device"}` and `{"do":
-"count_copies"}` count copies between host and device, `{"do": "host_copies"}` measures those on the host and `{"do":
-"gpu_copies"}` those to a GPU, `{"do": "probes"}` and `{"do": "probe"}` try what works on this TensorFlow.
+| `do` | what is answered |
+|---|---|
+| `plan` | what can be measured |
+| `verify` | one case, checked |
+| `batched_forms`, `batched` | the batched forms of ops; one of them, checked |
+| `values` | what an op of another revision computes otherwise |
+| `prepare`, `sample` | the cases of one group are prepared, and stay so; they are timed |
+| `overhead` | bodies of known cost, timed |
+| `limits` | what the machine can do at most |
+| `build` | kernels, compiled |
+| `device`, `count_copies` | copies between host and device, counted |
+| `host_copies`, `gpu_copies` | the time of copies on the host, and to a GPU |
+| `probes`, `probe` | what works on this TensorFlow |
+
 Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
 that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
 the parent; what bodies print goes to the log.
@@ -53,6 +61,7 @@ from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepared_group import OutOfMemory
+from pyopbench.worker.values import compare_values
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -169,6 +178,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "device": open_device,
     "count_copies": count_copies,
     "probes": probe.describe,
+    "values": compare_values,
     "probe": probe.probe,
 }
 

@@ -19,6 +19,11 @@ answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
 unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies. The
 batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say.
+
+The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
+
+Of a revision the files in its current folder count: an op computes what is in `value`, a round takes what is in
+`seconds`, and where `unloadable` is, nothing can be planned.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = {"pid": os.getpid(), "load": None, "executable": "python"}
 VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
-SECONDS = 0.5
+SECONDS = float(open("seconds", encoding="utf-8").read()) if os.path.exists("seconds") else 0.5
 NOISE = {
     "wall_seconds": 1.0,
     "cpu_seconds": 1.0,
@@ -120,6 +125,10 @@ def behave(case: str, variant: str) -> None:
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    if request["do"] == "values":
+        return compare_values(request)
+    if request["do"] == "plan" and os.path.exists("unloadable"):
+        return {"error": {"what": "no", "received": "it", "legal": None, "next_step": "", "traceback": ""}}
     if request["do"] == "plan":
         with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
             return dict(json.load(file))
@@ -156,6 +165,20 @@ def answer_batched(form: str) -> dict[str, Any]:
         status, reason = FAILURES[form]
         return {"outcome": "wrong" if status == "wrong" else "cannot", "reason": reason, "checked": None}
     return {"outcome": "right", "reason": "", "checked": {"values": 0.25, "gradient": None, "finite_difference": 0.5}}
+
+
+def compare_values(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep what the file `value` holds, or compare it with what is kept."""
+    with open("value", encoding="utf-8") as file:
+        here = file.read().strip()
+    if "save" in request:
+        with open(request["save"], "w", encoding="utf-8") as file:
+            file.write(here)
+        return {"kind": "", "reason": ""}
+    with open(request["against"], encoding="utf-8") as file:
+        there = file.read()
+    same = here == there
+    return {"kind": "" if same else "outputs", "reason": "" if same else f"expected {there}, got {here}"}
 
 
 def answer_probe(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,6 +270,10 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
     """Give what is prepared a sample for each round, of about a second."""
+    killed_once = os.environ.get("FAKE_WORKER_KILLED_ONCE", "")
+    if os.path.exists(killed_once):
+        os.unlink(killed_once)
+        os.kill(os.getpid(), signal.SIGKILL)
     failures, well = tried([case for case in request["cases"] if case in PREPARED], request["launch"], late=True)
     first, rounds = request["first_round"], request["rounds"]
     samples = {case: [[first + one, place, 1, SECONDS] for one in range(rounds)] for place, case in enumerate(well)}

@@ -62,7 +62,7 @@ def test_the_json_holds_every_number(found: Comparison) -> None:
     assert content["notes"] == [
         {"kind": "different_processors", "first": "a processor", "second": "another"},
         {"kind": "not_paired", "run_spread": 0.03, "common": found.common},
-        {"kind": "stepped_down", "error": 0.05, "looks": 1},
+        {"kind": "stepped_down", "error": 0.05, "looks": 1, "comparisons": 1},
         {"kind": "smallest_slowdown", "slowdown": found.smallest},
     ]
     reasons = [one["reason"] for one in content["cases"]]

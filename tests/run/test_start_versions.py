@@ -51,10 +51,13 @@ def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], l
     assert [start.tf_of(one.folder) for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
 
 
-def test_every_launch_measures_everything(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
-    folder, _ = start_versions.begin(tmp_path / "run", REQUEST, ["2.21.0"])
-    settings = start.settings_of(versions.read(folder)[0].folder)
-    assert settings == replace(start.QUICK, evenly=True)
+@pytest.mark.parametrize("evenly", [False, True])
+def test_versions_are_measured_as_they_were_asked_for(
+    tmp_path: Path, asked: Callable[[], list[str]], *, evenly: bool
+) -> None:
+    request = replace(REQUEST, settings=replace(start.QUICK, evenly=evenly))
+    folder, _ = start_versions.begin(tmp_path / "run", request, ["2.21.0"])
+    assert start.settings_of(versions.read(folder)[0].folder) == request.settings
 
 
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:

@@ -95,9 +95,11 @@ def _not_paired(note: NotPaired) -> str:
 
 
 def _stepped_down(note: SteppedDown) -> str:
-    looks = f" and {note.looks} looks at the data" if note.looks > 1 else ""
+    shared = ["All cases"]
+    shared += [f"{note.comparisons} comparisons of this run"] if note.comparisons > 1 else []
+    shared += [f"{note.looks} looks at the data"] if note.looks > 1 else []
     return (
-        f"Each interval is the one that its verdict goes by. All cases{looks} share an error of "
+        f"Each interval is the one that its verdict goes by. {formatting.listing(shared)} share an error of "
         f"{formatting.percent(note.error)}: the clearest case is tested first, and each one that is settled leaves "
         "more of it to the rest (Holm)."
     )

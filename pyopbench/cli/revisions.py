@@ -1,0 +1,131 @@
+"""What `pyopbench run --rev` prints: other values before any time, what became slower, and what noise alone did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.compare import MOST_ROWS
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.core.parse import parse_fail_on
+from pyopbench.judge import judge
+from pyopbench.results import versions
+
+if TYPE_CHECKING:
+    from pyopbench.compare.gate import Gate
+
+USUAL_FAILURE = "slower"
+EFFECT_PER_SLOWDOWN = 3
+"""A slowdown that is to fail is as often the smallest difference that counts, where only the one is given."""
+Revisions = Annotated[
+    list[str] | None,
+    typer.Option("--rev", metavar="REVISION", help="A commit, A..B or WORKTREE of the op's repository; repeated."),
+]
+Every = Annotated[int, typer.Option(min=1, metavar="N", help="Of a range of --rev, take each Nth commit.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option("--fail-on", metavar="WHEN", help="With --rev: slower, slower:5% or never; exit code 1 if a case is."),
+]
+
+
+def check_revisions(
+    rev: list[str] | None, tf: list[str] | None, fail_on: str | None, every: int, minimum_effect: float
+) -> None:
+    """Check what is asked for of revisions before anything is done.
+
+    Raises:
+        BadInput: versions of TensorFlow beside revisions, or nothing that a comparison can fail on.
+    """
+    parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
+    if not rev and (fail_on is not None or every > 1):
+        raise BadInput(
+            "there is nothing to compare without revisions",
+            received=f"--fail-on {fail_on}" if fail_on is not None else f"--every {every}",
+            legal="together with --rev, twice or with a range",
+            next_step="for example --rev main --rev HEAD; pyopbench compare takes --fail-on for stored results",
+        )
+    if rev and tf:
+        raise BadInput(
+            "a run has one axis: revisions or versions of TensorFlow",
+            received=f"{' '.join(f'--rev {one}' for one in rev)} with {' '.join(f'--tf {one}' for one in tf)}",
+            legal="--rev with the TensorFlow that is beside this Python, or --tf",
+            next_step="make a run with --rev, in an environment of its own for each TensorFlow",
+        )
+
+
+def usual_effect(fail_on: str | None) -> str:
+    """Return the smallest difference that counts where none is given: the usual one, or less for a strict gate.
+
+    A verdict says that a slowdown is above the smallest difference that counts, so that one which is to fail has to be
+    well above it to be found.
+    """
+    slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
+    least = min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
+    return f"{least:.6f}"
+
+
+def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:
+    """Compare the revisions of a run, write and print what came out, and return the exit code."""
+    slowdown = parse_fail_on(fail_on or USUAL_FAILURE, options.minimum_effect)
+    with err.status("comparing"):
+        from pyopbench.compare.gate import read_gate
+        from pyopbench.report import gate as report
+
+        gate = read_gate(folder, options.minimum_effect, slowdown)
+        report.write(gate, folder)
+    if as_json:
+        out.print_json(report.as_json(gate))
+    else:
+        print_gate(gate, folder)
+    return gate.exit_code
+
+
+def print_gate(gate: Gate, folder: Path) -> None:
+    """Print what came out: the answer, other values, what cannot be measured, the cases, and the control."""
+    from pyopbench.report import comparison
+    from pyopbench.report import gate as report
+    from pyopbench.report.wording import gate as wording
+
+    style = {"passed": "green", "failed": "red", "nothing": "yellow"}[gate.outcome]
+    say(f"[bold {style}]{escape(wording.answer_text(gate))}[/]\n")
+    for version in (gate.first, *gate.others):
+        out.print(escape(wording.name_text(version)), soft_wrap=True)
+    out.print()
+    for finding in report.findings(gate):
+        say(escape(finding), mark="- ")
+    say(escape(wording.values_text(gate)), mark="- ")
+    out.print()
+    for label, found in gate.comparisons.items():
+        rows = comparison.rows(found)[: max(MOST_ROWS, found.counts()["slower"])]
+        shared = comparison.shared_parts([case.key for case in found.cases])
+        title = f"{label} (B) against {gate.first.label} (A){shared and f'; all are {shared}'}"
+        print_table(title, comparison.COLUMNS, rows, folds=True)
+        if len(rows) < len(found.cases):
+            out.print(f"and {len(found.cases) - len(rows):,} more, in {report.DOCUMENT}\n")
+        if found.unmatched:
+            print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
+    for label, error in gate.unmatched.items():
+        say(f"[yellow]warning:[/] {escape(label)}: {escape(error.in_a_line)}", err)
+    for sentence in (wording.reach_text(gate), wording.twins_text(gate)):
+        say(escape(sentence))
+    files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])
+    out.print(f"written: {escape(files)}", soft_wrap=True)
+
+
+def print_values(folder: Path) -> None:
+    """Say on stderr, before anything is timed, which revisions compute other values or cannot be measured."""
+    from pyopbench.report.wording import gate as wording
+
+    for version in versions.read_all(folder):
+        if version.revision is None:
+            continue
+        if version.revision.problem is not None:
+            say(f"[yellow]warning:[/] {escape(wording.problem_text(version))}", err)
+        for found in version.revision.values.differences:
+            say(f"[yellow]warning:[/] {escape(wording.difference_text(version.label, found))}", err)

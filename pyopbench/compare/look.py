@@ -1,0 +1,75 @@
+"""A look at several versions that are being measured together: which cases a comparison with the first leaves open.
+
+What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyopbench.compare.diff import Comparison, compare_sides
+from pyopbench.compare.select import sides_along
+from pyopbench.core.errors import NothingMeasured
+from pyopbench.results import versions
+from pyopbench.results.read import read_source
+from pyopbench.results.versions import Version
+from pyopbench.stats.looks import ALL_LOOKS
+
+
+@dataclass(frozen=True)
+class ComparedLook:
+    """What a look shows.
+
+    Attributes:
+        open: folder of each version -> ids of the cases that are worth measuring on.
+        compared: cases of all comparisons.
+        resolved: those that are slower, faster or equivalent.
+    """
+
+    open: dict[Path, frozenset[str]]
+    compared: int
+    resolved: int
+
+
+def look(folder: Path, minimum_effect: float) -> ComparedLook:
+    """Compare every version with the first and return what is open, in both of a pair.
+
+    Of a control, which is the first version again, what is open there is: its pairs need both.
+
+    Args:
+        folder: of all versions.
+        minimum_effect: a relative difference that is worth acting on.
+    """
+    parts = versions.read(folder)
+    axis = "tf" if parts[0].revision is None else "commit"
+    runs = read_source(folder)
+    first, others = parts[0], [one for one in parts[1:] if not _is_twin(one)]
+    found: dict[Path, set[str]] = {one.folder: set() for one in parts}
+    compared = resolved = 0
+    for other in others:
+        planned = {case for run, one in zip(runs, parts, strict=True) if one in (first, other) for case in run.cases}
+        try:
+            sides = sides_along(axis, runs, [first.label, other.label], str(folder))
+            comparison = compare_sides(sides, minimum_effect, among=len(others), looks=ALL_LOOKS)
+            open_ = set(_open(comparison))
+        except NothingMeasured:
+            open_, comparison = planned, None
+        compared += len(comparison.cases) if comparison is not None else len(planned)
+        resolved += sum(case.verdict.outcome != "unresolved" for case in comparison.cases) if comparison else 0
+        for one in (first, other):
+            found[one.folder] |= open_
+    for one in filter(_is_twin, parts):
+        found[one.folder] = set(found[first.folder])
+    return ComparedLook({path: frozenset(cases) for path, cases in found.items()}, compared, resolved)
+
+
+def _is_twin(version: Version) -> bool:
+    return version.revision is not None and version.revision.twin
+
+
+def _open(comparison: Comparison) -> Iterable[str]:
+    for case in comparison.cases:
+        if case.verdict.outcome == "unresolved":
+            yield case.key.name

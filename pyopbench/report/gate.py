@@ -1,0 +1,192 @@
+"""What a run over revisions found: Markdown for a pull request, JSON, and JUnit's XML for continuous integration."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pyopbench.compare.diff import ComparedCase, Comparison
+from pyopbench.compare.gate import CHANGED, Gate
+from pyopbench.compare.notes import NotPaired, notes_of
+from pyopbench.core import formatting
+from pyopbench.core.printable import printable
+from pyopbench.core.write_file import write_atomically
+from pyopbench.report import comparison
+from pyopbench.report.markdown import escape
+from pyopbench.report.wording import gate as wording
+from pyopbench.report.wording.comparison import note_text
+from pyopbench.report.wording.verdicts import unresolved_text
+from pyopbench.results.versions import Revision, Version
+
+SCHEMA = 1
+COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"
+MOST_LINES = 30
+"""Of the comment: what a reviewer reads without scrolling."""
+MOST_FOUND = 6
+"""Lines of each kind of finding; all are in the JSON."""
+COLUMNS = ("revision", "case", "before", "after", "ratio (interval)", "verdict")
+
+
+def write(gate: Gate, folder: Path) -> None:
+    """Write the comment, the JSON and JUnit's XML into a folder."""
+    write_atomically(folder / COMMENT, comment(gate).encode())
+    write_atomically(folder / DOCUMENT, as_json(gate).encode())
+    write_atomically(folder / JUNIT, junit(gate))
+
+
+def comment(gate: Gate) -> str:
+    """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, all cases in a folded table."""
+    others = formatting.listing([one.label for one in gate.others])
+    lines = [
+        f"### pyopbench: {escape(wording.answer_text(gate))}",
+        "",
+        escape(f"{others} against {gate.first.label}"),
+        "",
+    ]
+    lines += [f"- {escape(line)}" for line in findings(gate)]
+    unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
+    lines += [f"- {escape(str(note_text(one)))}" for one in unpaired[:1]]
+    # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
+    is_of_revisions = gate.first.revision is not None
+    known = [wording.reach_text(gate)]
+    known = [wording.values_text(gate), *known, wording.twins_text(gate)] if is_of_revisions else known
+    lines += [f"- {escape(one)}" for one in known]
+    return printable("\n".join(_with_table(gate, lines)) + "\n")
+
+
+def findings(gate: Gate) -> list[str]:
+    """Return what there is to say of single inputs, revisions and cases, the gravest kind first."""
+    many = len(gate.others)
+    kinds = (
+        [wording.difference_text(label, one) for label, one in gate.differences],
+        [wording.problem_text(one) for one in gate.broken],
+        [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
+        [wording.case_text(label, case, many) for label, case in gate.slower],
+    )
+    room = MOST_FOUND if sum(map(len, kinds)) > 2 * MOST_FOUND else 2 * MOST_FOUND
+    return [line for found in kinds for line in _shortened(found, room // 2 if room == MOST_FOUND else room)]
+
+
+def _shortened(found: Sequence[str], most: int) -> list[str]:
+    rest = len(found) - most
+    return [*found[:most], *([f"and {rest:,} more, in {DOCUMENT}"] if rest > 0 else [])]
+
+
+def _with_table(gate: Gate, lines: list[str]) -> list[str]:
+    rows = list(_rows(gate))
+    if not rows:
+        return lines
+    head = ["", f"<details><summary>{formatting.count(len(rows), 'case')}</summary>", ""]
+    head += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    tail = ["", "</details>"]
+    room = MOST_LINES - len(lines) - len(head) - len(tail)
+    shown = rows if len(rows) <= room else rows[: max(room - 2, 1)]
+    if len(shown) < len(rows):
+        tail = ["", f"and {len(rows) - len(shown):,} more, in {DOCUMENT}", *tail[1:]]
+    return [*lines, *head, *(f"| {' | '.join(map(escape, row))} |" for row in shown), *tail]
+
+
+def _rows(gate: Gate) -> Iterator[tuple[str, ...]]:
+    """Yield a row of `COLUMNS` for each case of each revision, the worst first."""
+    rows = [
+        (case, (label, *row))
+        for label, one in gate.comparisons.items()
+        for case, row in zip(one.cases, comparison.rows(one), strict=True)
+    ]
+    yield from (row for _, row in sorted(rows, key=lambda item: _badness(item[0])))
+
+
+def _badness(case: ComparedCase) -> float:
+    return -case.verdict.ratio if math.isfinite(case.verdict.ratio) else 0.0
+
+
+def as_json(gate: Gate) -> str:
+    """Return all of it as JSON. The keys are in results/README.md."""
+    document = {
+        "schema": SCHEMA,
+        "outcome": gate.outcome,
+        "answer": wording.answer_text(gate),
+        "fail_on": gate.fail_on,
+        "smallest_found": gate.smallest,
+        "first": _revision(gate.first),
+        "others": [_revision(one) for one in gate.others],
+        "slower": [{"revision": label, "case": str(case.key)} for label, case in gate.slower],
+        "failing": [{"revision": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
+        "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
+        "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
+        "twins": None if gate.twins is None else _comparison(gate.twins, gate),
+    }
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _revision(version: Version) -> dict[str, Any]:
+    return {"label": version.label, **msgspec.to_builtins(version.revision)}
+
+
+def _comparison(found: Comparison, gate: Gate) -> Any:
+    failed = gate.fail_on is not None and bool(found.slower_by(gate.fail_on))
+    return comparison.as_document(found, gate.fail_on, failed=failed)
+
+
+def junit(gate: Gate) -> bytes:
+    """Return JUnit's XML: a suite for each revision, in it a test for its values and one for each case.
+
+    What is slower is a failure, what is unresolved is skipped, a revision that cannot be measured is an error. Source
+    of the elements: the schema of Jenkins' xUnit plugin, which GitLab and others read.
+    """
+    suites = ET.Element("testsuites", name="pyopbench")
+    for one in gate.others:
+        suite = ET.SubElement(suites, "testsuite", name=_xml(wording.name_text(one)))
+        if one.revision is not None:
+            _values_test(suite, gate, one, one.revision)
+        found = gate.comparisons.get(one.label)
+        if found is not None:
+            slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()
+            for case in found.cases:
+                _case_test(suite, case, is_slower=id(case) in slower)
+            for unmatched in (case for label, case in gate.failing if label == one.label):
+                test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(unmatched.key)))
+                ET.SubElement(test, "failure", message=_xml(comparison.failing_text(unmatched)))
+        _count(suite)
+    text: str = ET.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+def _values_test(suite: ET.Element, gate: Gate, version: Version, revision: Revision) -> None:
+    test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
+    if version in gate.broken:
+        ET.SubElement(test, "error", message=_xml(wording.problem_text(version)))
+        return
+    for one in (one for one in revision.values.differences if one.kind in CHANGED):
+        ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))
+
+
+def _case_test(suite: ET.Element, case: ComparedCase, *, is_slower: bool) -> None:
+    verdict = case.verdict
+    seconds = f"{case.second_seconds:.9f}" if math.isfinite(case.second_seconds) else "0"
+    test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(case.key)), time=seconds)
+    ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+    if is_slower:
+        ET.SubElement(test, "failure", message=_xml(f"slower: {ratio}"))
+    elif verdict.outcome == "unresolved":
+        why = unresolved_text(verdict.reason) if verdict.reason is not None else ""
+        ET.SubElement(test, "skipped", message=_xml(f"unresolved: {ratio}; {why}"))
+    ET.SubElement(test, "system-out").text = _xml(f"{verdict.outcome}: {ratio}")
+
+
+def _count(suite: ET.Element) -> None:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for kind, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(name, str(sum(test.find(kind) is not None for test in suite.findall("testcase"))))
+
+
+def _xml(text: str) -> str:
+    """Return text without what XML 1.0 cannot hold."""
+    return printable(text)

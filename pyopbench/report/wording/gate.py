@@ -1,0 +1,105 @@
+"""What a run over revisions found, in words."""
+
+from __future__ import annotations
+
+from pyopbench.compare.diff import ComparedCase
+from pyopbench.compare.gate import Gate
+from pyopbench.core import formatting
+from pyopbench.results.versions import Revision, ValueDifference, Version
+
+KINDS = {
+    "outputs": "other values for the same inputs",
+    "gradients": "other gradients for the same inputs",
+    "raised": "fails on these inputs",
+    "inputs": "the op brings other inputs, so that times are of other work",
+    "unknown": "not compared",
+}
+
+
+def name_text(version: Version) -> str:
+    """Return a revision as it is asked for, with the beginning of its hash and its subject."""
+    revision = version.revision
+    if revision is None:
+        return version.label
+    short = "" if revision.commit.startswith(version.label) else f" ({_short(revision)})"
+    return f"{version.label}{short}: {revision.subject}"
+
+
+def _short(revision: Revision) -> str:
+    return f"{revision.commit[:10]}{', not committed' if revision.dirty else ''}"
+
+
+def answer_text(gate: Gate) -> str:
+    """Return what came out, the gravest first, in one line."""
+    found = [
+        _some(len(gate.changed), "input has other values", "inputs have other values"),
+        _some(len(gate.broken), "revision cannot be measured", "revisions cannot be measured"),
+        _some(len(gate.failing), "case fails that worked", "cases fail that worked"),
+        _some(len(gate.slower), f"case is slower by {_fail_on(gate)}", f"cases are slower by {_fail_on(gate)}"),
+    ]
+    said = [one for one in found if one]
+    if said:
+        return f"Failed: {formatting.listing(said)}."
+    if gate.outcome == "nothing":
+        return "Nothing to compare: no case has an interval on both sides."
+    if gate.fail_on is None:
+        return f"{formatting.count(gate.cases, 'case')} compared; slower ones do not fail (--fail-on never)."
+    return f"Passed: no case is shown to be slower by {_fail_on(gate)}, of {gate.cases:,}."
+
+
+def _fail_on(gate: Gate) -> str:
+    return f"{formatting.percent(gate.fail_on)} or more"
+
+
+def _some(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}" if n else ""
+
+
+def case_text(label: str, case: ComparedCase, many: int) -> str:
+    """Return a case that is slower, with its ratio; with the revision where there are several."""
+    verdict = case.verdict
+    where = f"{label}: " if many > 1 else ""
+    return f"{where}{case.key} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
+
+
+def difference_text(label: str, difference: ValueDifference) -> str:
+    """Return what a revision computes otherwise than the first."""
+    where = f"{difference.op} {difference.dtype} {difference.size:,}"
+    return f"{label}, {where}: {KINDS[difference.kind]}: {difference.reason}"
+
+
+def values_text(gate: Gate) -> str:
+    """Return on how many inputs all revisions compute the same."""
+    if gate.changed:
+        return "Values differ, so that times below may be of other work."
+    if not gate.compared_values:
+        return "No values were compared."
+    return f"Same values as {gate.first.label} wherever both have the inputs ({gate.compared_values:,} compared)."
+
+
+def twins_text(gate: Gate) -> str:
+    """Return what became of the identical pairs."""
+    if gate.twins is None or not gate.twins.cases:
+        return "No identical pair was measured, so that nothing shows what noise alone does here."
+    counts, many = gate.twins.counts(), len(gate.twins.cases)
+    apart = counts["slower"] + counts["faster"]
+    farthest = max(abs(case.verdict.ratio - 1) for case in gate.twins.cases)
+    warning = " Differences of this size need no change of code here." if apart else ""
+    return (
+        f"Control: {gate.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} told apart, "
+        f"{counts['equivalent']:,} shown equal, {counts['unresolved']:,} left open; furthest apart "
+        f"{formatting.points(farthest)}.{warning}"
+    )
+
+
+def reach_text(gate: Gate) -> str:
+    """Return which slowdown would have been found."""
+    if gate.smallest is None:
+        return "No case has an interval, so nothing is told apart."
+    return f"A usual case would be found slower from {formatting.smallest_difference(gate.smallest)} on."
+
+
+def problem_text(version: Version) -> str:
+    """Return why a revision is not measured."""
+    problem = version.revision.problem if version.revision is not None else None
+    return f"{version.label} is not measured: {problem}"

@@ -1,0 +1,126 @@
+"""What an op computes, kept in a file or compared with what another revision of it has kept there.
+
+The inputs of the file are given to the body that is here: so that other values are told from other inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.load import load_op
+from pyopbench.core.errors import WrongResult
+from pyopbench.core.failures import describe_error
+from pyopbench.core.op import Op
+from pyopbench.prepare.checks import require_equal
+from pyopbench.prepare.reference import Reference, make_reference, reference_of
+
+PARTS = ("inputs", "outputs", "output_gradients", "gradients")
+TEXT = "text of "
+"""Begins the name of an array of `bytes` objects, which is kept as bytes with a mark behind each, since NumPy drops
+zeros at the end."""
+MARK = b"."
+
+
+def compare_values(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Answer a request to keep what an op computes in `save`, or to compare it with what is kept in `against`.
+
+    Returns:
+        `kind`: "" where nothing is different, or as in `results.versions.ValueDifference`; and the `reason`.
+    """
+    op = load_op(request["op"])
+    size, dtype = int(request["size"]), str(request["dtype"])
+    emit({"event": "comparing"})
+    if op.own is not None and op.own.is_random:
+        return _told("unknown", "the body draws random numbers")
+    try:
+        here = reference_of(op.name, size, dtype)
+    except Exception as error:  # noqa: BLE001 - a body may raise anything
+        return _told("raised", describe_error(error))
+    if "save" in request:
+        _save(Path(request["save"]), here)
+        return _told("", "")
+    return _compare(op, here, _read(Path(request["against"])), dtype)
+
+
+def _compare(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str, Any]:
+    found = here
+    inputs = _first_difference("input", here.inputs, there.inputs, 0.0)
+    if inputs:
+        try:
+            found = make_reference(op, there.inputs, dtype, np.random.default_rng(0))
+        except Exception as error:  # noqa: BLE001 - a body may raise anything
+            return _told("raised", f"on the inputs of the first revision: {describe_error(error)}")
+    outputs = _first_difference("output", found.outputs, there.outputs, op.tolerance[dtype])
+    if outputs:
+        return _told("outputs", outputs)
+    if inputs:
+        return _told("inputs", inputs)
+    return _compare_gradients(op, here, there, dtype)
+
+
+def _compare_gradients(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str, Any]:
+    if here.gradients is None or there.gradients is None:
+        only = here.gradients is not there.gradients
+        return _told("gradients", "only one of the revisions has a gradient in NumPy") if only else _told("", "")
+    reason = _first_difference("gradient", here.gradients, there.gradients, op.tolerance[dtype])
+    return _told("gradients" if reason else "", reason)
+
+
+def _first_difference(what: str, got: Sequence[Any], expected: Sequence[Any], tolerance: float) -> str:
+    """Return the first place at which arrays differ, by more than a share of the largest magnitude; "" for none."""
+    if len(got) != len(expected):
+        return f"{len(got)} {what}s, and {len(expected)} in the first revision"
+    try:
+        for place, (ours, theirs) in enumerate(zip(got, expected, strict=True)):
+            require_equal(f"{what} {place}", ours, theirs, tolerance)
+    except WrongResult as error:
+        return error.what
+    return ""
+
+
+def _told(kind: str, reason: str) -> dict[str, Any]:
+    return {"kind": kind, "reason": reason}
+
+
+def _save(path: Path, reference: Reference) -> None:
+    arrays: dict[str, Any] = {}
+    for part in PARTS:
+        for place, array in enumerate(getattr(reference, part) or ()):
+            is_text = array.dtype.kind == "O"
+            arrays[f"{TEXT if is_text else ''}{part} {place}"] = _marked(array) if is_text else array
+    arrays["has gradients"] = np.array(reference.gradients is not None)
+    np.savez(path, **arrays)
+
+
+def _marked(array: Any) -> Any:
+    return np.array([bytes(item) + MARK for item in array.ravel()], "S").reshape(array.shape)
+
+
+def _read(path: Path) -> Reference:
+    with np.load(path, allow_pickle=False) as stored:
+        found = {part: tuple(_of(stored, part)) for part in PARTS}
+        has_gradients = bool(stored["has gradients"])
+    return Reference(
+        found["inputs"],
+        found["outputs"],
+        found["output_gradients"],
+        found["gradients"] if has_gradients else None,
+    )
+
+
+def _of(stored: Any, part: str) -> list[Any]:
+    names = {name.removeprefix(TEXT): name for name in stored.files}
+    several = sorted((name for name in names if name.startswith(f"{part} ")), key=lambda name: int(name.split()[-1]))
+    return [_unmarked(stored[names[name]], is_text=names[name].startswith(TEXT)) for name in several]
+
+
+def _unmarked(array: Any, *, is_text: bool) -> Any:
+    if not is_text:
+        return array
+    texts = [bytes(item).removesuffix(MARK) for item in array.ravel()]
+    return as_array(np.array([*texts, None], object)[:-1].reshape(array.shape), "string")

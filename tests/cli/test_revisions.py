@@ -1,0 +1,256 @@
+"""`pyopbench run --rev`: worktrees by turns, other values before any time, one answer, and a control beside it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import stored
+from commands import Call, Ended, groups, told
+from places import FAKE_WORKER_COMMAND
+from pyopbench.compare.gate import read_gate
+from pyopbench.core import own_target
+from pyopbench.report.wording import gate as wording
+from pyopbench.results import store, versions
+from pyopbench.run import start
+from repositories import commit, git, repository
+
+FILES = ("comment.md", "gate.json", "junit.xml")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Iterator[Path]:
+    """Return a repository with an op whose second commit does the same; the current folder is in it."""
+    planned("well")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(start, "require_known", lambda *_: None)  # the fake worker's variants are in no folder
+    folder = repository(tmp_path / "project")
+    commit(folder, {"double.py": "OP = None\n", "value": "1"}, "first", day=1)
+    commit(folder, {"note": ""}, "second", day=2)
+    monkeypatch.chdir(folder)
+    yield folder
+    own_target.bring([])
+
+
+def run(call: Call, folder: Path, *revisions: str, more: tuple[str, ...] = ()) -> Ended:
+    named = [word for one in revisions for word in ("--rev", one)]
+    return call("run", "double.py", *named, "--quick", "--launches", "4", "--out", folder, *more)
+
+
+def worktrees(folder: Path) -> int:
+    return git(folder, "worktree", "list").count("\n")
+
+
+def test_revisions_are_measured_by_turns_in_worktrees_that_are_gone_afterwards(
+    call: Call, project: Path, tmp_path: Path
+) -> None:
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
+    assert ended.code in (0, 3), ended.err
+    found = versions.read(tmp_path / "run")
+    assert [one.label for one in found] == ["HEAD~1", "HEAD", "HEAD~1-2"]
+    assert [one.revision.twin for one in found if one.revision] == [False, False, True]
+    for one in found:
+        assert {launch for launch, _ in groups(one.folder)} == {0, 1, 2, 3}
+        assert one.revision is not None
+        assert store.read_run(one.folder)["revision"]["commit"] == one.revision.commit
+    assert worktrees(project) == 0
+    assert all((tmp_path / "run" / name).stat().st_size for name in FILES)
+    assert "HEAD~1 (" in ended.out
+    gate = read_gate(tmp_path / "run", 0.03, 0.03)
+    assert {wording.twins_text(gate), wording.reach_text(gate)} <= {*ended.out.splitlines()}
+    assert (tmp_path / "run" / "comment.md").read_text(encoding="utf-8").count("\n") <= 30
+
+
+def test_a_slowdown_fails_with_exit_code_1_and_is_in_every_file(call: Call, project: Path, tmp_path: Path) -> None:
+    commit(project, {"seconds": "0.55"}, "slower by a tenth")
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--fail-on", "slower:5%"))
+    assert ended.code == 1, ended.out + ended.err
+    assert ended.out.splitlines()[0] == "Failed: 2 cases are slower by 5% or more."
+    comment = (tmp_path / "run" / "comment.md").read_text(encoding="utf-8").splitlines()
+    assert comment[0] == "### pyopbench: Failed: 2 cases are slower by 5% or more."
+    document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
+    assert (document["outcome"], len(document["slower"])) == ("failed", 2)
+    assert document["comparisons"]["HEAD"]["minimum_effect"] == pytest.approx(0.05 / 3, abs=1e-6)
+    (suite,) = ET.parse(tmp_path / "run" / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    for share, code in (("slower:20%", 0), ("never", 0), ("slower", 1)):
+        assert call("report", tmp_path / "run", "--fail-on", share).code == code
+    assert call("compare", tmp_path / "run", "HEAD~1", "HEAD", "--axis", "commit").code == 1
+
+
+def test_other_values_are_told_before_any_time_and_fail(call: Call, project: Path, tmp_path: Path) -> None:
+    commit(project, {"value": "2"}, "another value")
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--fail-on", "never"))
+    assert ended.code == 1
+    difference = "HEAD, double float32 1: other values for the same inputs: expected 1, got 2"
+    lines = ended.err.splitlines()
+    assert lines.index(f"warning: {difference}") < next(n for n, line in enumerate(lines) if "sweep 1" in line)
+    assert ended.out.index(difference) < ended.out.index("B / A")
+    assert ended.out.splitlines()[0] == "Failed: 1 input has other values."
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"unloadable": ""}, "no: it"),
+        ({"double.py": None}, "the revision does not have the op: double.py"),
+    ],
+)
+def test_a_revision_that_cannot_be_measured_is_said_and_the_others_go_on(
+    call: Call, project: Path, tmp_path: Path, files: dict[str, str | None], problem: str
+) -> None:
+    commit(project, files, "broken")
+    commit(project, {"unloadable": None} if "unloadable" in files else {"double.py": "OP = None\n"}, "mended")
+    ended = run(call, tmp_path / "run", "HEAD~2", "HEAD~1", "HEAD")
+    assert ended.code == 1
+    warnings = [line for line in ended.err.splitlines() if line[:8] == "warning:"]
+    assert warnings == [f"warning: HEAD~1 is not measured: {problem}"]
+    assert ended.out.splitlines()[0] == "Failed: 1 revision cannot be measured."
+    assert [one.label for one in versions.read(tmp_path / "run")] == ["HEAD~2", "HEAD", "HEAD~2-2"]
+    assert not (tmp_path / "run" / "rev-2").exists()
+
+
+def test_with_one_revision_left_there_is_nothing_to_compare(call: Call, project: Path, tmp_path: Path) -> None:
+    commit(project, {"unloadable": ""}, "broken")
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
+    assert ended.code == 3
+    assert ended.err.splitlines()[1] == "  received: HEAD: no: it"
+    assert not (tmp_path / "run").exists()
+    assert worktrees(project) == 0
+
+
+def test_uncommitted_changes_are_a_revision(call: Call, project: Path, tmp_path: Path) -> None:
+    (project / "value").write_text("3", encoding="utf-8")
+    ended = run(call, tmp_path / "run", "HEAD", "WORKTREE")
+    assert "expected 1, got 3" in ended.out
+    version = versions.read(tmp_path / "run")[1]
+    assert version.revision is not None
+    assert version.revision.dirty
+    assert wording.name_text(version) in ended.out.splitlines()
+
+
+def test_json_is_the_document(call: Call, project: Path, tmp_path: Path) -> None:
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--json",))
+    assert json.loads(ended.out) == json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
+
+
+def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
+    call: Call, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing measured is lost; without the worktrees it is asked first, as nothing is run because a file says so."""
+    folder = tmp_path / "run"
+    with monkeypatch.context() as interrupted:
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        interrupted.setattr("pyopbench.run.sweeps.Sweeps.next", interrupt)
+        assert run(call, folder, "HEAD~1", "HEAD").code == 130
+    assert worktrees(project) == 2
+    parts = [one.folder for one in versions.read(folder)]
+    kept = [(part / store.SAMPLES_FILE).read_bytes() for part in parts]
+    resumed = call("resume", folder, "double.py")
+    assert resumed.code in (0, 3), resumed.err
+    for part, before in zip(parts, kept, strict=True):
+        content = (part / store.SAMPLES_FILE).read_bytes()
+        assert content.startswith(before)
+        assert len(content) > len(before)
+    assert worktrees(project) == 0
+    again = call("resume", folder, "double.py")
+    assert again.code == 2
+    assert again.err.splitlines()[0] == (
+        "error: the run needs revisions that are not checked out, and nothing is run because a file says so"
+    )
+    assert call("resume", folder, "double.py", "--yes").code == resumed.code
+
+
+WITH_FAKE_WORKER = f"""
+import sys
+from pyopbench.cli import app
+from pyopbench.run import start, worker_process
+worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
+start.require_known = lambda *_: None  # the fake worker's variants are in no folder
+app.main()
+"""
+
+
+def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
+    call: Call, project: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = ["run", "double.py", "--rev", "HEAD~1", "--rev", "HEAD", "--launches", "400", "--out", str(folder)]
+    command = [sys.executable, "-c", WITH_FAKE_WORKER, *words]
+    killed = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert killed.stderr is not None
+    said = next(line for line in killed.stderr if line.startswith("sweep 2"))
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL, said
+    parts = [one.folder for one in versions.read(folder)]
+    before = [groups(part) for part in parts]
+    assert all(before)
+    assert worktrees(project) == 2
+    resumed = call("resume", folder, "double.py")
+    assert resumed.code in (0, 3), resumed.err
+    after = [groups(part) for part in parts]
+    assert [found[: len(kept)] for found, kept in zip(after, before, strict=True)] == before
+    assert {len({launch for launch, _ in found}) for found in after} == {400}
+    assert worktrees(project) == 0
+
+
+def test_a_killed_worker_is_replaced_and_nothing_measured_is_lost(
+    call: Call, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked = tmp_path / "killed once"
+    marked.touch()
+    monkeypatch.setenv("FAKE_WORKER_KILLED_ONCE", str(marked))
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
+    assert not marked.exists()
+    assert ended.code in (0, 3), ended.err
+    found = [one.folder for one in versions.read(tmp_path / "run")]
+    assert all(len({launch for launch, _ in groups(part)}) == 4 for part in found)
+    lost = [line for part in found for line in store.read_lines(part)[0] if line["kind"] == "lost"]
+    assert [line["failures"] for line in lost] == [[]]
+    assert worktrees(project) == 0
+
+
+def test_revisions_beside_versions_of_tensorflow_are_refused(call: Call, project: Path, tmp_path: Path) -> None:
+    ended = run(call, tmp_path / "run", "HEAD", more=("--tf", "2.21.0"))
+    assert ended.code == 2
+    assert ended.err == told(
+        "a run has one axis: revisions or versions of TensorFlow",
+        received="--rev HEAD with --tf 2.21.0",
+        legal="--rev with the TensorFlow that is beside this Python, or --tf",
+        next_step="make a run with --rev, in an environment of its own for each TensorFlow",
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "received"), [(("--fail-on", "slower"), "--fail-on slower"), (("--every", "2"), "--every 2")]
+)
+def test_what_is_about_revisions_is_refused_without_any(
+    call: Call, project: Path, tmp_path: Path, more: tuple[str, str], received: str
+) -> None:
+    ended = run(call, tmp_path / "run", more=more)
+    assert ended.code == 2
+    assert f"received: {received}" in ended.err
+
+
+def test_a_case_that_fails_in_the_second_revision_only_is_a_failure(call: Call, project: Path, tmp_path: Path) -> None:
+    run(call, tmp_path / "run", "HEAD~1", "HEAD")
+    second = versions.read(tmp_path / "run")[1].folder
+    lines = [line for line in store.read_lines(second)[0] if line["kind"] != "group"]
+    wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
+    rows = [stored.group_line(launch, [stored.case("py_function_numpy")]) for launch in range(4)]
+    content = "".join(json.dumps(line) + "\n" for line in (*lines, wrong, *rows))
+    (second / store.SAMPLES_FILE).write_text(content, encoding="utf-8")
+    ended = call("report", tmp_path / "run", "--allow-changed")
+    assert ended.code == 1
+    assert ended.out.splitlines()[0] == "Failed: 1 case fails that worked."

@@ -1,0 +1,94 @@
+"""Revisions against the first of them: what fails, what is only told, and the control beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace as changed
+from pathlib import Path
+
+from msgspec.structs import replace
+
+import pairs
+from pyopbench.compare.gate import Gate, read_gate
+from revision_runs import DIFFERENT, write_revisions
+
+CASES = pairs.cases()
+SLOWER = {CASES[-1]: 1.08}
+
+
+def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)
+    assert (gate.outcome, gate.exit_code) == ("passed", 0)
+    assert [one.label for one in gate.others] == ["r1"]
+    assert gate.comparisons["r1"].sides.paired == "block"
+    assert gate.twins is not None
+    assert gate.twins.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
+
+
+def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, SLOWER, {})
+    gate = read_gate(folder, 0.03, 0.05)
+    assert [(label, str(case.key)) for label, case in gate.slower] == [("r1", CASES[-1])]
+    assert gate.exit_code == 1
+    assert read_gate(folder, 0.03, 0.2).exit_code == 0
+    assert read_gate(folder, 0.03, None).exit_code == 0
+
+
+def test_several_comparisons_share_the_error(tmp_path: Path) -> None:
+    alone = read_gate(write_revisions(tmp_path / "two", {}, {}), 0.03)
+    beside = read_gate(write_revisions(tmp_path / "four", {}, {}, {}, {}), 0.03)
+    assert [one.among for one in beside.comparisons.values()] == [3, 3, 3]
+    first, same = alone.comparisons["r1"], beside.comparisons["r1"]
+    assert [case.verdict.ratio for case in first.cases] == [case.verdict.ratio for case in same.cases]
+    assert first.smallest is not None
+    assert same.smallest is not None
+    assert same.smallest > first.smallest
+
+
+def test_other_values_fail_from_the_revision_on_that_has_them_first(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {}, different={1: DIFFERENT, 2: DIFFERENT})
+    gate = read_gate(folder, 0.03, None)
+    assert gate.changed == (("r1", DIFFERENT),)
+    assert (gate.exit_code, gate.compared_values) == (1, 4)
+
+
+def test_other_inputs_and_what_is_not_known_are_told_and_fail_nothing(tmp_path: Path) -> None:
+    for kind in ("inputs", "unknown"):
+        folder = write_revisions(tmp_path / kind, {}, {}, different={1: replace(DIFFERENT, kind=kind)})
+        gate = read_gate(folder, 0.03, None)
+        assert (len(gate.differences), gate.changed, gate.exit_code) == (1, (), 0)
+
+
+def test_a_revision_that_cannot_be_measured_fails_and_the_others_are_compared(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}, {}, problems={1: "no"}), 0.03, 0.05)
+    assert [one.label for one in gate.broken] == ["r1"]
+    assert list(gate.comparisons) == ["r2"]
+    assert gate.exit_code == 1
+
+
+def test_where_the_first_cannot_be_measured_the_second_stands_for_it(tmp_path: Path) -> None:
+    """The control is then of the second; what was broken and is mended is no regression, but it is no pass either."""
+    folder = write_revisions(tmp_path, {}, {}, {}, problems={0: "no"})
+    gate = read_gate(folder, 0.03, 0.05)
+    assert gate.first.label == "r1"
+    assert list(gate.comparisons) == ["r2"]
+
+
+def test_without_an_interval_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}, launches=1), 0.03, 0.05)
+    assert (gate.smallest, gate.outcome, gate.exit_code) == (None, "nothing", 3)
+
+
+def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)
+    unmatched = _failing(gate, "crashed")
+    assert [(label, case.status) for label, case in unmatched.failing] == [("r1", "crashed")]
+    assert unmatched.exit_code == 1
+    assert _failing(gate, "unsupported").exit_code == 0, "what a revision does not have is none of its failures"
+
+
+def _failing(gate: Gate, status: str) -> Gate:
+    from pyopbench.compare.diff import UnmatchedCase
+
+    found = gate.comparisons["r1"]
+    case = UnmatchedCase(found.cases[0].key, "A", "failed", status, "no")
+    return changed(gate, comparisons={"r1": changed(found, unmatched=(case,))})

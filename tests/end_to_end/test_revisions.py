@@ -1,0 +1,54 @@
+"""Real workers of two revisions: each finds the op and what it imports in its own worktree, and computes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyopbench.core.discover import bring_own
+from pyopbench.core.model import Axes
+from pyopbench.core.own_target import bring
+from pyopbench.results import store, versions
+from pyopbench.run import start, start_revisions
+from repositories import commit, repository
+
+OP = """
+import numpy as np
+
+from pyopbench import OwnOp
+from helpers.scale import scaled
+
+OP = OwnOp(inputs=(np.arange(8, dtype=np.float32),), numpy=scaled, differentiable=())
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a repository whose second commit changes a helper that the op imports, and whose third breaks it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = repository(tmp_path / "project")
+    commit(folder, {"my_op.py": OP, "helpers/scale.py": "def scaled(x):\n    return x * 2\n"}, "double")
+    commit(folder, {"helpers/scale.py": "def scaled(x):\n    return x * 3\n"}, "triple")
+    commit(folder, {"helpers/scale.py": "import no_such_module\n"}, "broken")
+    monkeypatch.chdir(folder)
+    yield folder
+    bring([])
+
+
+def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path, tmp_path: Path) -> None:
+    names = bring_own(["my_op.py"], [])
+    axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
+    request = start.Request(axes, start.QUICK, "py_function_numpy", ("pyopbench", "run"))
+    folder, begun = start_revisions.begin(tmp_path / "run", request, ["HEAD~2", "HEAD~1", "HEAD"])
+    first, second, broken, twin = versions.read_all(folder)
+    assert second.revision is not None
+    (difference,) = second.revision.values.differences
+    assert (second.revision.values.compared, difference.kind) == (1, "outputs")
+    assert difference.reason.startswith("output 0 differs at index [7]: expected 14.0, got 21.0")
+    assert broken.revision is not None
+    assert broken.revision.problem is not None
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in broken.revision.problem
+    assert [one.folder for one in begun] == [first.folder, second.folder, twin.folder]
+    assert store.read_run(first.folder)["cases"] == store.read_run(second.folder)["cases"]

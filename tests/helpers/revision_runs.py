@@ -1,0 +1,56 @@
+"""Made-up runs over revisions, for the tests of what is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+import pairs
+from pyopbench.results import versions
+from pyopbench.results.versions import Revision, ValueDifference, Values
+
+DIFFERENT = ValueDifference("double", 10, "float32", "outputs", "output 0 differs at index [3]")
+
+
+def revision(name: str, number: int) -> Revision:
+    """Return a revision whose hash is a number."""
+    return Revision(name, f"{number:040x}", f"2026-01-{1 + number:02}T12:00:00+00:00", f"change {number}")
+
+
+def write_revisions(
+    folder: Path,
+    *factors: Mapping[str, float],
+    keys: Sequence[str] | None = None,
+    problems: Mapping[int, str] | None = None,
+    different: Mapping[int, ValueDifference] | None = None,
+    twin: Mapping[str, float] | None = None,
+    launches: int = 6,
+) -> Path:
+    """Write a run over revisions `r0`, `r1` ..., one for each `factors`, and a control of two cases.
+
+    Args:
+        folder: of all.
+        factors: of each revision, id of a case -> its time over 1 ms.
+        keys: ids of the cases; all of `pairs` if None.
+        problems: place -> why a revision is not measured.
+        different: place -> what a revision computes otherwise.
+        twin: factors of the control, where they are not those of the first revision.
+        launches: of each.
+    """
+    wanted = list(keys or pairs.cases())
+    found = []
+    for place in range(len(factors)):
+        told = (different or {}).get(place)
+        values = Values(2 if place else 0, (told,) if told is not None else ())
+        found.append(replace(revision(f"r{place}", place), problem=(problems or {}).get(place), values=values))
+    found.append(replace(found[0], twin=True, values=Values()))
+    named = versions.named_revisions(folder, found)
+    usual = [*factors, factors[0] if twin is None else twin]
+    for place, (one, several) in enumerate(zip(named, usual, strict=True)):
+        if one.revision is not None and one.revision.problem is None:
+            some = wanted[:2] if one.revision.twin else wanted
+            pairs.write_run(one.folder, some, factors=several, seed=place, launches=launches)
+    versions.write(folder, named)
+    return folder

@@ -1,0 +1,68 @@
+"""Sentences about revisions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import structs
+
+import pairs
+from pyopbench.compare.gate import read_gate
+from pyopbench.core import formatting
+from pyopbench.report.wording import gate as wording
+from pyopbench.results.versions import Version
+from revision_runs import DIFFERENT, revision, write_revisions
+
+HASH = "3f1c2ab45d" + "0" * 30
+
+
+def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
+    one = structs.replace(revision("main", 1), commit=HASH)
+    assert wording.name_text(Version("main", "", Path(), one)) == "main (3f1c2ab45d): change 1"
+    assert wording.name_text(Version(HASH[:10], "", Path(), one)) == "3f1c2ab45d: change 1"
+    dirty = structs.replace(one, dirty=True)
+    assert wording.name_text(Version("WORKTREE", "", Path(), dirty)) == (
+        "WORKTREE (3f1c2ab45d, not committed): change 1"
+    )
+
+
+def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path / "same", {}, {})
+    assert wording.answer_text(read_gate(folder, 0.03, 0.05)) == (
+        "Passed: no case is shown to be slower by 5% or more, of 6."
+    )
+    assert wording.answer_text(read_gate(folder, 0.03, None)) == (
+        "6 cases compared; slower ones do not fail (--fail-on never)."
+    )
+    alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
+    assert wording.answer_text(read_gate(alone, 0.03, 0.05)) == (
+        "Nothing to compare: no case has an interval on both sides."
+    )
+
+
+def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03, 0.05)
+    assert gate.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
+    found = f"Control: r0 against itself, 2 pairs: 0 told apart, 2 shown equal, 0 left open; furthest apart {farthest}."
+    assert wording.twins_text(gate) == found
+    apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
+    assert apart.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
+    assert wording.twins_text(apart) == (
+        "Control: r0 against itself, 2 pairs: 1 told apart, 1 shown equal, 0 left open; furthest apart "
+        f"{farthest}. Differences of this size need no change of code here."
+    )
+    without = replace(gate, twins=None)
+    assert wording.twins_text(without) == (
+        "No identical pair was measured, so that nothing shows what noise alone does here."
+    )
+
+
+def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
+    assert wording.values_text(read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03)) == (
+        "Same values as r0 wherever both have the inputs (2 compared)."
+    )
+    other = write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT})
+    assert wording.values_text(read_gate(other, 0.03)) == "Values differ, so that times below may be of other work."

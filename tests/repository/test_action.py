@@ -1,0 +1,119 @@
+"""The action for pull requests: its shell steps do what they say, whatever names and options hold."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from places import ROOT
+
+yaml = pytest.importorskip("yaml", reason="the action is read with PyYAML, which the extra `docs` brings")
+
+BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
+"""How GitHub runs a step with `shell: bash`. Source: GitHub's documentation of `jobs.<job_id>.steps[*].shell`."""
+STUB = """#!/bin/sh
+for word in "$@"; do printf '[%s]' "$word"; done > "$RECORD"
+mkdir -p "$FOLDER"; [ -z "$WRITES" ] || echo '### the comment' > "$FOLDER/comment.md"
+exit "$ENDS_WITH"
+"""
+
+
+def action() -> dict[str, Any]:
+    """Return the action."""
+    found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def step(name: str) -> dict[str, Any]:
+    """Return the step of the action that has a name."""
+    found: dict[str, Any] = next(one for one in action()["runs"]["steps"] if one.get("name") == name)
+    return found
+
+
+def run_step(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the shell of a step, with a stub in place of a program, and with files for what it hands on."""
+    variables = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary", "RECORD": "record"}
+    places = {key: str(folder / value) for key, value in variables.items()}
+    for program in ("pyopbench", "python"):
+        (folder / program).write_text(STUB, encoding="utf-8")
+        (folder / program).chmod(stat.S_IRWXU)
+    defaults = {
+        "WRITES": "",
+        "ENDS_WITH": "0",
+        "FOLDER": str(folder / "results"),
+        "PATH": f"{folder}:{os.environ['PATH']}",
+    }
+    return subprocess.run(
+        [*BASH, step(name)["run"]],
+        env={**os.environ, **places, **defaults, **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def measured(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the step that measures, with the inputs of the action that are given and the usual others."""
+    usual = {name: one["default"] for name, one in action()["inputs"].items()}
+    asked = {"OPS": usual["ops"], "BASE": usual["base"], "HEAD": usual["head"]}
+    asked |= {"FAIL_ON": usual["fail-on"], "ARGUMENTS": usual["arguments"]}
+    assert set(step("Measure")["env"]) == {*asked, "FOLDER"}
+    return run_step("Measure", folder, **{**asked, **inputs})
+
+
+def test_two_revisions_are_measured_in_one_run(tmp_path: Path) -> None:
+    done = measured(tmp_path, OPS="ops/my_op.py sinh", WRITES="yes")
+    assert done.returncode == 0, done.stderr
+    words = ["run", "ops/my_op.py", "sinh", "--rev", "HEAD^1", "--rev", "HEAD", "--fail-on", "slower:5%"]
+    told = [*words, "--out", str(tmp_path / "results"), "--quick"]
+    assert (tmp_path / "record").read_text(encoding="utf-8") == "".join(f"[{word}]" for word in told)
+    assert (tmp_path / "output").read_text(encoding="utf-8") == "code=0\n"
+    assert (tmp_path / "summary").read_text(encoding="utf-8") == "### the comment\n"
+
+
+@pytest.mark.parametrize("code", [1, 2, 3])
+def test_the_exit_code_is_kept_until_the_results_are_uploaded(tmp_path: Path, code: int) -> None:
+    done = measured(tmp_path, ENDS_WITH=str(code))
+    assert done.returncode == 0
+    assert (tmp_path / "output").read_text(encoding="utf-8") == f"code={code}\n"
+    assert not (tmp_path / "summary").exists(), "nothing is summed up of a run that wrote nothing"
+    names = [one.get("name", one.get("uses")) for one in action()["runs"]["steps"]]
+    assert names.index("actions/upload-artifact@v4") == names.index("Decide") - 1
+    assert run_step("Decide", tmp_path, CODE=str(code)).returncode == code
+
+
+def test_names_are_words_and_nothing_of_them_is_run(tmp_path: Path) -> None:
+    """A branch may be called anything that git lets it be, by whoever opens a pull request."""
+    measured(tmp_path, BASE="$(touch${IFS}ran);`touch ran`", OPS="a;b $(touch ran)", ARGUMENTS="")
+    assert not (tmp_path / "ran").exists()
+    branch = "[--rev][$(touch${IFS}ran);`touch ran`]"
+    assert branch in (tmp_path / "record").read_text(encoding="utf-8")
+
+
+def test_the_action_installs_itself_and_what_is_asked_for(tmp_path: Path) -> None:
+    done = run_step("Install", tmp_path, GITHUB_ACTION_PATH="/a path", REQUIREMENTS="-r requirements.txt")
+    assert done.returncode == 0
+    words = ["-m", "pip", "install", "--editable", "/a path[cpu,numba]", "-r", "requirements.txt"]
+    assert (tmp_path / "record").read_text(encoding="utf-8") == "".join(f"[{word}]" for word in words)
+
+
+def test_expressions_stay_out_of_shells() -> None:
+    """What GitHub puts into a script is run; into a variable it is text."""
+    assert not [one["run"] for one in action()["runs"]["steps"] if "${{" in one.get("run", "")]
+
+
+@pytest.mark.parametrize("name", [".github/workflows/benchmarks.yml", "examples/workflows/pyopbench.yml"])
+def test_workflows_give_the_action_what_it_takes(name: str) -> None:
+    workflow = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+    steps = [one for job in workflow["jobs"].values() for one in job["steps"] if "with" in one]
+    given = [set(one["with"]) for one in steps if one["uses"] == "./" or "pyopbench" in one["uses"]]
+    assert given
+    assert all(one <= set(action()["inputs"]) for one in given)
+    depths = [one["with"]["fetch-depth"] for one in steps if "fetch-depth" in one["with"]]
+    assert depths == [2], "the commit that HEAD is compared with is fetched too"
