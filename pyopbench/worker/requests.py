@@ -5,7 +5,7 @@ cases of one group, which stay prepared, and `{"do": "sample"}` times them, `{"d
 cost, `{"do": "limits"}` measures what the machine can do at most, `{"do": "build"}` compiles kernels,
 `{"do": "device"}` and `{"do": "count_copies"}` count copies between host and device, `{"do": "host_copies"}` measures
 those on the host and `{"do": "gpu_copies"}` those to a GPU, `{"do": "probes"}` and `{"do": "probe"}` try what works on
-this TensorFlow.
+this TensorFlow, and `{"do": "pipeline"}` with three more measures an op in a `tf.data` pipeline.
 Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
 that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
 the parent; what bodies print goes to the log.
@@ -51,6 +51,7 @@ from pyopbench.prepare.prepare import prepare_all
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
+from pyopbench.worker.pipeline.answer import Pipelines
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepared_group import OutOfMemory
 
@@ -153,6 +154,7 @@ def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 WARM_GROUPS = WarmGroups()
+PIPELINES = Pipelines()
 
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
@@ -168,6 +170,10 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "count_copies": count_copies,
     "probes": probe.describe,
     "probe": probe.probe,
+    "pipeline": PIPELINES.describe,
+    "pipeline_prepare": PIPELINES.prepare,
+    "pipeline_block": PIPELINES.block,
+    "pipeline_threads": PIPELINES.threads,
 }
 
 
