@@ -30,6 +30,7 @@ class LockShare:
         many: threads, and processes.
         thread_speedup: calls of many threads over those of one.
         process_speedup: the same for processes.
+        scaling: for every number of threads that was tried, ascending: it, and the speedups of threads and processes.
     """
 
     share: float
@@ -38,6 +39,7 @@ class LockShare:
     many: int
     thread_speedup: float
     process_speedup: float
+    scaling: tuple[tuple[int, float, float], ...]
 
     @property
     def is_known(self) -> bool:
@@ -50,7 +52,7 @@ class LockShare:
 
 
 def lock_share(rates: Sequence[Mapping[str, Any]]) -> LockShare | None:
-    """Return how much of a body holds the lock; None where no process could be asked.
+    """Return how much of a body holds the lock, by the most threads that were tried; None where no process was asked.
 
     Args:
         rates: as in `pipeline.json`.
@@ -58,18 +60,25 @@ def lock_share(rates: Sequence[Mapping[str, Any]]) -> LockShare | None:
     usable = [one for one in rates if one["processes"] is not None]
     if not usable:
         return None
+    many = max(int(one["many"]) for one in usable)
+    scaling = tuple(_speedups(usable, count) for count in sorted({int(one["many"]) for one in usable}))
     launches: dict[int, list[Mapping[str, Any]]] = {}
-    for one in usable:
+    for one in (one for one in usable if one["many"] == many):
         launches.setdefault(one["launch"], []).append(one)
     threads = {launch: _median_log(rows, "threads", "one_thread") for launch, rows in launches.items()}
     processes = {launch: _median_log(rows, "processes", "one_process") for launch, rows in launches.items()}
     by_threads, by_processes = (exp(statistics.mean(one.values())) for one in (threads, processes))
-    many = int(usable[0]["many"])
     if by_processes < LEAST_SPEEDUP:
-        return LockShare(math.nan, math.nan, math.nan, many, by_threads, by_processes)
+        return LockShare(math.nan, math.nan, math.nan, many, by_threads, by_processes, scaling)
     found = Estimate.of([_share(exp(threads[one]), by_processes) for one in launches])
     low, high = found.interval()
-    return LockShare(_clipped(found.mean), _clipped(low), _clipped(high), many, by_threads, by_processes)
+    return LockShare(_clipped(found.mean), _clipped(low), _clipped(high), many, by_threads, by_processes, scaling)
+
+
+def _speedups(rates: Sequence[Mapping[str, Any]], count: int) -> tuple[int, float, float]:
+    rows = [one for one in rates if one["many"] == count]
+    threads, processes = _median_log(rows, "threads", "one_thread"), _median_log(rows, "processes", "one_process")
+    return count, exp(threads), exp(processes)
 
 
 def _median_log(rows: Sequence[Mapping[str, Any]], several: str, one: str) -> float:

@@ -59,6 +59,7 @@ class Throughput:
         low, high: of these, the interval of 95% over launches; nan for one launch.
         launches: in which it was measured.
         pool_start_seconds: what starting its processes took, the median; None where it has none.
+        is_steady: had it become steady in every launch, before it was measured?
     """
 
     arrangement: Arrangement
@@ -67,6 +68,7 @@ class Throughput:
     high: float
     launches: int
     pool_start_seconds: float | None
+    is_steady: bool
 
     @property
     def rate(self) -> float:
@@ -180,10 +182,15 @@ def _throughputs(
     keys = [str(key) for key in medians["case"].unique()]
     values = [medians[medians["case"] == key]["value"].to_numpy() for key in keys]
     started = _pool_starts(document["prepared"])
+    unsteady = {one["key"] for one in document["prepared"] if not one["warm_up"]["is_steady"]}
     found = []
     for key, estimate in zip(keys, moderated([Estimate.of(one) for one in values]), strict=True):
         low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
-        found.append(Throughput(arrangements[key], exp(estimate.mean), low, high, estimate.n, started.get(key)))
+        found.append(
+            Throughput(
+                arrangements[key], exp(estimate.mean), low, high, estimate.n, started.get(key), key not in unsteady
+            )
+        )
     return tuple(sorted(found, key=lambda one: (one.seconds, one.arrangement.key)))
 
 

@@ -48,6 +48,7 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
         wording.as_good_text(judgement),
         wording.step_text(judgement),
         wording.lock_text(judgement.lock),
+        wording.unsteady_text(judgement.throughputs),
         wording.pool_text(chosen) if chosen is not None and chosen.pool_start_seconds is not None else "",
     ]
     return PipelineReport(
@@ -125,6 +126,7 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
             "many": lock.many,
             "thread_speedup": lock.thread_speedup,
             "process_speedup": lock.process_speedup,
+            "scaling": [list(one) for one in lock.scaling],
         },
         "arrangements": [_as_data(one) for one in judgement.throughputs],
     }
@@ -136,6 +138,7 @@ def _as_data(one: Throughput) -> dict[str, Any]:
         "action": one.arrangement.action,
         "seconds_per_element": _numbers(one.seconds, one.low, one.high),
         "launches": one.launches,
+        "is_steady": one.is_steady,
         "pool_start_seconds": one.pool_start_seconds,
     }
 

@@ -46,6 +46,12 @@ class PipelineProgress:
 Tell = Callable[[PipelineProgress], None]
 
 
+def thread_counts(cores: int) -> tuple[int, ...]:
+    """Return how many threads are held against one, the most first: as many as there are cores, and powers of two."""
+    powers = (2**power for power in range(1, cores.bit_length()))
+    return tuple(sorted({cores, *powers}, reverse=True))
+
+
 def measure(
     request: PipelineRequest,
     tell: Tell,
@@ -238,7 +244,8 @@ class _PipelineRun:
         self._progress("sampling", launch, THREADS)
         failed = {one["key"] for one in self._failures}
         pools = [key for key, one in self._arrangements.items() if one.action == "processes" and key not in failed]
-        threads = max(len(usable_cores()), 2)
+        counts = thread_counts(max(len(usable_cores()), 2))
+        threads = counts[turn % len(counts)]
         request = {"threads": threads, "seconds": THREADS_SECONDS, "processes": bool(pools)}
         answer = worker.ask({"do": "pipeline_threads", **request})
         if "failure" in answer:

@@ -39,6 +39,15 @@ def test_threads_that_slow_one_another_down_hold_all_of_the_lock() -> None:
     assert found.share == 1.0
 
 
+def test_every_number_of_threads_is_a_point_and_the_most_decide() -> None:
+    found = lock_share([*rates(0.3, 4.0, many=4), *rates(0.9, 2.0, many=2)])
+    assert found is not None
+    assert found.many == 4
+    assert found.share == pytest.approx(0.3)
+    assert [many for many, _, _ in found.scaling] == [2, 4]
+    assert found.scaling[0][2] == pytest.approx(2.0)
+
+
 def test_without_processes_nothing_is_said() -> None:
     assert lock_share([{**one, "processes": None, "one_process": None} for one in rates(0.5, 2.0)]) is None
     assert lock_share([]) is None

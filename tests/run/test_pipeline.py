@@ -136,6 +136,12 @@ def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(request_:
         measure(request_, lambda one: None, lambda: pytest.fail("a worker was started"))
 
 
+def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
+    assert pipeline.thread_counts(2) == (2,)
+    assert pipeline.thread_counts(6) == (6, 4, 2)
+    assert pipeline.thread_counts(8) == (8, 4, 2)
+
+
 def test_time_that_is_left_goes_into_further_launches() -> None:
     document, _, _ = run(request=replace(REQUEST, budget_seconds=600.0))
     assert {one["launch"] for one in document["blocks"]} == set(range(pipeline.MOST_LAUNCHES))

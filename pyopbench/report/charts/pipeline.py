@@ -61,10 +61,9 @@ def scaling_chart(lock: LockShare) -> dict[str, Any]:
         lock: a share that is known.
     """
     measured = [
-        {"workers": 1, "speedup": 1.0, "what": "threads"},
-        {"workers": lock.many, "speedup": lock.thread_speedup, "what": "threads"},
-        {"workers": 1, "speedup": 1.0, "what": "processes"},
-        {"workers": lock.many, "speedup": lock.process_speedup, "what": "processes"},
+        {"workers": many, "speedup": speedup, "what": what}
+        for many, *speedups in ((1, 1.0, 1.0), *lock.scaling)
+        for what, speedup in zip(("threads", "processes"), speedups, strict=True)
     ]
     line = [{"workers": at, "speedup": lock.speedup(1 + _worth(lock, at))} for at in _steps(lock.many)]
     x = alt.X("workers:Q", title="threads or processes").axis(tickMinStep=1, format="d")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
@@ -133,6 +134,14 @@ def _advice(lock: LockShare) -> str:
     if lock.share <= RELEASES:
         return "It lets go of the lock: calls in parallel run beside one another."
     return f"At most {formatting.ratio(1 / lock.share)} can come of any number of threads."
+
+
+def unsteady_text(throughputs: Sequence[Throughput]) -> str:
+    """Return what had not become steady before it was measured; empty where everything had."""
+    keys = [one.arrangement.key for one in throughputs if not one.is_steady]
+    return (
+        f"Not steady when it was measured, on a busy machine or by itself: {formatting.listing(keys)}." if keys else ""
+    )
 
 
 def pool_text(of: Throughput) -> str:
