@@ -36,6 +36,7 @@ class Arrangement:
         batch: elements that one call of the body gets; 0 for an element as it is, without a batch axis.
         variant: of the op; empty where it is none, but the body in a callback that the form makes.
         extra_effort: beside that of the action.
+        ahead: elements that it makes ahead, beside what tf.data does.
     """
 
     form: str
@@ -45,6 +46,7 @@ class Arrangement:
     batch: int = 0
     variant: str = ""
     extra_effort: float = 0.0
+    ahead: int = 0
 
     @property
     def key(self) -> str:

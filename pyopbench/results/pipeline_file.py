@@ -40,6 +40,7 @@ class StoredArrangement(Struct, frozen=True, kw_only=True):
     variant: str
     effort: float
     extra_effort: float
+    ahead: NotNegative
 
 
 class ElementErrors(Struct, frozen=True, kw_only=True):

@@ -21,17 +21,22 @@ CHUNK_SECONDS = 0.05
 
 
 def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
+    chunk = _chunk_of(workplace.elements)
+    ahead = chunk * (workplace.settings.processes + 1)
     code = "tf.data.Dataset.from_generator(outputs_of_pool, output_signature=...)"
-    arrangement = Arrangement("process_generator", "processes", code, extra_effort=1.0)
+    arrangement = Arrangement("process_generator", "processes", code, extra_effort=1.0, ahead=ahead)
     reason = "outputs of different shapes cannot be put into a batch"
     yield arrangement, _build if workplace.elements.stacks else reason
 
 
 def _build(workplace: Workplace) -> tf.data.Dataset:
-    elements = workplace.elements
-    chunk = max(1, min(CHUNK, int(CHUNK_SECONDS / max(elements.body_seconds, 1e-9))))
+    elements, chunk = workplace.elements, _chunk_of(workplace.elements)
     assert workplace.pool  # started before the pipeline is
     return tf.data.Dataset.from_generator(lambda: _outputs(workplace, chunk), output_signature=signature_of(elements))
+
+
+def _chunk_of(elements: Elements) -> int:
+    return max(1, min(CHUNK, int(CHUNK_SECONDS / max(elements.body_seconds, 1e-9))))
 
 
 def _outputs(workplace: Workplace, chunk: int) -> Iterator[tuple[Any, ...]]:

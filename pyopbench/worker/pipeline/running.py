@@ -69,7 +69,7 @@ class RunningPipeline:
         self.period = math.lcm(batch, self.delivered)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
         # Results of calls that run ahead, what the last stage has made, and what it is making.
-        self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered
+        self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
         self._iterator = iter(_in_deliveries(build(workplace), arrangement, self.delivered).prefetch(PREFETCHED))
         self._draw = _drawing(self._iterator)
         self.seconds_per_element = math.nan
