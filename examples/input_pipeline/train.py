@@ -1,97 +1,119 @@
-"""Trains a small Keras model on images that are made on the spot, decoded, augmented and batched, and times its steps.
+"""Trains a small Keras model on images that go through one of the bodies here, and times its steps.
 
-    python examples/input_pipeline/train.py map            # the callback in Dataset.map
-    python examples/input_pipeline/train.py parallel       # with num_parallel_calls
-    python examples/input_pipeline/train.py port           # the port that is written beside the body
-    python examples/input_pipeline/train.py map --step-ms 30   # a step that takes at least so long
+    python examples/input_pipeline/train.py augment ready     # a step whose input is at hand: what --step-ms takes
+    python examples/input_pipeline/train.py augment map       # the callback in Dataset.map
+    python examples/input_pipeline/train.py augment parallel  # with num_parallel_calls
+    python examples/input_pipeline/train.py brighten batch    # batch first
+    python examples/input_pipeline/train.py augment processes # the body in processes
+    python examples/input_pipeline/train.py augment port      # the port that is written beside the body
 
-What is printed is steps a second, to be held against those that `pyopbench pipeline` expects.
+`--wait-ms` makes each step last longer without work for the CPU, as one on an accelerator does. Printed are steps a
+second and milliseconds a step, to be held against what `pyopbench pipeline examples/input_pipeline/augment.py
+--step-ms MILLISECONDS` expects.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
+import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
-from augment import SIDE, augment, augment_in_tensorflow
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 IMAGES, BATCH, CLASSES = 512, 32, 4
+CORES = os.cpu_count() or 2
+BODIES = ("augment", "denoise", "brighten")
+CHANGES = ("ready", "map", "parallel", "batch", "processes", "port")
 
 
-def encoded_images() -> tuple[list[bytes], Any]:
-    """Return images as PNG, and labels `(images,)` int64."""
-    rng = np.random.default_rng(0)
-    pixels = rng.integers(0, 256, (IMAGES, SIDE, SIDE, 3), np.uint8)
-    return [tf.io.encode_png(one).numpy() for one in pixels], rng.integers(0, CLASSES, IMAGES)
+def made(change: str, ds: tf.data.Dataset, module: Any, body: str) -> tf.data.Dataset:
+    """Return batches of images that went through a body, as a change says.
+
+    Args:
+        change: one of `CHANGES`.
+        ds: images and labels, one by one and without end.
+        module: of the body.
+        body: its name.
+    """
+    import tensorflow as tf
+
+    function = getattr(module, body)
+
+    def called_back(image: Any, label: Any, call: Callable[..., Any] | None = None) -> tuple[Any, Any]:
+        called = tf.py_function(lambda one: function(one.numpy()), [image], tf.float32) if call is None else call(image)
+        return tf.ensure_shape(called, image.shape), label
+
+    def call_pool(image: Any) -> Any:
+        return pool.submit(function, image).result()
+
+    if change == "parallel":
+        ds = ds.map(called_back, num_parallel_calls=tf.data.AUTOTUNE)
+    elif change == "processes":
+        # "spawn": a process that is forked from one with TensorFlow's threads may hang.
+        pool = ProcessPoolExecutor(CORES, multiprocessing.get_context("spawn"))
+        in_pool = lambda image: tf.numpy_function(call_pool, [image], tf.float32)  # noqa: E731
+        ds = ds.map(lambda image, label: called_back(image, label, in_pool), num_parallel_calls=CORES)
+    elif change == "port":
+        ported = getattr(module, f"{body}_in_tensorflow")
+        ds = ds.map(lambda image, label: (ported(image), label), num_parallel_calls=tf.data.AUTOTUNE)
+    elif change == "batch":
+        whole = lambda image: tf.numpy_function(function, [image], tf.float32)  # noqa: E731
+        return ds.batch(BATCH, drop_remainder=True).map(lambda image, label: called_back(image, label, whole))
+    else:
+        ds = ds.map(called_back)
+    batches = ds.batch(BATCH, drop_remainder=True)
+    return batches.take(1).cache().repeat() if change == "ready" else batches
 
 
-def decoded(image: Any, label: Any) -> tuple[Any, Any]:
-    """Return the image of a PNG as `(side, side, 3)` float32 in [0, 1], with its label."""
-    pixels = tf.io.decode_png(image, channels=3)
-    return tf.ensure_shape(tf.image.convert_image_dtype(pixels, tf.float32), (SIDE, SIDE, 3)), label
+def timed_training(ds: tf.data.Dataset, side: int, steps: int, wait_seconds: float) -> float:
+    """Train on batches, and return the seconds of a step after the first quarter of them."""
+    import tensorflow as tf
 
+    class StepTimer(tf.keras.callbacks.Callback):  # type: ignore[misc]
+        began = ended = 0.0
 
-def called_back(image: Any, label: Any) -> tuple[Any, Any]:
-    """Return the image augmented by the callback."""
-    augmented = tf.py_function(lambda one: augment(one.numpy()), [image], tf.float32)
-    return tf.ensure_shape(augmented, image.shape), label
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            time.sleep(wait_seconds)
+            self.ended = time.perf_counter()
+            if batch < steps // 4:
+                self.began = self.ended
 
-
-def ported(image: Any, label: Any) -> tuple[Any, Any]:
-    """Return the image augmented by the port."""
-    return augment_in_tensorflow(image), label
-
-
-CHANGES: dict[str, Callable[[Any], Any]] = {
-    "map": lambda ds: ds.map(called_back),
-    "parallel": lambda ds: ds.map(called_back, num_parallel_calls=tf.data.AUTOTUNE),
-    "port": lambda ds: ds.map(ported, num_parallel_calls=tf.data.AUTOTUNE),
-}
-"""What the pipeline is with each answer of the report."""
-
-
-class StepTimer(tf.keras.callbacks.Callback):
-    """Times steps after the first ones, and makes a step last at least so many seconds."""
-
-    def __init__(self, least_seconds: float, warm_up: int) -> None:
-        """Count from the step of this number on."""
-        super().__init__()
-        self.least_seconds, self.warm_up, self.steps, self.began, self.ended = least_seconds, warm_up, 0, 0.0, 0.0
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Wait, as for an accelerator, and count."""
-        time.sleep(self.least_seconds)
-        if batch == self.warm_up:
-            self.began = time.perf_counter()
-        self.steps += batch > self.warm_up
-        self.ended = time.perf_counter()
-
-    @property
-    def steps_per_second(self) -> float:
-        """Steps a second after the warm-up."""
-        return self.steps / (self.ended - self.began)
+    layers = [tf.keras.layers.Flatten(), tf.keras.layers.Dense(CLASSES)]
+    model = tf.keras.Sequential([tf.keras.Input((side, side, 3)), *layers])
+    model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    timer = StepTimer()
+    model.fit(ds.prefetch(tf.data.AUTOTUNE), steps_per_epoch=steps, verbose=0, callbacks=[timer])
+    return (timer.ended - timer.began) / (steps - steps // 4)
 
 
 def main() -> None:
     """Train, and print steps a second."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("body", choices=BODIES)
     parser.add_argument("change", choices=CHANGES)
-    parser.add_argument("--step-ms", type=float, default=0.0)
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--wait-ms", type=float, default=0.0)
+    parser.add_argument("--steps", type=int, default=120)
     given = parser.parse_args()
-    images, labels = encoded_images()
-    ds = tf.data.Dataset.from_tensor_slices((images, labels)).repeat().map(decoded)
-    ds = CHANGES[given.change](ds).batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
-    layers = [tf.keras.layers.Flatten(), tf.keras.layers.Dense(CLASSES)]
-    model = tf.keras.Sequential([tf.keras.Input((SIDE, SIDE, 3)), *layers])
-    model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    timer = StepTimer(given.step_ms / 1000, given.steps // 4)
-    model.fit(ds, steps_per_epoch=given.steps, verbose=0, callbacks=[timer])
-    print(f"{timer.steps_per_second:.1f} steps a second")  # noqa: T201 - a script
+    import tensorflow as tf
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    module = import_module(given.body)
+    rng = np.random.default_rng(0)
+    images = rng.random((IMAGES, module.SIDE, module.SIDE, 3), np.float32)
+    ds = tf.data.Dataset.from_tensor_slices((images, rng.integers(0, CLASSES, IMAGES))).repeat()
+    batches = made(given.change, ds, module, given.body)
+    seconds = timed_training(batches, module.SIDE, given.steps, given.wait_ms / 1000)
+    print(f"{1 / seconds:.1f} steps a second, {seconds * 1e3:.2f} ms a step")  # noqa: T201 - a script
 
 
 if __name__ == "__main__":
