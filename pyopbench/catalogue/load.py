@@ -13,7 +13,8 @@ import numpy as np
 
 from pyopbench.catalogue.arrays import as_array
 from pyopbench.catalogue.gradients import GRADIENTS
-from pyopbench.catalogue.own.load import load_file, load_own
+from pyopbench.catalogue.own.load import load_own
+from pyopbench.catalogue.own.modules import load_file
 from pyopbench.catalogue.parts._floors import floor_of
 from pyopbench.catalogue.parts._twins import twin_of
 from pyopbench.core.discover import CATALOGUE, PATH_VARIABLE, WORKER, find

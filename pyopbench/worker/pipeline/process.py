@@ -15,31 +15,47 @@ from typing import Any
 import numpy as np
 
 from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.own.modules import module_of
 from pyopbench.core.failures import describe_error
-from pyopbench.core.op import Op
+from pyopbench.core.op import Body
+from pyopbench.core.own_op import OwnOp
+from pyopbench.core.own_target import brought
 from pyopbench.worker.pipeline.slot import Parcel, Slot
 
 PR_SET_PDEATHSIG = 1
 """Of `prctl` (linux/prctl.h): a signal for this process when the thread that started it ends."""
 
 
-def load(name: str) -> Op:
-    """Return an op; everything that its file imports is imported with it."""
+def load(name: str) -> Body:
+    """Return the NumPy body of an op: where a user's file brings it as it is, with no more than that file imports.
+
+    TensorFlow takes seconds to import, which no process needs whose body does not.
+    """
+    target = brought().get(name)
+    if target is not None and not target.function and not target.seed_with:
+        found = getattr(module_of(target), "OP", None)
+        if isinstance(found, OwnOp) and found.numpy is not None and _is_plain(found):
+            return found.numpy
     from pyopbench.catalogue.load import load_op
 
-    return load_op(name)
+    return load_op(name).numpy
 
 
-def main(arguments: Sequence[str], load: Callable[[str], Op] = load) -> None:
+def _is_plain(own: OwnOp) -> bool:
+    return not (own.keywords or own.as_python or own.seed_with)
+
+
+def main(arguments: Sequence[str], load: Callable[[str], Body] = load) -> None:
     """Serve one connection.
 
     Args:
-        arguments: the op, its dtype, the descriptors of the connection and of the memory, and the memory's bytes.
-        load: returns the op of a name.
+        arguments: the op, the dtypes of its outputs, separated by commas, the descriptors of the connection and of the
+            memory, and the memory's bytes.
+        load: returns the body of the op of a name.
     """
-    name, dtype, connection, memory, size = arguments
+    name, dtypes, connection, memory, size = arguments
     _end_with_parent()
-    server = Server(dtype, Connection(int(connection)), Slot(int(size), int(memory)))
+    server = Server(dtypes.split(","), Connection(int(connection)), Slot(int(size), int(memory)))
     with suppress(EOFError, OSError):  # the parent has closed its end, or is gone
         server.serve(lambda: load(name))
 
@@ -56,60 +72,59 @@ def _end_with_parent() -> None:
 class Server:
     """Answers the requests of one connection."""
 
-    def __init__(self, dtype: str, connection: Connection, slot: Slot) -> None:
-        """Serve an op at a dtype."""
-        self._dtype, self._connection, self._slot = dtype, connection, slot
+    def __init__(self, dtypes: Sequence[str], connection: Connection, slot: Slot) -> None:
+        """Serve a body whose outputs have these dtypes."""
+        self._dtypes, self._connection, self._slot = dtypes, connection, slot
         self._process = os.getpid()
         self._rows: list[tuple[Any, ...]] = []
 
-    def serve(self, load: Callable[[], Op]) -> None:
-        """Load the op, say so, and answer until the connection ends.
+    def serve(self, load: Callable[[], Body]) -> None:
+        """Load the body, say so, and answer until the connection ends.
 
         Raises:
             EOFError, OSError: the other end was closed.
         """
-        op = self._loaded(load)
-        if op is None:
+        body = self._loaded(load)
+        if body is None:
             return
         while True:
             kind, content = self._connection.recv()
             try:
-                answer = self._call(op, content) if kind == "call" else self._loop(op, content)
+                answer = self._call(body, content) if kind == "call" else self._loop(body, content)
             except Exception as error:  # noqa: BLE001 - a body may raise anything
                 self._send(("raised", describe_error(error)))
             else:
                 self._send(("done", answer))
 
-    def _loaded(self, load: Callable[[], Op]) -> Op | None:
+    def _loaded(self, load: Callable[[], Body]) -> Body | None:
         try:
-            op = load()
+            body = load()
         except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
             self._send(("raised", describe_error(error)))
             return None
         self._send(("done", None))
-        return op
+        return body
 
     def _send(self, answer: tuple[str, Any]) -> None:
         if os.getpid() != self._process:  # a body has forked, and both sides have returned from it
             os.kill(os.getpid(), signal.SIGKILL)
         self._connection.send(answer)
 
-    def _call(self, op: Op, parcel: Parcel) -> Parcel:
+    def _call(self, body: Body, parcel: Parcel) -> Parcel:
         self._rows = list(zip(*self._slot.take(parcel), strict=True))
-        rows = [self._outputs(op, op.numpy(*row)) for row in self._rows]
+        rows = [self._outputs(body(*row)) for row in self._rows]
         return self._slot.put([np.stack(column) for column in zip(*rows, strict=True)])
 
-    def _outputs(self, op: Op, returned: Any) -> tuple[Any, ...]:
+    def _outputs(self, returned: Any) -> tuple[Any, ...]:
         outputs = returned if isinstance(returned, (list, tuple)) else (returned,)
-        dtypes = op.output_dtypes(self._dtype)
-        return tuple(as_array(one, dtype) for one, dtype in zip(outputs, dtypes, strict=True))
+        return tuple(as_array(one, dtype) for one, dtype in zip(outputs, self._dtypes, strict=True))
 
-    def _loop(self, op: Op, seconds: float) -> float:
+    def _loop(self, body: Body, seconds: float) -> float:
         """Return calls a second of the rows of the last batch, over and over."""
         rows, calls = self._rows, 0
         start = now = time.perf_counter()
         while now - start < seconds:
-            op.numpy(*rows[calls % len(rows)])
+            body(*rows[calls % len(rows)])
             calls += 1
             now = time.perf_counter()
         return calls / (now - start)

@@ -50,10 +50,16 @@ class PoolProcess:
         size = rows * max(bytes_for(row) for row in (*elements.inputs, *elements.outputs))
         self._slot = Slot(size)
         mine, other = socketpair()
-        case = elements.case
         with other:
             self._process = subprocess.Popen(
-                (*COMMAND, case.op, case.dtype, str(other.fileno()), str(self._slot.descriptor), str(size)),
+                (
+                    *COMMAND,
+                    elements.case.op,
+                    ",".join(elements.dtypes),
+                    str(other.fileno()),
+                    str(self._slot.descriptor),
+                    str(size),
+                ),
                 stdin=subprocess.DEVNULL,
                 pass_fds=(other.fileno(), self._slot.descriptor),
             )

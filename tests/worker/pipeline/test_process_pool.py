@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,15 @@ def test_no_process_outlives_a_parent_that_is_killed() -> None:
         poll.register(end, select.POLLIN)
         assert poll.poll(WAIT_MILLISECONDS), "it is still there"
         os.close(end)
+
+
+def test_a_file_that_does_without_tensorflow_is_loaded_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text("from pyopbench import OwnOp\nOP = OwnOp(inputs=None, numpy=abs)\n", encoding="utf-8")
+    code = (
+        "import sys; from pyopbench.core.discover import bring_own\n"
+        "from pyopbench.worker.pipeline.process import load\n"
+        f"(name,) = bring_own([{str(path)!r}], []); print(load(name) is abs, 'tensorflow' in sys.modules)"
+    )
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["True", "False"]
