@@ -217,7 +217,7 @@ class _PipelineRun:
         return [key for key in keys if key == self._baseline or (seconds[key] or 0.0) <= HOPELESS * best]
 
     def _prepare_all(self, worker: Worker, launch: int, keys: Sequence[str]) -> list[str]:
-        prepared = []
+        prepared: list[str] = []
         for key in sorted(keys, key=lambda one: one != self._baseline):
             if self._left() < 0 and prepared and not launch:
                 self._holes.append({"key": key, "reason": "the time was up before it could be prepared"})

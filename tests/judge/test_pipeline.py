@@ -104,6 +104,7 @@ def test_what_was_measured_in_one_launch_is_shown_and_not_chosen() -> None:
 
 
 def test_the_same_arrangement_twice_is_not_told_apart() -> None:
-    """100 pairs of equals: of none is it said that one is better."""
-    told = sum(judged({}, seed=seed, noise=0.02).action != "keep" for seed in range(100))
-    assert told <= 5
+    """100 times five equals: hardly ever is it said that one is better, and seldom that it cannot be told."""
+    told = [judged({}, seed=seed, noise=0.02).action for seed in range(100)]
+    assert sum(one not in ("keep", "undecided") for one in told) <= 2
+    assert told.count("undecided") <= 20

@@ -44,7 +44,9 @@ def throughput_chart(judgement: PipelineJudgement) -> dict[str, Any]:
     ]
     actions = [name for name in COLOURS if any(row["action"] == name for row in rows)]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("arrangement:N", title=None, sort=[row["arrangement"] for row in rows]).axis(labelLimit=260, grid=True),
+        y=alt.Y("arrangement:N", title=None, sort=[one.arrangement.key for one in judgement.throughputs]).axis(
+            labelLimit=260, grid=True
+        ),
         color=alt.Color("action:N", title=None).scale(domain=actions, range=[COLOURS[name] for name in actions]),
     )
     rate = alt.X("rate:Q", title="elements a second, with the interval of 95%").scale(type="log", nice=False)
@@ -84,7 +86,7 @@ def _worth(lock: LockShare, at: float) -> float:
     return (lock.process_speedup - 1) * (at - 1) / (lock.many - 1)
 
 
-def _as_spec(chart: alt.LayerChart, height: int, width: int) -> dict[str, Any]:
+def _as_spec(chart: alt.LayerChart | alt.FacetChart, height: int, width: int) -> dict[str, Any]:
     spec: dict[str, Any] = chart.properties(height=height, width=width).to_dict(validate=False)
     return spec
 

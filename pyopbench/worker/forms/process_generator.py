@@ -31,7 +31,7 @@ def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
 
 def _build(workplace: Workplace) -> tf.data.Dataset:
     elements, chunk = workplace.elements, _chunk_of(workplace.elements)
-    assert workplace.pool  # started before the pipeline is
+    workplace.start_pool()
     return tf.data.Dataset.from_generator(lambda: _outputs(workplace, chunk), output_signature=signature_of(elements))
 
 

@@ -29,7 +29,7 @@ def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
 
 def _build(arrangement: Arrangement, workplace: Workplace) -> tf.data.Dataset:
     elements = workplace.elements
-    assert workplace.pool  # started before the pipeline is
+    workplace.start_pool()
 
     def call_one(*inputs: Any) -> tuple[Any, ...]:
         return tuple(column[0] for column in workplace.call_pool([_row(one) for one in inputs]))

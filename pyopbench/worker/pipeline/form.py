@@ -59,6 +59,10 @@ class Workplace:
                 self._pool = ProcessPool(self.elements, self.settings.processes)
             return self._pool
 
+    def start_pool(self) -> None:
+        """Start the pool, where that has not been done, so that no pipeline waits for it; raises as `pool`."""
+        _ = self.pool
+
     def call_pool(self, columns: Sequence[Any]) -> tuple[Any, ...]:
         """Return what a process of the pool makes of each row of a batch, as `ProcessPool.call`."""
         return self.pool.call(columns)
@@ -106,7 +110,7 @@ def mapped(
 ) -> tf.data.Dataset:
     """Return a dataset mapped as an arrangement says, with the number of each element beside what `work` returns."""
 
-    @tf.autograph.experimental.do_not_convert
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def numbered(number: Any, *inputs: Any) -> tuple[Any, ...]:
         return (number, *work(*inputs))
 

@@ -163,7 +163,6 @@ def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered
 def _drawing(iterator: Any) -> Callable[[Any], Any]:
     """Return a function that draws so many deliveries in a loop in a graph."""
 
-    @tf.function(autograph=False, input_signature=[tf.TensorSpec((), tf.int32)])
     def draw(deliveries: Any) -> Any:
         def one(place: Any) -> Any:
             with tf.control_dependencies(tf.nest.flatten(iterator.get_next())):
@@ -171,4 +170,5 @@ def _drawing(iterator: Any) -> Callable[[Any], Any]:
 
         return tf.while_loop(lambda place: place < deliveries, one, [tf.constant(0)], parallel_iterations=1)
 
-    return draw
+    function: Callable[[Any], Any] = tf.function(draw, autograph=False, input_signature=[tf.TensorSpec((), tf.int32)])
+    return function

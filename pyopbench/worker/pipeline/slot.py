@@ -81,4 +81,4 @@ class Slot:
 
 def bytes_for(arrays: Sequence[Any]) -> int:
     """Return how large a slot has to be for arrays."""
-    return SLACK + sum(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays)
+    return SLACK + int(sum(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays))

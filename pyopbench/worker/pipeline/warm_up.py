@@ -39,7 +39,7 @@ def warm_up_of(seconds: Sequence[float]) -> int | None:
 
 def _error(rest: Any) -> float:
     """Return the square of the marginal standard error of what is kept."""
-    return float(np.sum((rest - rest.mean()) ** 2)) / rest.size**2
+    return float(np.sum((rest - rest.mean()) ** 2) / rest.size**2)
 
 
 def _drifts(kept: Any) -> bool:
