@@ -14,7 +14,8 @@ import numpy as np
 
 from pyopbench.catalogue.arrays import as_array
 from pyopbench.catalogue.gradients import GRADIENTS
-from pyopbench.catalogue.own.load import load_file, load_own
+from pyopbench.catalogue.own.load import load_own
+from pyopbench.catalogue.own.modules import load_file
 from pyopbench.catalogue.parts._floors import floor_of
 from pyopbench.catalogue.parts._twins import twin_of
 from pyopbench.core.checkout import require_from_checkout
@@ -57,6 +58,11 @@ def load_variants() -> dict[str, Variant]:
 def load_probe(name: str) -> Any:
     """Return the `subject.Probe` of `probes/<name>.py`."""
     return _load_last("probes", name, "PROBE")
+
+
+def load_form(name: str) -> Any:
+    """Return the `pipeline.form.Form` of `forms/<name>.py`."""
+    return _load_last("forms", name, "FORM")
 
 
 def why_unloadable() -> dict[str, str | None] | None:

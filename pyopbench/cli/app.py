@@ -47,6 +47,7 @@ from pyopbench.cli.options import (
     read_memory_limit,
 )
 from pyopbench.cli.output import out
+from pyopbench.cli.pipeline import pipeline
 from pyopbench.cli.placement import placement
 from pyopbench.cli.probe import probe
 from pyopbench.cli.record import CONTEXT, record
@@ -236,6 +237,7 @@ def report(
 app.command(rich_help_panel=MEASURE)(resume)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
+app.command(rich_help_panel=MEASURE)(pipeline)
 app.command(rich_help_panel=MEASURE)(build)
 app.command(rich_help_panel=JUDGE)(compare)
 app.command(rich_help_panel=JUDGE)(check)

@@ -19,7 +19,7 @@ CATALOGUE = PACKAGE / "catalogue"
 """The folder that holds ops and variants in folders of their own, as a folder of `PATH_VARIABLE` does."""
 
 WORKER = PACKAGE / "worker"
-"""The measuring process; probes are in its folder `probes/`."""
+"""The measuring process; probes are in its folder `probes/`, forms of a pipeline in `forms/`."""
 
 PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = CATALOGUE / "controls"
@@ -52,7 +52,7 @@ def find(kind: str) -> dict[str, Path]:
             )
     reserved = {path.stem: path for path in python_files(CATALOGUE / RESERVED[kind])} if kind in RESERVED else {}
     found: dict[str, Path] = dict(reserved)
-    for root in (WORKER if kind == "probes" else CATALOGUE, *(others if kind in RESERVED else ())):
+    for root in (WORKER if kind in ("probes", "forms") else CATALOGUE, *(others if kind in RESERVED else ())):
         for path in python_files(root / kind):
             if path.stem in found:
                 raise BadInput(

@@ -13,6 +13,9 @@
 | `device`, `count_copies` | copies between host and device, counted |
 | `host_copies`, `gpu_copies` | the time of copies on the host, and to a GPU |
 | `probes`, `probe` | what works on this TensorFlow |
+| `pipeline` | the forms of an op in a `tf.data` pipeline |
+| `pipeline_prepare`, `pipeline_block` | one of them, prepared; a block of it, timed |
+| `pipeline_threads` | calls of the body from one thread and from several |
 
 Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
 that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
@@ -59,6 +62,7 @@ from pyopbench.prepare.prepare import prepare_all
 from pyopbench.worker import batched, environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
+from pyopbench.worker.pipeline.answer import Pipelines
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepared_group import OutOfMemory
 from pyopbench.worker.values import compare_values
@@ -162,6 +166,7 @@ def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 WARM_GROUPS = WarmGroups()
+PIPELINES = Pipelines()
 
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
@@ -180,6 +185,10 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "probes": probe.describe,
     "values": compare_values,
     "probe": probe.probe,
+    "pipeline": PIPELINES.describe,
+    "pipeline_prepare": PIPELINES.prepare,
+    "pipeline_block": PIPELINES.block,
+    "pipeline_threads": PIPELINES.threads,
 }
 
 

@@ -13,7 +13,7 @@ import corpus
 from bodies import find, page
 from pyopbench.catalogue.arrays import as_array, as_given
 from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.own.load import load_file
+from pyopbench.catalogue.own.modules import load_file
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_op import OwnOp
 from pyopbench.prepare.checks import central_differences, require_equal

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Sequence
@@ -18,6 +16,7 @@ import numpy as np
 
 from pyopbench.catalogue.own.complete import complete
 from pyopbench.catalogue.own.explain import file_of, place_in
+from pyopbench.catalogue.own.modules import module_of
 from pyopbench.core.errors import BadInput
 from pyopbench.core.failures import describe_error
 from pyopbench.core.op import Op
@@ -46,19 +45,8 @@ def load_own(name: str) -> Op:
         raise _broken(target, error) from error
 
 
-def load_file(path: Path, name: str) -> ModuleType:
-    """Run a Python file as the module of a name, under which it is found from here on; return the module."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None  # a .py file has both
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _load(target: Target) -> Op:
-    module = _module_of(target)
+    module = module_of(target)
     folder = Path(str(module.__file__)).parent if module.__file__ else Path()
     if target.function:
         function = getattr(module, target.function, None)
@@ -119,20 +107,6 @@ def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None
 
 def _functions(module: ModuleType) -> list[str]:
     return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
-
-
-def _module_of(target: Target) -> ModuleType:
-    if not target.is_file:
-        return importlib.import_module(target.place)
-    path = Path(target.place)
-    root, dotted = path.parent, path.stem
-    while (root / "__init__.py").is_file():
-        root, dotted = root.parent, f"{root.name}.{dotted}"
-    # Last, so that a file of the user's named like a module of TensorFlow's is not taken for that.
-    sys.path.append(str(root))
-    if "." in dotted:  # a part of a package, which may import the others relatively
-        return importlib.import_module(dotted)
-    return load_file(path, f"pyopbench_own_{target.name}")
 
 
 def _values(target: Target) -> list[Any]:

@@ -1,0 +1,29 @@
+"""A body that lets go of Python's lock: the median of each pixel and its neighbours in a row, by one large sort.
+
+    pyopbench pipeline examples/input_pipeline/denoise.py --step-ms 20 --step-elements 32
+
+Calls in parallel run beside one another: `num_parallel_calls` brings as much as there are cores for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyopbench import OwnOp
+
+SIDE = 128
+
+
+def denoise(image: Any) -> Any:
+    """Return the median of five neighbours of each pixel, `(side, side, 3)` float32."""
+    return np.sort(np.stack([np.roll(image, shift, axis=1) for shift in range(-2, 3)]), axis=0)[2]
+
+
+def images(size: int, rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return an image of `size` pixels a side."""
+    return (rng.random((size, size, 3), np.float32),)
+
+
+OP = OwnOp(inputs=images, sizes=(SIDE,), size_unit="pixels a side", numpy=denoise, differentiable=())

@@ -1,0 +1,120 @@
+"""Trains a small Keras model on images that go through one of the bodies here, and times its steps.
+
+    python examples/input_pipeline/train.py augment ready     # a step whose input is at hand: what --step-ms takes
+    python examples/input_pipeline/train.py augment map       # the callback in Dataset.map
+    python examples/input_pipeline/train.py augment parallel  # with num_parallel_calls
+    python examples/input_pipeline/train.py brighten batch    # batch first
+    python examples/input_pipeline/train.py augment processes # the body in processes
+    python examples/input_pipeline/train.py augment port      # the port that is written beside the body
+
+`--wait-ms` makes each step last longer without work for the CPU, as one on an accelerator does. Printed are steps a
+second and milliseconds a step, to be held against what `pyopbench pipeline examples/input_pipeline/augment.py
+--step-ms MILLISECONDS` expects.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+IMAGES, BATCH, CLASSES = 512, 32, 4
+CORES = os.cpu_count() or 2
+BODIES = ("augment", "denoise", "brighten")
+CHANGES = ("ready", "map", "parallel", "batch", "processes", "port")
+
+
+def made(change: str, ds: tf.data.Dataset, module: Any, body: str) -> tf.data.Dataset:
+    """Return batches of images that went through a body, as a change says.
+
+    Args:
+        change: one of `CHANGES`.
+        ds: images and labels, one by one and without end.
+        module: of the body.
+        body: its name.
+    """
+    import tensorflow as tf
+
+    function = getattr(module, body)
+
+    def called_back(image: Any, label: Any, call: Callable[..., Any] | None = None) -> tuple[Any, Any]:
+        called = tf.py_function(lambda one: function(one.numpy()), [image], tf.float32) if call is None else call(image)
+        return tf.ensure_shape(called, image.shape), label
+
+    def call_pool(image: Any) -> Any:
+        return pool.submit(function, image).result()
+
+    if change == "parallel":
+        ds = ds.map(called_back, num_parallel_calls=tf.data.AUTOTUNE)
+    elif change == "processes":
+        # "spawn": a process that is forked from one with TensorFlow's threads may hang.
+        pool = ProcessPoolExecutor(CORES, multiprocessing.get_context("spawn"))
+        in_pool = lambda image: tf.numpy_function(call_pool, [image], tf.float32)  # noqa: E731
+        ds = ds.map(lambda image, label: called_back(image, label, in_pool), num_parallel_calls=CORES)
+    elif change == "port":
+        ported = getattr(module, f"{body}_in_tensorflow")
+        ds = ds.map(lambda image, label: (ported(image), label), num_parallel_calls=tf.data.AUTOTUNE)
+    elif change == "batch":
+        whole = lambda image: tf.numpy_function(function, [image], tf.float32)  # noqa: E731
+        return ds.batch(BATCH, drop_remainder=True).map(lambda image, label: called_back(image, label, whole))
+    else:
+        ds = ds.map(called_back)
+    batches = ds.batch(BATCH, drop_remainder=True)
+    return batches.take(1).cache().repeat() if change == "ready" else batches
+
+
+def timed_training(ds: tf.data.Dataset, side: int, steps: int, wait_seconds: float) -> float:
+    """Train on batches, and return the seconds of a step after the first quarter of them."""
+    import tensorflow as tf
+
+    class StepTimer(tf.keras.callbacks.Callback):  # type: ignore[misc]
+        began = ended = 0.0
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            time.sleep(wait_seconds)
+            self.ended = time.perf_counter()
+            if batch < steps // 4:
+                self.began = self.ended
+
+    layers = [tf.keras.layers.Flatten(), tf.keras.layers.Dense(CLASSES)]
+    model = tf.keras.Sequential([tf.keras.Input((side, side, 3)), *layers])
+    model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    timer = StepTimer()
+    model.fit(ds.prefetch(tf.data.AUTOTUNE), steps_per_epoch=steps, verbose=0, callbacks=[timer])
+    return (timer.ended - timer.began) / (steps - steps // 4)
+
+
+def main() -> None:
+    """Train, and print steps a second."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("body", choices=BODIES)
+    parser.add_argument("change", choices=CHANGES)
+    parser.add_argument("--wait-ms", type=float, default=0.0)
+    parser.add_argument("--steps", type=int, default=120)
+    given = parser.parse_args()
+    import tensorflow as tf
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    module = import_module(given.body)
+    rng = np.random.default_rng(0)
+    images = rng.random((IMAGES, module.SIDE, module.SIDE, 3), np.float32)
+    ds = tf.data.Dataset.from_tensor_slices((images, rng.integers(0, CLASSES, IMAGES))).repeat()
+    batches = made(given.change, ds, module, given.body)
+    seconds = timed_training(batches, module.SIDE, given.steps, given.wait_ms / 1000)
+    print(f"{1 / seconds:.1f} steps a second, {seconds * 1e3:.2f} ms a step")  # noqa: T201 - a script
+
+
+if __name__ == "__main__":
+    main()

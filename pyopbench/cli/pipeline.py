@@ -1,0 +1,173 @@
+"""`pyopbench pipeline`: the op inside a `tf.data` pipeline."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import (
+    USUAL_EFFECT,
+    AsJson,
+    Baseline,
+    Inputs,
+    MinimumEffect,
+    Quiet,
+    SeedWith,
+    TrustFolder,
+    out_option,
+)
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.arrangement import AUTOTUNE
+from pyopbench.core.discover import bring_own
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE
+from pyopbench.core.ownership import require_own
+from pyopbench.core.parse import parse_duration, parse_share, split_some
+
+if TYPE_CHECKING:
+    from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
+    from pyopbench.run.pipeline import PipelineProgress
+
+STEP_ELEMENTS = 32
+
+OneOp = Annotated[
+    str,
+    typer.Argument(metavar="OP", help="The op: a name, my_op.py, my_module.py:function or package.module:function."),
+]
+Parallel = Annotated[
+    str, typer.Option("--parallel", help="num_parallel_calls of the current callback; default 1, cores, AUTOTUNE.")
+]
+Batch = Annotated[str, typer.Option("--batch", help="Elements that go into one callback where it gets a batch.")]
+
+
+def pipeline(
+    op: OneOp,
+    inputs: Inputs = None,
+    seed_with: SeedWith = "",
+    size: Annotated[int | None, typer.Option(help="Of an element, in the op's unit; usually a middle one.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 or float64; the op's first.")] = None,
+    parallel: Parallel = "",
+    batch: Batch = "1,32,256",
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic/--any-order", help="Do elements keep their order in a parallel map?")
+    ] = True,
+    baseline: Baseline = BASELINE,
+    step_ms: Annotated[
+        float | None, typer.Option("--step-ms", help="Milliseconds of a training step whose input is at hand.")
+    ] = None,
+    step_elements: Annotated[int, typer.Option(min=1, help="Elements that such a step takes.")] = STEP_ELEMENTS,
+    min_effect: MinimumEffect = USUAL_EFFECT,
+    launches: Annotated[int | None, typer.Option(min=1, help="Worker processes that are planned.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time to measure for, e.g. 3m.")] = None,
+    case_timeout: Annotated[str, typer.Option(help="Longest silence of one arrangement, e.g. 60s.")] = "30s",
+    seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Judge this pipeline.json again; nothing is measured.")
+    ] = None,
+    out_dir: Annotated[Path | None, out_option("DIR", "Folder for pipeline.json and the report.")] = None,
+    trust_folder: TrustFolder = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure an op inside a tf.data pipeline: threads, batches, processes, ports; and say which to go to."""
+    from pyopbench.judge.pipeline import judge
+    from pyopbench.results import pipeline_file
+    from pyopbench.run import pipeline as measuring
+    from pyopbench.run import pipeline_request as asked
+
+    step, effect = _read_step(step_ms, step_elements), parse_share("--min-effect", min_effect)
+    if out_dir is not None:
+        require_own(out_dir)
+    if results is not None:
+        document = pipeline_file.read(results)
+    else:
+        (name,) = bring_own([op], inputs or (), seed_with)
+        chosen: dict[str, Any] = {
+            "parallel": _read_numbers("--parallel", parallel) or asked.usual_parallel(),
+            "launches": launches or asked.LAUNCHES,
+            "budget_seconds": asked.BUDGET_SECONDS if budget is None else parse_duration(budget),
+        }
+        request = asked.PipelineRequest(
+            name,
+            size,
+            dtype,
+            batch=_read_numbers("--batch", batch),
+            deterministic=deterministic,
+            baseline=baseline,
+            timeout_seconds=parse_duration(case_timeout),
+            seed=seed,
+            **chosen,
+        )
+        with err.status("starting") as status:
+            document = measuring.measure(request, _telling(status.update))
+    judgement = judge(document, effect, step)
+    if out_dir is not None:
+        from pyopbench.report.write_pipeline import write
+
+        write(judgement, out_dir)
+        err.print(f"written: {out_dir}", soft_wrap=True, markup=False)
+    if as_json:
+        from pyopbench.report.pipeline import as_data
+
+        out.print_json(json.dumps({**as_data(judgement), "measured": judgement.document}))
+    else:
+        _print(judgement)
+
+
+def _read_step(milliseconds: float | None, elements: int) -> TrainingStep:
+    from pyopbench.judge.pipeline import TrainingStep
+
+    if milliseconds is not None and not 0 < milliseconds < math.inf:
+        raise BadInput(
+            "not a step",
+            received=f"--step-ms {milliseconds:g}",
+            legal="milliseconds above 0",
+            next_step="for example --step-ms 120 --step-elements 32",
+        )
+    return TrainingStep(elements, None if milliseconds is None else milliseconds / 1000)
+
+
+def _read_numbers(option: str, text: str) -> tuple[int, ...]:
+    """Return the whole numbers of a list, AUTOTUNE among them; none for an empty text."""
+    words = split_some(option, [text]) if text else []
+    if not all(word.isdecimal() or (word.upper() == "AUTOTUNE" and option == "--parallel") for word in words):
+        raise BadInput(
+            f"{option} takes numbers",
+            received=text,
+            legal="whole numbers from 1, comma-separated; for --parallel also AUTOTUNE",
+            next_step="for example --parallel 1,4,AUTOTUNE --batch 1,32",
+        )
+    return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
+
+
+def _telling(show: Callable[[str], None]) -> Callable[[PipelineProgress], None]:
+    def tell(progress: PipelineProgress) -> None:
+        left = f"about {formatting.duration(progress.seconds_left)} left"
+        what = f"{progress.doing} {progress.key}".strip()
+        show(escape(f"launch {progress.launch + 1}: {what}, {left}"))
+
+    return tell
+
+
+def _print(judgement: PipelineJudgement) -> None:
+    from pyopbench.report.pipeline import report_of
+
+    report = report_of(judgement)
+    print_table(report.title, report.columns, report.rows)
+    out.print(f"[bold]{escape(report.answer)}[/]", soft_wrap=True)
+    for sentence in report.sentences:
+        say(escape(sentence))
+    _print_left_out(report.left_out)
+
+
+def _print_left_out(left_out: Sequence[tuple[str, str]]) -> None:
+    if left_out:
+        out.print()
+        print_table("Left out", ("arrangement", "why"), left_out, folds=True)

@@ -1,0 +1,72 @@
+"""An arrangement: one way in which the body of an op stands in an input pipeline, as plain data for both halves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+AUTOTUNE = -1
+"""Stands in `Arrangement.parallel` for `tf.data.AUTOTUNE`, which has the same value."""
+
+Action: TypeAlias = Literal["keep", "parallel", "switch", "batch", "processes", "port", "outside"]
+
+EFFORTS: dict[str, float] = {
+    "keep": -1.0,
+    "parallel": 0.0,
+    "switch": 1.0,
+    "batch": 2.0,
+    "processes": 10.0,
+    "outside": 12.0,
+    "port": 20.0,
+}
+"""Rank of the work to get there, least first: an argument of `map`; another bridge; one line before the map, and a body
+that takes a batch; a pool that has to be started, fed and ended; a port, which has to be kept equal for ever. The
+effort of a variant is added to it, so that of two ports the one that takes less work comes first."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """One way in which a body stands in a pipeline.
+
+    Attributes:
+        form: name of the form that it is of.
+        action: what one does to get there from the current callback in a plain `map`.
+        code: the change in one line.
+        parallel: `num_parallel_calls`; 1 for calls one after another, `AUTOTUNE` for TensorFlow's choice.
+        batch: elements that one call of the body gets; 0 for an element as it is, without a batch axis.
+        variant: of the op; empty where it is none, but the body in a callback that the form makes.
+        extra_effort: beside that of the action.
+        ahead: elements that it makes ahead, beside what tf.data does.
+    """
+
+    form: str
+    action: Action
+    code: str
+    parallel: int = 1
+    batch: int = 0
+    variant: str = ""
+    extra_effort: float = 0.0
+    ahead: int = 0
+
+    @property
+    def key(self) -> str:
+        """What names it everywhere, such as `map parallel=AUTOTUNE` or `port_batch native batch=32`."""
+        parts = [self.form, self.variant]
+        parts += [f"batch={self.batch}"] if self.batch else []
+        parts += [f"parallel={parallel_text(self.parallel)}"] if self.parallel != 1 and not self.variant else []
+        return " ".join(filter(None, parts))
+
+    @property
+    def effort(self) -> float:
+        """Rank of the work to get there, least first."""
+        return EFFORTS[self.action] + self.extra_effort
+
+    @property
+    def is_port(self) -> bool:
+        """Is there no Python left in the pipeline?"""
+        return self.action == "port"
+
+
+def parallel_text(parallel: int) -> str:
+    """Return `num_parallel_calls` as it is written."""
+    return "AUTOTUNE" if parallel == AUTOTUNE else str(parallel)

@@ -1,0 +1,151 @@
+"""The report of an op in an input pipeline: as tables and sentences, as Markdown, and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyopbench.core import formatting
+from pyopbench.judge.pipeline import PipelineJudgement, Throughput
+from pyopbench.report.markdown import escape
+from pyopbench.report.wording import pipeline as wording
+
+COLUMNS = ("arrangement", "elements/s", "interval", "times current")
+
+
+@dataclass(frozen=True)
+class PipelineReport:
+    """What is shown of a judgement, the same in every output.
+
+    Attributes:
+        title: of the table.
+        columns, rows: of the table, the quickest arrangement first.
+        answer: what to do.
+        sentences: why, and what else there is to know.
+        left_out: what has no number, and why: a reason, and the arrangements that it holds for.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    answer: str
+    sentences: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def report_of(judgement: PipelineJudgement) -> PipelineReport:
+    """Return the report of a judgement."""
+    document = judgement.document
+    size = formatting.sized(document["size"], document["op"]["size_unit"])
+    body = formatting.seconds(document["body_seconds"])
+    title = f"{document['op']['name']} in tf.data ({size}, {document['dtype']}, body alone {body})"
+    chosen = judgement.chosen
+    sentences = [
+        wording.why_text(judgement),
+        wording.loss_text(judgement),
+        wording.as_good_text(judgement),
+        wording.step_text(judgement),
+        wording.lock_text(judgement.lock),
+        wording.unsteady_text(judgement.throughputs),
+        wording.pool_text(chosen) if chosen is not None and chosen.pool_start_seconds is not None else "",
+    ]
+    return PipelineReport(
+        title,
+        COLUMNS,
+        tuple(_row(one, judgement) for one in judgement.throughputs),
+        wording.answer_text(judgement),
+        tuple(filter(None, sentences)),
+        _left_out(judgement),
+    )
+
+
+def _row(one: Throughput, judgement: PipelineJudgement) -> tuple[str, ...]:
+    mark = "→ " if one is judgement.chosen else ""
+    known = math.isfinite(one.low) and math.isfinite(one.high)
+    interval = f"{formatting.number(1 / one.high)}–{formatting.number(1 / one.low)}" if known else formatting.MISSING
+    return (
+        f"{mark}{one.arrangement.key}",
+        formatting.number(one.rate),
+        interval,
+        formatting.ratio(judgement.current.seconds / one.seconds),
+    )
+
+
+def _left_out(judgement: PipelineJudgement) -> tuple[tuple[str, str], ...]:
+    keys: dict[str, list[str]] = {}
+    for one in judgement.document["holes"]:
+        keys.setdefault(one["reason"], []).append(one["key"])
+    for one in judgement.document["failures"]:
+        keys.setdefault(f"{one['status']}: {one['reason']}", []).append(one["key"])
+    return tuple((", ".join(dict.fromkeys(names)), reason) for reason, names in keys.items())
+
+
+def as_markdown(report: PipelineReport) -> str:
+    """Return a report as Markdown."""
+    lines = [f"# {escape(report.title)}", "", f"**{escape(report.answer)}**", ""]
+    for sentence in report.sentences:
+        lines += [escape(sentence), ""]
+    lines += _table(report.columns, report.rows)
+    if report.left_out:
+        lines += ["", "## Left out", "", *_table(("arrangement", "why"), report.left_out)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(map(escape, columns))} |", f"|{'---|' * len(columns)}"]
+    return lines + [f"| {' | '.join(map(escape, row))} |" for row in rows]
+
+
+def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
+    """Return what was decided and what it rests on, as plain data; a number that does not exist is null."""
+    choice, step, lock = judgement.choice, judgement.step, judgement.lock
+    gain, chosen = choice.gain, judgement.chosen
+    after = None if chosen is None else judgement.steps_per_second(chosen)
+    return {
+        "action": judgement.action,
+        "arrangement": None if chosen is None else chosen.arrangement.key,
+        "code": None if chosen is None else chosen.arrangement.code,
+        "gain": None if gain is None else _numbers(gain.value, gain.low, gain.high),
+        "loss": _number(choice.loss),
+        "as_good": list(choice.as_good),
+        "minimum_effect": choice.minimum_effect,
+        "step": {
+            "elements": step.elements,
+            "seconds": step.seconds,
+            "input_seconds": _numbers(*judgement.input_seconds(judgement.current)),
+            "is_hidden": judgement.is_hidden,
+            "steps_per_second": _numbers(*(judgement.steps_per_second(judgement.current) or ())),
+            "steps_per_second_after": _numbers(*(after or ())),
+        },
+        "lock": None
+        if lock is None
+        else {
+            "share": _numbers(lock.share, lock.low, lock.high),
+            "many": lock.many,
+            "thread_speedup": lock.thread_speedup,
+            "process_speedup": lock.process_speedup,
+            "scaling": [list(one) for one in lock.scaling],
+        },
+        "arrangements": [_as_data(one) for one in judgement.throughputs],
+    }
+
+
+def _as_data(one: Throughput) -> dict[str, Any]:
+    return {
+        "key": one.arrangement.key,
+        "action": one.arrangement.action,
+        "seconds_per_element": _numbers(one.seconds, one.low, one.high),
+        "launches": one.launches,
+        "is_steady": one.is_steady,
+        "pool_start_seconds": one.pool_start_seconds,
+    }
+
+
+def _numbers(*values: float) -> list[float | None] | None:
+    return [_number(value) for value in values] if values else None
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,149 @@
+"""What to do about a callback in an input pipeline, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.core import formatting
+
+if TYPE_CHECKING:
+    from pyopbench.judge.lock_share import LockShare
+    from pyopbench.judge.pipeline import PipelineJudgement, Throughput
+
+ACTIONS = {
+    "keep": "keep the callback as it is",
+    "parallel": "raise num_parallel_calls",
+    "switch": "switch to another callback",
+    "batch": "batch first",
+    "processes": "move the body to processes",
+    "outside": "move the work out of tf.data",
+    "port": "port the body",
+    "undecided": "undecided",
+}
+HOLDS, RELEASES = 0.8, 0.2
+"""From which share on a body is said to hold the lock, and up to which one to let go of it."""
+
+
+def answer_text(judgement: PipelineJudgement) -> str:
+    """Return what to do, with the change in one line where there is one."""
+    chosen = judgement.chosen
+    words = ACTIONS[judgement.action]
+    if chosen is None or judgement.action == "keep":
+        return words
+    return f"{words}: {chosen.arrangement.code}"
+
+
+def why_text(judgement: PipelineJudgement) -> str:
+    """Return what the answer rests on."""
+    chosen, gain = judgement.chosen, judgement.choice.gain
+    if chosen is None:
+        return _undecided_text(judgement)
+    if judgement.action == "keep":
+        return _keep_text(judgement)
+    assert gain is not None
+    times = formatting.ratio_interval(gain.value, gain.low, gain.high)
+    felt = "as many steps a second" if judgement.is_not_hidden else "as many elements a second"
+    return f"{times} {felt} as with the current callback; no other arrangement that takes less work is as good."
+
+
+def _undecided_text(judgement: PipelineJudgement) -> str:
+    best = judgement.choice.gain
+    if best is None or not best.change.known:
+        return "one launch gives no interval: give it more time (--budget)."
+    return f"{best.label} may be better, but the intervals are too wide to say: give it more time (--budget)."
+
+
+def _keep_text(judgement: PipelineJudgement) -> str:
+    if judgement.is_hidden:
+        return "The input is not the bottleneck: it is ready before the step asks for it."
+    best = judgement.choice.gain
+    if best is None:
+        return "There is nothing to go to: no other arrangement could be measured."
+    return f"Nothing saves more than {formatting.percent(judgement.choice.minimum_effect)} of the time of an element."
+
+
+def loss_text(judgement: PipelineJudgement) -> str:
+    """Return what the answer may cost against the best; empty where there is no answer or no interval."""
+    loss = judgement.choice.loss
+    if loss is None or not math.isfinite(loss):
+        return ""
+    return f"Against the best arrangement it costs at most {formatting.points(loss)} of the current time of an element."
+
+
+def as_good_text(judgement: PipelineJudgement) -> str:
+    """Return which other arrangements are as good; empty where none is."""
+    others = judgement.choice.as_good
+    return f"As good, as far as the data tell: {formatting.listing(others)}." if others else ""
+
+
+def step_text(judgement: PipelineJudgement) -> str:
+    """Return how the input compares with the step, or from which step time on it stops mattering."""
+    step, current = judgement.step, judgement.current
+    seconds, low, high = judgement.input_seconds(current)
+    taken = formatting.seconds_interval(seconds, low, high)
+    batch = formatting.count(step.elements, "element")
+    if step.seconds is None:
+        return (
+            f"The current input of a step of {batch} takes {taken}: from that step time on it stops mattering, because "
+            "the next elements are made while the step runs. Give yours with --step-ms."
+        )
+    share = formatting.percent(seconds / step.seconds)
+    of_step = f"The current input of a step of {batch} takes {taken}, {share} of the {formatting.seconds(step.seconds)}"
+    if judgement.is_hidden:
+        return (
+            f"{of_step} that the step takes: it could take {formatting.ratio(step.seconds / seconds)} as long and hide."
+        )
+    if not judgement.is_not_hidden:
+        return f"{of_step} that the step takes: whether it hides behind the step is too close to say."
+    return f"{of_step} that the step takes without it, so that the step waits for its input. {_predicted(judgement)}"
+
+
+def _predicted(judgement: PipelineJudgement) -> str:
+    now = judgement.steps_per_second(judgement.current)
+    after = None if judgement.chosen is None else judgement.steps_per_second(judgement.chosen)
+    if now is None:
+        return ""
+    words = f"Expected are {formatting.number(now[0])} steps a second now"
+    if after is None or judgement.action == "keep":
+        return f"{words}."
+    interval = f" ({formatting.number(after[1])}–{formatting.number(after[2])})" if math.isfinite(after[1]) else ""
+    return f"{words} and {formatting.number(after[0])}{interval} after the change, if nothing else holds the step up."
+
+
+def lock_text(lock: LockShare | None) -> str:
+    """Return how much of the body holds the lock."""
+    if lock is None:
+        return "How much of the body holds the interpreter's lock was not measured."
+    scaled = (
+        f"{lock.many} threads give {formatting.ratio(lock.thread_speedup)} the calls of one, "
+        f"{lock.many} processes {formatting.ratio(lock.process_speedup)} those of one"
+    )
+    if not lock.is_known:
+        return f"Lock: {scaled}. Nothing scales here, so the lock cannot be told from other limits."
+    share = formatting.percent(lock.share)
+    if math.isfinite(lock.low):
+        share += f" ({formatting.percent(lock.low)} to {formatting.percent(lock.high)})"
+    return f"Lock: {share} of the body holds it ({scaled}). {_advice(lock)}"
+
+
+def _advice(lock: LockShare) -> str:
+    if lock.share >= HOLDS:
+        return "Threads do not help: calls in parallel wait for one another."
+    if lock.share <= RELEASES:
+        return "It lets go of the lock: calls in parallel run beside one another."
+    return f"At most {formatting.ratio(1 / lock.share)} can come of any number of threads."
+
+
+def unsteady_text(throughputs: Sequence[Throughput]) -> str:
+    """Return what had not become steady before it was measured; empty where everything had."""
+    keys = [one.arrangement.key for one in throughputs if not one.is_steady]
+    return (
+        f"Not steady when it was measured, on a busy machine or by itself: {formatting.listing(keys)}." if keys else ""
+    )
+
+
+def pool_text(of: Throughput) -> str:
+    """Return what starting its processes takes."""
+    return f"Starting the processes takes {formatting.seconds(of.pool_start_seconds)}, once, beside what is measured."

@@ -1,0 +1,51 @@
+"""Writes the report of an op in an input pipeline: HTML with pictures, Markdown, and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pyopbench.core.printable import printable
+from pyopbench.core.write_file import write_atomically
+from pyopbench.judge.pipeline import PipelineJudgement
+from pyopbench.report.charts.pipeline import as_svg, scaling_chart, throughput_chart
+from pyopbench.report.pipeline import as_data, as_markdown, report_of
+from pyopbench.results import pipeline_file
+
+TEMPLATES = Path(__file__).parent / "templates"
+MARKDOWN, HTML, DECISION = "pipeline.md", "pipeline.html", "pipeline-decision.json"
+
+
+def render(judgement: PipelineJudgement) -> dict[str, str]:
+    """Return the report as texts by file name, with what was measured."""
+    report = report_of(judgement)
+    charts = [throughput_chart(judgement)]
+    if judgement.lock is not None and judgement.lock.is_known:
+        charts.append(scaling_chart(judgement.lock))
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pictures = [Markup(as_svg(chart)) for chart in charts]
+    page = environment.get_template("pipeline.html.j2").render(report=report, charts=pictures)
+    return {
+        pipeline_file.FILE: pipeline_file.as_json(judgement.document),
+        MARKDOWN: printable(as_markdown(report)),
+        HTML: printable(page) + "\n",
+        DECISION: json.dumps(as_data(judgement), indent=1) + "\n",
+    }
+
+
+def write(judgement: PipelineJudgement, folder: Path) -> tuple[Path, ...]:
+    """Write the files of `render` into a folder, each of them whole or not at all; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = render(judgement)
+    for name, content in contents.items():
+        write_atomically(folder / name, content.encode())
+    return tuple(folder / name for name in contents)

@@ -1,0 +1,72 @@
+"""What `pyopbench pipeline` is asked to measure, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyopbench.core.arrangement import AUTOTUNE
+from pyopbench.core.cores import usable_cores
+from pyopbench.core.discover import find, require_known
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE, DTYPES
+from pyopbench.results.catalogue_facts import declared
+
+LAUNCHES = 3
+BUDGET_SECONDS = 75.0
+"""What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
+BATCH = (1, 32, 256)
+
+
+def usual_parallel() -> tuple[int, ...]:
+    """Return the usual values of `num_parallel_calls`: 1, as many as there are cores, and `AUTOTUNE`."""
+    return tuple(dict.fromkeys((1, max(len(usable_cores()), 2), AUTOTUNE)))
+
+
+@dataclass(frozen=True)
+class PipelineRequest:
+    """What is to be measured, and for how long.
+
+    Attributes:
+        op: its name.
+        size: of an element, in the op's unit; None for the middle one of a quick run.
+        dtype: None for the op's first, of which float32 is the first if it has it.
+        parallel: values of `num_parallel_calls`; 1 is always among them.
+        batch: elements that one callback gets.
+        deterministic: do elements keep their order?
+        baseline: variant that is the current callback.
+        launches: worker processes that are planned; there are more where time is left.
+        budget_seconds: that all of them may take together.
+        timeout_seconds: longest silence of one arrangement.
+        seed: makes the order of everything repeatable.
+    """
+
+    op: str
+    size: int | None = None
+    dtype: str | None = None
+    parallel: tuple[int, ...] = field(default_factory=usual_parallel)
+    batch: tuple[int, ...] = BATCH
+    deterministic: bool = True
+    baseline: str = BASELINE
+    launches: int = LAUNCHES
+    budget_seconds: float = BUDGET_SECONDS
+    timeout_seconds: float = 30.0
+    seed: int = 0
+
+    def check(self) -> None:
+        """Check what can be checked without TensorFlow.
+
+        Raises:
+            BadInput: an unknown op, variant or dtype, or a number out of range.
+        """
+        require_known("op", [self.op], find("ops"))
+        callbacks = [name for name, one in declared("variants").items() if one.get("kind") == "callback"]
+        require_known("callback", [self.baseline], callbacks)
+        require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
+        wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
+        if wrong or not self.batch or (self.size is not None and self.size < 1):
+            raise BadInput(
+                "not what a pipeline can be made with",
+                received=f"parallel={self.parallel}, batch={self.batch}, size={self.size}",
+                legal="whole numbers from 1, and AUTOTUNE for --parallel",
+                next_step="for example --parallel 1,4,AUTOTUNE --batch 32 --size 1000",
+            )

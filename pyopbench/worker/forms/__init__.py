@@ -1,0 +1,1 @@
+"""Forms of an op in a pipeline, one file each."""

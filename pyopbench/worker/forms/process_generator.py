@@ -1,0 +1,62 @@
+"""`Dataset.from_generator` over a pool of processes, which are kept at work ahead of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.core.arrangement import Arrangement
+from pyopbench.worker.pipeline.elements import Elements, signature_of
+from pyopbench.worker.pipeline.form import Build, Form, Workplace
+
+CHUNK = 32
+"""Elements that a process is given at a time, of quick bodies."""
+CHUNK_SECONDS = 0.05
+"""Of slow bodies fewer, so that they come steadily."""
+
+
+def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
+    chunk = _chunk_of(workplace.elements)
+    ahead = chunk * (workplace.settings.processes + 1)
+    code = "tf.data.Dataset.from_generator(outputs_of_pool, output_signature=...)"
+    arrangement = Arrangement("process_generator", "processes", code, extra_effort=1.0, ahead=ahead)
+    reason = "outputs of different shapes cannot be put into a batch"
+    yield arrangement, _build if workplace.elements.stacks else reason
+
+
+def _build(workplace: Workplace) -> tf.data.Dataset:
+    elements, chunk = workplace.elements, _chunk_of(workplace.elements)
+    workplace.start_pool()
+    return tf.data.Dataset.from_generator(lambda: _outputs(workplace, chunk), output_signature=signature_of(elements))
+
+
+def _chunk_of(elements: Elements) -> int:
+    return max(1, min(CHUNK, int(CHUNK_SECONDS / max(elements.body_seconds, 1e-9))))
+
+
+def _outputs(workplace: Workplace, chunk: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the number and the outputs of element after element, in order, over and over."""
+    pending: deque[tuple[Any, Future[tuple[Any, ...]]]] = deque()
+    with ThreadPoolExecutor(workplace.settings.processes) as threads:
+        for numbers, columns in _chunks(workplace.elements, chunk):
+            pending.append((numbers, threads.submit(workplace.call_pool, columns)))
+            if len(pending) > workplace.settings.processes:
+                first, outputs = pending.popleft()
+                yield from zip(first, *outputs.result(), strict=True)
+
+
+def _chunks(elements: Elements, chunk: int) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    place, many = 0, len(elements.inputs)
+    while True:
+        numbers = np.arange(place, place + chunk) % many
+        rows = [elements.inputs[number] for number in numbers]
+        yield numbers, tuple(np.stack(column) for column in zip(*rows, strict=True))
+        place = (place + chunk) % many
+
+
+FORM = Form("process_generator", "Dataset.from_generator over a pool of processes", _arrange)

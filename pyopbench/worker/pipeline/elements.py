@@ -1,0 +1,182 @@
+"""The elements that go through a pipeline, what the body makes of them, and the check that a form makes the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.catalogue.arrays import as_array, as_given, byte_count, dtype_of
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.load import load_op, make_inputs
+from pyopbench.core.errors import Unsupported, WrongResult
+from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.core.op import Op
+from pyopbench.prepare.checks import require_equal
+
+MOST_ELEMENTS, FEWEST_ELEMENTS = 64, 4
+MOST_BYTES = 64 << 20
+"""Of all elements: more would be read from memory, and never from a cache, which a body may or may not notice."""
+MAKING_SECONDS = 1.0
+"""How long the body may take over all elements; slow bodies get fewer."""
+DELIVERED_SECONDS, MOST_DELIVERED = 0.05, 32
+"""A delivery is what a step takes. Of slow bodies fewer elements, so that a block of a tenth of a second holds some."""
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """Inputs of an op, one set for each element, with what the body returns for them.
+
+    Attributes:
+        case: op, size and dtype; its variant is the current callback.
+        inputs: for each element the arrays of its inputs, all elements of the same shapes.
+        outputs: for each element the arrays that the body returns.
+        body_seconds: what the body takes for an element, called alone from Python: the median.
+    """
+
+    case: Case
+    inputs: tuple[tuple[Any, ...], ...]
+    outputs: tuple[tuple[Any, ...], ...]
+    body_seconds: float
+
+    @property
+    def op(self) -> Op:
+        """The op."""
+        return load_op(self.case.op)
+
+    @property
+    def body(self) -> Callable[..., Any]:
+        """The NumPy body of the op, on the inputs of one element."""
+        return self.op.numpy
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtype of each output."""
+        return self.op.output_dtypes(self.case.dtype)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int | None, ...], ...]:
+        """The shape of each output; None for a dimension in which elements differ."""
+        found = []
+        for place in range(len(self.dtypes)):
+            shapes = {output[place].shape for output in self.outputs}
+            if len({len(shape) for shape in shapes}) > 1:
+                raise Unsupported(f"output {place} of elements differs in rank")
+            sizes = [set(column) for column in zip(*shapes, strict=True)]
+            found.append(tuple(next(iter(size)) if len(size) == 1 else None for size in sizes))
+        return tuple(found)
+
+    @property
+    def stacks(self) -> bool:
+        """Can outputs be put into a batch, because all have the same shapes?"""
+        return all(None not in shape for shape in self.shapes)
+
+    @property
+    def delivered(self) -> int:
+        """How many elements come out of every form at a time, as a step takes them: a power of two from 1 to 32."""
+        if not self.stacks:
+            return 1
+        fitting = min(DELIVERED_SECONDS / max(self.body_seconds, 1e-9), MOST_DELIVERED)
+        return 1 << int(np.log2(max(fitting, 1)))
+
+    @property
+    def are_told_apart(self) -> bool:
+        """Do any two elements differ in what comes out, so that a wrong order is seen?"""
+        first = self.outputs[0]
+        return any(not np.array_equal(a, b) for row in self.outputs[1:] for a, b in zip(row, first, strict=True))
+
+    def source(self) -> tf.data.Dataset:
+        """Return the elements over and over: each its number, int64, and its inputs."""
+        stacked = (np.stack(column) for column in zip(*self.inputs, strict=True))
+        numbers = np.arange(len(self.inputs), dtype=np.int64)
+        return tf.data.Dataset.from_tensor_slices((numbers, *stacked)).repeat()
+
+    def shaped(self, outputs: Any, *leading: int | None) -> tuple[Any, ...]:
+        """Return output tensors with the shapes that the body has shown, which a callback does not know.
+
+        Raises:
+            InvalidArgumentError: while the pipeline runs, where an output has another shape.
+        """
+        pairs = zip(as_tuple(outputs), self.shapes, strict=True)
+        return tuple(tf.ensure_shape(tensor, (*leading, *shape)) for tensor, shape in pairs)
+
+    def as_outputs(self, returned: Any) -> tuple[Any, ...]:
+        """Return what a body returned, as arrays of the dtypes of the op."""
+        return tuple(as_array(one, dtype) for one, dtype in zip(as_tuple(returned), self.dtypes, strict=True))
+
+    def check(self, numbers: Any, outputs: Iterable[Any]) -> float:
+        """Check outputs against those of the body.
+
+        Args:
+            numbers: of elements, `(n,)` int64.
+            outputs: an array or tensor of each output, with the elements along the first axis.
+
+        Returns:
+            The largest error, relative to the largest magnitude that was expected.
+
+        Raises:
+            WrongResult: some output is not what the body makes of the element of that number.
+        """
+        tolerance, largest = self.op.tolerance[self.case.dtype], 0.0
+        for place, column in enumerate(outputs):
+            values = column.numpy() if tf.is_tensor(column) else column
+            if len(values) != len(numbers):
+                raise WrongResult(f"output {place} has {len(values)} elements where {len(numbers)} went in")
+            for number, value in zip(numbers, values, strict=True):
+                expected = self.outputs[int(number)][place]
+                what = f"output {place} of element {number}"
+                largest = max(largest, require_equal(what, as_array(value), expected, tolerance))
+        return largest
+
+
+def make_elements(op_name: str, variant: str, size: int, dtype: str, most: int | None = None) -> Elements:
+    """Return elements of an op; the same ones in every process, if it is given the same `most`.
+
+    Args:
+        op_name: the op.
+        variant: of the current callback.
+        size: of the op, in its unit.
+        dtype: of the op.
+        most: how many elements; None for as many as time and memory allow.
+
+    Raises:
+        Exception: whatever inputs or body raise.
+    """
+    op = load_op(op_name)
+    case = Case(op_name, variant, NO_GRADIENT, "forward", "call", dtype, size)
+    inputs: list[tuple[Any, ...]] = []
+    outputs: list[tuple[Any, ...]] = []
+    seconds: list[float] = []
+    for seed in range(most or MOST_ELEMENTS):
+        arrays = make_inputs(op, size, dtype, seed)
+        if inputs and [one.shape for one in arrays] != [one.shape for one in inputs[0]]:
+            arrays = inputs[0]  # a pipeline of elements that differ in shape is another one
+        given = as_given(arrays)
+        start = time.perf_counter()
+        returned = op.numpy(*given)
+        seconds.append(time.perf_counter() - start)
+        inputs.append(tuple(arrays))
+        outputs.append(
+            tuple(as_array(one, name) for one, name in zip(as_tuple(returned), op.output_dtypes(dtype), strict=True))
+        )
+        held = len(inputs) * sum(map(byte_count, arrays))
+        if most is None and len(inputs) >= FEWEST_ELEMENTS and (sum(seconds) > MAKING_SECONDS or held > MOST_BYTES):
+            break
+    return Elements(case, tuple(inputs), tuple(outputs), float(np.median(seconds)))
+
+
+def signature_of(elements: Elements, *leading: int | None) -> tuple[tf.TensorSpec, ...]:
+    """Return what a generator over processes yields: a number, and the outputs of the element."""
+    outputs = zip(elements.shapes, elements.dtypes, strict=True)
+    specs = (tf.TensorSpec((*leading, *shape), dtype) for shape, dtype in outputs)
+    return (tf.TensorSpec(leading, tf.int64), *specs)
+
+
+def input_dtypes(elements: Elements) -> tuple[str, ...]:
+    """Return the dtype of each input."""
+    return tuple(map(dtype_of, elements.inputs[0]))

@@ -1,0 +1,134 @@
+"""A process of a pool: loads the body of an op and calls it for its parent, until the connection ends."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.own.modules import module_of
+from pyopbench.core.failures import describe_error
+from pyopbench.core.op import Body
+from pyopbench.core.own_op import OwnOp
+from pyopbench.core.own_target import brought
+from pyopbench.worker.pipeline.slot import Parcel, Slot
+
+PR_SET_PDEATHSIG = 1
+"""Of `prctl` (linux/prctl.h): a signal for this process when the thread that started it ends."""
+
+
+def load(name: str) -> Body:
+    """Return the NumPy body of an op: where a user's file brings it as it is, with no more than that file imports.
+
+    TensorFlow takes seconds to import, which no process needs whose body does not.
+    """
+    target = brought().get(name)
+    if target is not None and not target.function and not target.seed_with:
+        found = getattr(module_of(target), "OP", None)
+        if isinstance(found, OwnOp) and found.numpy is not None and _is_plain(found):
+            return found.numpy
+    from pyopbench.catalogue.load import load_op
+
+    return load_op(name).numpy
+
+
+def _is_plain(own: OwnOp) -> bool:
+    return not (own.keywords or own.as_python or own.seed_with)
+
+
+def main(arguments: Sequence[str], load: Callable[[str], Body] = load) -> None:
+    """Serve one connection.
+
+    Args:
+        arguments: the op, the dtypes of its outputs, separated by commas, the descriptors of the connection and of the
+            memory, and the memory's bytes.
+        load: returns the body of the op of a name.
+    """
+    name, dtypes, connection, memory, size = arguments
+    _end_with_parent()
+    server = Server(dtypes.split(","), Connection(int(connection)), Slot(int(size), int(memory)))
+    with suppress(EOFError, OSError):  # the parent has closed its end, or is gone
+        server.serve(lambda: load(name))
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process with its parent: a body that hangs does not see that the connection has ended."""
+    parent = os.getppid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before it was asked
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Server:
+    """Answers the requests of one connection."""
+
+    def __init__(self, dtypes: Sequence[str], connection: Connection, slot: Slot) -> None:
+        """Serve a body whose outputs have these dtypes."""
+        self._dtypes, self._connection, self._slot = dtypes, connection, slot
+        self._process = os.getpid()
+        self._rows: list[tuple[Any, ...]] = []
+
+    def serve(self, load: Callable[[], Body]) -> None:
+        """Load the body, say so, and answer until the connection ends.
+
+        Raises:
+            EOFError, OSError: the other end was closed.
+        """
+        body = self._loaded(load)
+        if body is None:
+            return
+        while True:
+            kind, content = self._connection.recv()
+            try:
+                answer = self._call(body, content) if kind == "call" else self._loop(body, content)
+            except Exception as error:  # noqa: BLE001 - a body may raise anything
+                self._send(("raised", describe_error(error)))
+            else:
+                self._send(("done", answer))
+
+    def _loaded(self, load: Callable[[], Body]) -> Body | None:
+        try:
+            body = load()
+        except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
+            self._send(("raised", describe_error(error)))
+            return None
+        self._send(("done", None))
+        return body
+
+    def _send(self, answer: tuple[str, Any]) -> None:
+        if os.getpid() != self._process:  # a body has forked, and both sides have returned from it
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._connection.send(answer)
+
+    def _call(self, body: Body, parcel: Parcel) -> Parcel:
+        self._rows = list(zip(*self._slot.take(parcel), strict=True))
+        rows = [self._outputs(body(*row)) for row in self._rows]
+        return self._slot.put([np.stack(column) for column in zip(*rows, strict=True)])
+
+    def _outputs(self, returned: Any) -> tuple[Any, ...]:
+        outputs = returned if isinstance(returned, (list, tuple)) else (returned,)
+        return tuple(as_array(one, dtype) for one, dtype in zip(outputs, self._dtypes, strict=True))
+
+    def _loop(self, body: Body, seconds: float) -> float:
+        """Return calls a second of the rows of the last batch, over and over."""
+        rows, calls = self._rows, 0
+        start = now = time.perf_counter()
+        while now - start < seconds:
+            body(*rows[calls % len(rows)])
+            calls += 1
+            now = time.perf_counter()
+        return calls / (now - start)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,174 @@
+"""A pipeline that runs: drawn from inside a graph, warmed until it is steady, and timed in blocks.
+
+Elements are drawn by a loop in a graph, so that no Python of pyopbench's competes with a callback for the interpreter.
+The iterator stays from block to block. While others are measured a pipeline fills its buffers and comes to rest; what
+lies in them is drawn before the clock starts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.core.arrangement import AUTOTUNE, Arrangement
+from pyopbench.core.cores import usable_cores
+from pyopbench.core.errors import WrongResult
+from pyopbench.worker.pipeline.form import Build, Workplace
+from pyopbench.worker.pipeline.warm_up import warm_up_of
+
+CHUNK_SECONDS = 0.01
+FIRST_CHUNKS, MOST_CHUNKS = 12, 48
+MOST_WARM_UP_SECONDS = 2.0
+PREFETCHED = 1
+"""Deliveries that are made ahead. Without it the last stage would wait for the step, and with more of them it evens out
+steps that vary, but makes no element come quicker."""
+QUIET_SECONDS, MOST_QUIET_SECONDS = 0.002, 0.3
+BUSY_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """How a pipeline became steady.
+
+    Attributes:
+        is_steady: was an end of the warm-up found?
+        elements: drawn until then.
+        seconds: that took.
+        seconds_per_element: afterwards.
+    """
+
+    is_steady: bool
+    elements: int
+    seconds: float
+    seconds_per_element: float
+
+
+class RunningPipeline:
+    """A pipeline of one arrangement.
+
+    Attributes:
+        arrangement: which.
+        period: elements after which it repeats itself: whole batches and whole deliveries.
+        seconds_per_element: as last seen.
+    """
+
+    def __init__(self, arrangement: Arrangement, build: Build, workplace: Workplace) -> None:
+        """Build it; nothing is drawn yet.
+
+        Raises:
+            Exception: whatever TensorFlow or the form raises.
+        """
+        self.arrangement, self._workplace = arrangement, workplace
+        self.delivered = workplace.elements.delivered
+        batch = max(arrangement.batch, 1)
+        self.period = math.lcm(batch, self.delivered)
+        parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        # Results of calls that run ahead, what the last stage has made, and what it is making.
+        self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
+        self._iterator = iter(_in_deliveries(build(workplace), arrangement, self.delivered).prefetch(PREFETCHED))
+        self._draw = _drawing(self._iterator)
+        self.seconds_per_element = math.nan
+
+    def check(self) -> tuple[float, bool]:
+        """Draw all elements once and compare them with what the body makes of them.
+
+        Returns:
+            The largest error, relative as in `Elements.check`, and whether they came in their order.
+
+        Raises:
+            WrongResult: some are not the body's, or are missing.
+            Exception: whatever the pipeline raises.
+        """
+        elements, seen, largest = self._workplace.elements, [], 0.0
+        many = len(elements.inputs)
+        for _ in range(math.ceil(many / self.delivered)):
+            numbers, *outputs = next(self._iterator)
+            if not elements.stacks:
+                numbers, outputs = numbers[None], [one[None] for one in outputs]
+            largest = max(largest, elements.check(numbers.numpy(), outputs))
+            seen += numbers.numpy().tolist()
+        is_ordered = seen == [place % many for place in range(len(seen))]
+        if not is_ordered and self._promises_order:
+            raise WrongResult("elements come in another order than the one that deterministic=True promises")
+        return largest, is_ordered
+
+    @property
+    def _promises_order(self) -> bool:
+        return self.arrangement.parallel == 1 or self._workplace.settings.deterministic
+
+    def warm_up(self) -> WarmUp:
+        """Draw until the pipeline is steady, or for as long as there is time for."""
+        start = time.perf_counter()
+        drawn, chunk, seconds = 0, self.period, 0.0
+        while seconds < CHUNK_SECONDS:
+            chunk = chunk * 2 if seconds else chunk
+            seconds = self._timed(chunk)
+            drawn += chunk
+        series = [seconds]
+        left_out = None
+        while left_out is None and len(series) < MOST_CHUNKS:
+            series.append(self._timed(chunk))
+            if time.perf_counter() - start > MOST_WARM_UP_SECONDS:
+                left_out = warm_up_of(series)
+                break
+            if len(series) >= FIRST_CHUNKS:
+                left_out = warm_up_of(series)
+        steady = series[left_out or 0 :]
+        self.seconds_per_element = sum(steady) / len(steady) / chunk
+        before = drawn + chunk * ((left_out or 0) - 1)
+        return WarmUp(left_out is not None, max(before, 0), time.perf_counter() - start, self.seconds_per_element)
+
+    def block(self, seconds: float) -> tuple[int, float]:
+        """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took."""
+        self._draw(tf.constant(math.ceil(self._buffered / self.delivered)))
+        periods = max(1, round(seconds / max(self.seconds_per_element * self.period, 1e-9)))
+        elements = periods * self.period
+        taken = self._timed(elements)
+        self.seconds_per_element = taken / elements
+        return elements, taken
+
+    def _timed(self, elements: int) -> float:
+        deliveries = tf.constant(elements // self.delivered)
+        start = time.perf_counter()
+        self._draw(deliveries)
+        return time.perf_counter() - start
+
+    def rest(self) -> None:
+        """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone."""
+        until = time.perf_counter() + MOST_QUIET_SECONDS
+        while time.perf_counter() < until:
+            cpu = time.process_time()
+            time.sleep(QUIET_SECONDS)
+            is_working = time.process_time() - cpu > BUSY_SHARE * QUIET_SECONDS
+            if not is_working and not self._workplace.is_busy:
+                return
+
+
+def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered: int) -> tf.data.Dataset:
+    """Return elements or batches as deliveries; an element alone, without a batch axis, where outputs do not stack."""
+    if arrangement.batch == delivered or (not arrangement.batch and delivered == 1):
+        return dataset
+    if not arrangement.batch:
+        return dataset.batch(delivered, drop_remainder=True)
+    if hasattr(dataset, "rebatch"):
+        return dataset.rebatch(delivered, drop_remainder=True)
+    return dataset.unbatch().batch(delivered, drop_remainder=True)
+
+
+def _drawing(iterator: Any) -> Callable[[Any], Any]:
+    """Return a function that draws so many deliveries in a loop in a graph."""
+
+    def draw(deliveries: Any) -> Any:
+        def one(place: Any) -> Any:
+            with tf.control_dependencies(tf.nest.flatten(iterator.get_next())):
+                return place + 1
+
+        return tf.while_loop(lambda place: place < deliveries, one, [tf.constant(0)], parallel_iterations=1)
+
+    function: Callable[[Any], Any] = tf.function(draw, autograph=False, input_signature=[tf.TensorSpec((), tf.int32)])
+    return function

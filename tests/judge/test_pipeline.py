@@ -1,0 +1,110 @@
+"""The choice among arrangements, on documents whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pipelines import BATCH, CURRENT, PARALLEL, POOL, PORT, document
+from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
+
+EFFECT = 0.03
+NO_STEP = TrainingStep(32)
+ALIKE = {one.key: 1e-4 for one in (CURRENT, PARALLEL, BATCH, POOL, PORT)}
+
+
+def judged(seconds: Mapping[str, float], step: TrainingStep = NO_STEP, **how: Any) -> PipelineJudgement:
+    return judge(document({**ALIKE, **seconds}, **how), EFFECT, step)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "action"),
+    [
+        ({}, "keep"),
+        ({PARALLEL.key: 5e-5}, "parallel"),
+        ({BATCH.key: 1e-5}, "batch"),
+        ({POOL.key: 5e-5}, "processes"),
+        ({PORT.key: 5e-5}, "port"),
+        ({PORT.key: 1e-6, BATCH.key: 2e-6}, "batch"),
+        ({POOL.key: 5e-5, PARALLEL.key: 5e-5}, "parallel"),
+        ({PORT.key: 1e-5, POOL.key: 5e-5}, "port"),
+        ({one.key: 2e-4 for one in (PARALLEL, BATCH, POOL, PORT)}, "keep"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_chosen_is_the_least_work_among_what_is_as_good_as_the_best(
+    seconds: Mapping[str, float], action: str, seed: int
+) -> None:
+    assert judged(seconds, seed=seed).action == action
+
+
+def test_the_gain_is_the_ratio_of_the_times_and_its_interval_covers_it() -> None:
+    found = judged({BATCH.key: 2.5e-5}).choice.gain
+    assert found is not None
+    assert found.low < 4 < found.high
+    assert found.value == pytest.approx(4, rel=0.05)
+
+
+def test_the_interval_of_a_throughput_covers_it() -> None:
+    covered = 0
+    for seed in range(40):
+        one = judged({}, seed=seed).by_key[PORT.key]
+        covered += one.low < 1e-4 < one.high
+    assert covered >= 34  # 38 are expected at 95%, less what the drift of rounds adds
+
+
+def test_an_input_that_hides_behind_the_step_is_kept_whatever_there_is() -> None:
+    found = judged({BATCH.key: 1e-5}, TrainingStep(32, 32 * 1.5e-4))
+    assert found.is_hidden
+    assert found.action == "keep"
+
+
+def test_only_what_the_step_still_waits_for_is_worth_anything() -> None:
+    """A port would be ten times as quick, but twice is enough for the step, and takes less work."""
+    step = TrainingStep(32, 32 * 5e-5)
+    found = judged({PORT.key: 1e-5, PARALLEL.key: 4.9e-5}, step)
+    assert found.is_not_hidden
+    assert found.action == "parallel"
+    now, after = found.steps_per_second(found.current), found.steps_per_second(found.by_key[PARALLEL.key])
+    assert now is not None
+    assert after is not None
+    assert now[0] == pytest.approx(1 / (32 * 1e-4), rel=0.05)
+    assert after[0] == pytest.approx(1 / (32 * 5e-5))
+
+
+def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:
+    found = judged({}, TrainingStep(32, judged({}).input_seconds(judged({}).current)[0]))
+    assert not found.is_hidden
+    assert not found.is_not_hidden
+
+
+def test_without_a_step_the_input_of_a_step_is_told() -> None:
+    found = judged({})
+    assert found.input_seconds(found.current)[0] == pytest.approx(32 * 1e-4, rel=0.05)
+    assert found.steps_per_second(found.current) is None
+    assert not found.is_hidden
+
+
+def test_one_launch_decides_nothing() -> None:
+    stored = document({**ALIKE, BATCH.key: 1e-5})
+    stored["blocks"] = [one for one in stored["blocks"] if not one["launch"]]
+    found = judge(stored, EFFECT, NO_STEP)
+    assert found.action == "undecided"
+    assert len(found.throughputs) == len(ALIKE)
+
+
+def test_what_was_measured_in_one_launch_is_shown_and_not_chosen() -> None:
+    stored = document({**ALIKE, BATCH.key: 1e-5, PORT.key: 1e-6})
+    stored["blocks"] = [one for one in stored["blocks"] if one["key"] != PORT.key or not one["launch"]]
+    found = judge(stored, EFFECT, NO_STEP)
+    assert found.action == "batch"
+    assert PORT.key in found.by_key
+
+
+def test_the_same_arrangement_twice_is_not_told_apart() -> None:
+    """100 times five equals: hardly ever is it said that one is better, and seldom that it cannot be told."""
+    told = [judged({}, seed=seed, noise=0.02).action for seed in range(100)]
+    assert sum(one not in ("keep", "undecided") for one in told) <= 2
+    assert told.count("undecided") <= 20

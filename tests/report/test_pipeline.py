@@ -1,0 +1,108 @@
+"""The report of an op in a pipeline: every output holds the same, and what is shown follows from what was measured."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+import pytest
+
+from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
+from pyopbench.judge.lock_share import lock_share
+from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
+from pyopbench.report import write_pipeline
+from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
+from pyopbench.report.pipeline import as_data, report_of
+from pyopbench.report.wording import pipeline as wording
+
+ALIKE = {one.key: 1e-4 for one in ALL}
+
+
+def judged(seconds: dict[str, float] | None = None, step: float | None = None, **how: Any) -> PipelineJudgement:
+    return judge(document({**ALIKE, **(seconds or {})}, **how), 0.03, TrainingStep(32, step))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "named"),
+    [
+        ({}, CURRENT),
+        ({PARALLEL.key: 5e-5}, PARALLEL),
+        ({BATCH.key: 1e-5}, BATCH),
+        ({POOL.key: 5e-5}, POOL),
+        ({PORT.key: 1e-5}, PORT),
+    ],
+)
+def test_the_answer_names_the_change_in_one_line(seconds: dict[str, float], named: Any) -> None:
+    found = judged(seconds)
+    words = wording.ACTIONS[named.action]
+    assert wording.answer_text(found) == (words if named is CURRENT else f"{words}: {named.code}")
+    assert found.chosen is not None
+    assert found.chosen.arrangement == named
+
+
+def test_rows_go_from_the_quickest_to_the_slowest_and_mark_what_is_chosen() -> None:
+    report = report_of(judged({BATCH.key: 1e-5, POOL.key: 1e-3}))
+    assert BATCH.key in report.rows[0][0]
+    assert report.rows[0][0] != BATCH.key
+    assert report.rows[-1][0] == POOL.key
+
+
+def test_what_is_left_out_is_shown_with_its_reason_once() -> None:
+    stored = document(ALIKE)
+    stored["failures"] = [{"key": key, "status": "raised", "reason": "no", "launch": 0} for key in ("one", "two")]
+    report = report_of(judge(stored, 0.03, TrainingStep(32)))
+    assert len(report.left_out) == 2
+    assert report.left_out[1][0] == "one, two"
+
+
+def test_the_same_measurement_gives_the_same_bytes_and_every_output_the_same_sentences() -> None:
+    found = judged({PORT.key: 1e-5}, 1e-3)
+    contents = write_pipeline.render(found)
+    assert contents == write_pipeline.render(judged({PORT.key: 1e-5}, 1e-3))
+    report = report_of(found)
+    for sentence in report.sentences:
+        assert escape(sentence, quote=False) in contents[write_pipeline.HTML].replace("&#39;", "'")
+    assert json.loads(contents[write_pipeline.DECISION]) == as_data(found)
+    assert "<script" not in contents[write_pipeline.HTML]
+
+
+def test_names_of_users_are_escaped() -> None:
+    stored = document(ALIKE)
+    stored["op"]["name"] = "<script>alert(1)</script>"
+    stored["failures"] = [{"key": "map", "status": "raised", "reason": "</td><script>", "launch": 0}]
+    page = write_pipeline.render(judge(stored, 0.03, TrainingStep(32)))[write_pipeline.HTML]
+    assert "<script" not in page
+
+
+def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
+    spec = throughput_chart(judged({BATCH.key: 1e-5}))
+    (data,) = (
+        {json.dumps(layer["data"]) for layer in spec["layer"]} if "data" not in spec else {json.dumps(spec["data"])}
+    )
+    rows = json.loads(data)["values"]
+    assert rows[0]["arrangement"] == BATCH.key
+    assert len(rows) == len(ALL)
+    assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
+
+
+def test_the_line_of_amdahl_goes_through_what_threads_brought() -> None:
+    lock = lock_share(document(ALIKE, {**CALLS, "threads": 1500.0})["rates"])
+    assert lock is not None
+    line = scaling_chart(lock)["layer"][0]["data"]["values"]
+    assert line[0]["speedup"] == pytest.approx(1)
+    assert line[-1]["speedup"] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("step", [None, 1e-3, 3.2e-3, 1.0])
+def test_every_judgement_has_words_for_its_step(step: float | None) -> None:
+    found = judged({BATCH.key: 1e-5}, step)
+    assert wording.step_text(found)
+    assert wording.why_text(found)
+
+
+@pytest.mark.parametrize("threads", [1000.0, 1400.0, 2000.0])
+@pytest.mark.parametrize("processes", [1100.0, 2000.0])
+def test_every_share_of_the_lock_has_words(threads: float, processes: float) -> None:
+    lock = lock_share(document(ALIKE, {**CALLS, "threads": threads, "processes": processes})["rates"])
+    assert wording.lock_text(lock) != wording.lock_text(None)

@@ -1,0 +1,48 @@
+"""`pipeline.json` is read as it was written, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import BATCH, CURRENT, document
+from pyopbench.core.errors import BadInput
+from pyopbench.results import pipeline_file
+
+STORED = document({CURRENT.key: 1e-4, BATCH.key: 1e-5})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "new" / pipeline_file.FILE
+    pipeline_file.write(path, STORED)
+    assert pipeline_file.read(path) == STORED
+    assert len(path.read_text(encoding="utf-8").splitlines()) > len(STORED["blocks"])
+
+
+def _without_key(stored: dict[str, Any]) -> None:
+    stored["arrangements"] = stored["arrangements"][1:]
+
+
+def _no_seconds(stored: dict[str, Any]) -> None:
+    stored["blocks"][0]["seconds"] = 0
+
+
+def _other_schema(stored: dict[str, Any]) -> None:
+    stored["schema"] = 99
+
+
+def _no_baseline(stored: dict[str, Any]) -> None:
+    stored["baseline"] = "another"
+
+
+@pytest.mark.parametrize("spoil", [_without_key, _no_seconds, _other_schema, _no_baseline])
+def test_what_is_no_measurement_is_refused(tmp_path: Path, spoil: Any) -> None:
+    stored = json.loads(json.dumps(STORED))
+    spoil(stored)
+    path = tmp_path / pipeline_file.FILE
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    with pytest.raises(BadInput):
+        pipeline_file.read(path)

@@ -1,0 +1,149 @@
+"""Arrangements are measured interleaved, launch after launch; what hangs, dies or raises costs itself and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, Clock, FakePipelineWorker
+from pyopbench.core.errors import BadInput, NothingMeasured
+from pyopbench.results import pipeline_file
+from pyopbench.results.validation import problem
+from pyopbench.run import pipeline
+from pyopbench.run.pipeline import PipelineProgress, measure
+from pyopbench.run.pipeline_request import BUDGET_SECONDS, LAUNCHES, PipelineRequest
+
+SECONDS = {one.key: 1e-4 for one in ALL}
+REQUEST = PipelineRequest("sinh")
+
+
+def run(
+    bad: Mapping[str, str] | None = None,
+    seconds: Mapping[str, float] = SECONDS,
+    request: PipelineRequest = REQUEST,
+    told: list[PipelineProgress] | None = None,
+) -> tuple[dict[str, Any], list[dict[str, Any]], Clock]:
+    """Return the document, what workers were asked, and the clock."""
+    clock, asked = Clock(), []  # type: ignore[var-annotated]
+    tell = (lambda one: None) if told is None else told.append
+    start = lambda: FakePipelineWorker(clock, seconds, bad or {}, asked)  # noqa: E731
+    return measure(request, tell, start, clock), asked, clock  # type: ignore[arg-type]
+
+
+def launches_of(document: Mapping[str, Any], key: str) -> set[int]:
+    return {one["launch"] for one in document["blocks"] if one["key"] == key}
+
+
+def test_every_arrangement_is_measured_in_every_round_of_every_launch_within_the_budget() -> None:
+    document, _, clock = run()
+    assert problem(document, pipeline_file.PipelineMeasurement) is None
+    assert clock.now < BUDGET_SECONDS + 5
+    for launch in range(LAUNCHES):
+        rounds = [one for one in document["blocks"] if one["launch"] == launch]
+        for turn in range(pipeline.FEWEST_ROUNDS):
+            assert {one["key"] for one in rounds if one["round"] == turn} == set(SECONDS)
+
+
+def test_the_order_differs_from_round_to_round_and_is_the_same_for_a_seed() -> None:
+    first, _, _ = run()
+    second, _, _ = run()
+    assert first["blocks"] == second["blocks"]
+    orders = {
+        tuple(one["key"] for one in first["blocks"] if (one["launch"], one["round"]) == (launch, turn))
+        for launch in range(3)
+        for turn in range(3)
+    }
+    assert len(orders) > 1
+
+
+@pytest.mark.parametrize("bad", ["raised", "raised in blocks", "lost", "lost in blocks"])
+def test_a_bad_arrangement_costs_itself_and_is_not_tried_again(bad: str) -> None:
+    document, asked, _ = run({BATCH.key: bad})
+    assert {one["key"] for one in document["failures"]} == {BATCH.key}
+    assert launches_of(document, BATCH.key) == set()
+    for one in (CURRENT, PARALLEL, POOL, PORT):
+        assert launches_of(document, one.key) >= {0, 1, 2}
+    tries = [one for one in asked if one.get("key") == BATCH.key]
+    assert len(tries) == (2 if bad.endswith("in blocks") else 1)
+
+
+def test_threads_that_hang_cost_the_share_of_the_lock_alone() -> None:
+    document, asked, _ = run({"pipeline_threads": "lost"})
+    assert document["rates"] == []
+    assert [one["key"] for one in document["failures"]] == [pipeline.THREADS]
+    assert launches_of(document, PORT.key) >= {0, 1, 2}
+    assert sum(one["do"] == "pipeline_threads" for one in asked) == 1
+
+
+def test_what_is_far_from_the_best_is_measured_once_but_for_the_current_callback() -> None:
+    document, _, _ = run(seconds={**SECONDS, CURRENT.key: 1e-2, POOL.key: 1e-2})
+    assert launches_of(document, POOL.key) == {0}
+    assert launches_of(document, CURRENT.key) >= {0, 1, 2}
+    assert launches_of(document, PORT.key) >= {0, 1, 2}
+
+
+def test_a_body_that_fails_alone_leaves_nothing_to_measure() -> None:
+    for bad in ("raised", "lost"):
+        with pytest.raises(NothingMeasured):
+            run({"pipeline": bad})
+
+
+def test_a_body_that_fails_in_a_later_launch_costs_no_launch_that_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = FakePipelineWorker.ask
+    described = iter(range(100))
+
+    def ask(worker: FakePipelineWorker, request: Mapping[str, Any]) -> dict[str, Any]:
+        if request["do"] == "pipeline" and next(described) >= 2:
+            return {"failure": "ValueError: no"}
+        return asked(worker, request)
+
+    monkeypatch.setattr(FakePipelineWorker, "ask", ask)
+    document, _, _ = run()
+    assert {one["launch"] for one in document["blocks"]} == {0, 1}
+
+
+def test_without_the_current_callback_there_is_nothing_to_compare_with() -> None:
+    with pytest.raises(NothingMeasured) as error:
+        run({CURRENT.key: "raised"})
+    assert error.value.received == "ValueError: no"
+
+
+def test_time_that_is_up_ends_the_launches() -> None:
+    document, _, clock = run(request=replace(REQUEST, budget_seconds=10.0))
+    assert {one["launch"] for one in document["blocks"]} < {0, 1, 2}
+    assert clock.now < 30
+
+
+def test_progress_tells_what_is_done_and_how_much_time_is_left() -> None:
+    told: list[PipelineProgress] = []
+    run(told=told)
+    assert {one.doing for one in told} == {"starting", "preparing", "sampling"}
+    assert {one.key for one in told} >= set(SECONDS)
+    left = [one.seconds_left for one in told]
+    assert left == sorted(left, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "request_", [PipelineRequest("sinhh"), PipelineRequest("sinh", batch=(0,)), PipelineRequest("sinh", baseline="xla")]
+)
+def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(request_: PipelineRequest) -> None:
+    with pytest.raises(BadInput):
+        measure(request_, lambda one: None, lambda: pytest.fail("a worker was started"))
+
+
+def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
+    assert pipeline.thread_counts(2) == (2,)
+    assert pipeline.thread_counts(6) == (6, 4, 2)
+    assert pipeline.thread_counts(8) == (8, 4, 2)
+
+
+def test_time_that_is_left_goes_into_further_launches() -> None:
+    document, _, _ = run(request=replace(REQUEST, budget_seconds=600.0))
+    assert {one["launch"] for one in document["blocks"]} == set(range(pipeline.MOST_LAUNCHES))
+    document, _, _ = run(request=replace(REQUEST, budget_seconds=30.0))
+    assert {one["launch"] for one in document["blocks"]} == set(range(LAUNCHES))

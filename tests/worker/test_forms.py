@@ -1,0 +1,165 @@
+"""Every form gives the elements of the body, in their order, in every arrangement; and says why where there is none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import pool_process
+from pyopbench.catalogue.load import load_form
+from pyopbench.catalogue.own import load
+from pyopbench.core import own_target
+from pyopbench.core.arrangement import AUTOTUNE, Arrangement
+from pyopbench.core.discover import bring_own, find
+from pyopbench.core.errors import Unsupported, WrongResult
+from pyopbench.core.model import BASELINE
+from pyopbench.worker.pipeline import process_pool
+from pyopbench.worker.pipeline.elements import make_elements
+from pyopbench.worker.pipeline.form import Build, PipelineSettings, Workplace
+from pyopbench.worker.pipeline.running import RunningPipeline
+
+SETTINGS = PipelineSettings((1, 2, AUTOTUNE), (1, 4), deterministic=True, processes=2)
+DOUBLE = """
+import numpy as np
+from pyopbench import OwnOp
+def body(x):
+    return 2 * x
+def tensor(x):
+    return 2 * x
+OP = OwnOp(numpy=body, tensor=tensor, inputs=lambda size, rng: (rng.random(size, np.float32) + 2,), sizes=(3,))
+"""
+SUMS = """
+import numpy as np
+from pyopbench import OwnOp
+def body(x):
+    return np.float32(sum(x.tolist())), len(x)
+OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.integers(0, 9, size).astype(np.float32),), sizes=(3,))
+"""
+RAGGED = """
+import numpy as np
+from pyopbench import OwnOp
+def body(x):
+    return x[x > 0.5]
+OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.random(size, np.float32),), sizes=(16,))
+"""
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bring no op from another test; and start processes that have a body of their own, which is that of `DOUBLE`."""
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    monkeypatch.setattr(process_pool, "COMMAND", (sys.executable, pool_process.__file__))
+    load.load_own.cache_clear()
+
+
+def workplace_of(source: str, folder: Path, settings: PipelineSettings = SETTINGS, name: str = "double") -> Workplace:
+    path = folder / f"{name}.py"
+    path.write_text(source, encoding="utf-8")
+    (op,) = bring_own([str(path)], [])
+    size = {DOUBLE: 3, SUMS: 3, RAGGED: 16}.get(source, 3)
+    return Workplace(make_elements(op, BASELINE, size, "float32", 10), settings)
+
+
+@pytest.fixture
+def double(tmp_path: Path) -> Iterator[Workplace]:
+    workplace = workplace_of(DOUBLE, tmp_path)
+    yield workplace
+    workplace.close()
+
+
+def arranged(workplace: Workplace) -> dict[str, tuple[Arrangement, Build | str]]:
+    found = [one for name in find("forms") for one in load_form(name).arrange(workplace)]
+    keys = [arrangement.key for arrangement, _ in found]
+    assert len(keys) == len(set(keys))
+    return {arrangement.key: (arrangement, build) for arrangement, build in found}
+
+
+def running(workplace: Workplace, key: str) -> RunningPipeline:
+    arrangement, build = arranged(workplace)[key]
+    assert callable(build), build
+    return RunningPipeline(arrangement, build, workplace)
+
+
+def test_every_form_gives_every_element_in_order_or_says_why_not(double: Workplace) -> None:
+    unsupported: list[str] = []
+    for key, (arrangement, build) in arranged(double).items():
+        if not callable(build):
+            assert build, key
+            continue
+        try:
+            pipeline = RunningPipeline(arrangement, build, double)
+            error, is_ordered = pipeline.check()
+        except Unsupported:  # of a port that is tried
+            unsupported.append(arrangement.variant)
+            continue
+        assert error < 1e-6, key
+        assert is_ordered, key
+        elements, seconds = pipeline.block(0.0)
+        assert elements % pipeline.period == 0
+        assert seconds > 0
+    assert not {"", "native"} & {*unsupported}
+
+
+def test_bodies_of_several_outputs_are_batched_by_a_loop_and_not_as_they_stand(tmp_path: Path) -> None:
+    workplace = workplace_of(SUMS, tmp_path, name="sums")
+    for key in ("map", "map parallel=2", "batch_loop batch=4"):
+        assert running(workplace, key).check() == (0.0, True)
+    with pytest.raises(Unsupported):
+        running(workplace, "batch_body batch=4")
+
+
+def test_outputs_of_different_shapes_come_one_by_one_and_in_no_batch(tmp_path: Path) -> None:
+    workplace = workplace_of(RAGGED, tmp_path, name="ragged")
+    assert workplace.elements.delivered == 1
+    assert running(workplace, "map parallel=2").check() == (0.0, True)
+    kinds = {key: build for key, (_, build) in arranged(workplace).items() if "batch" in key}
+    assert kinds
+    assert not any(callable(build) for build in kinds.values())
+
+
+def test_another_order_than_the_promised_one_is_an_error(double: Workplace) -> None:
+    def swapped(workplace: Workplace) -> tf.data.Dataset:
+        source = workplace.elements.source().batch(2)
+        return source.map(lambda numbers, x: (numbers[::-1], 2 * x[::-1])).unbatch()
+
+    with pytest.raises(WrongResult):
+        RunningPipeline(Arrangement("map", "keep", ""), swapped, double).check()
+
+
+def test_values_of_another_element_are_an_error(double: Workplace) -> None:
+    def shifted(workplace: Workplace) -> tf.data.Dataset:
+        return workplace.elements.source().map(lambda number, x: ((number + 1) % 10, 2 * x))
+
+    with pytest.raises(WrongResult):
+        RunningPipeline(Arrangement("map", "keep", ""), shifted, double).check()
+
+
+def test_a_body_that_changes_its_shape_fails_where_it_is_drawn(double: Workplace) -> None:
+    calls = iter(range(10_000))
+
+    def shrinking(x: Any) -> Any:
+        return 2 * x if next(calls) < 40 else x[:1]
+
+    def build(workplace: Workplace) -> tf.data.Dataset:
+        elements = workplace.elements
+        return elements.source().map(
+            lambda number, x: (number, *elements.shaped(tf.numpy_function(shrinking, [x], tf.float32)))
+        )
+
+    pipeline = RunningPipeline(Arrangement("map", "keep", ""), build, double)
+    assert pipeline.check() == (0.0, True)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        pipeline.block(0.0), pipeline.block(0.0)
+
+
+def test_elements_are_the_same_in_every_process_and_differ_among_themselves(tmp_path: Path) -> None:
+    first, second = (workplace_of(DOUBLE, tmp_path).elements for _ in range(2))
+    assert first.are_told_apart
+    for one, other in zip(first.inputs, second.inputs, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
