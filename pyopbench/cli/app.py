@@ -49,6 +49,7 @@ from pyopbench.cli.options import (
 from pyopbench.cli.output import out
 from pyopbench.cli.pipeline import pipeline
 from pyopbench.cli.placement import placement
+from pyopbench.cli.port import port
 from pyopbench.cli.probe import probe
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
@@ -239,6 +240,7 @@ app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)
 app.command(rich_help_panel=MEASURE)(build)
+app.command(rich_help_panel=MEASURE)(port)
 app.command(rich_help_panel=JUDGE)(compare)
 app.command(rich_help_panel=JUDGE)(check)
 app.command(rich_help_panel=JUDGE)(schema)

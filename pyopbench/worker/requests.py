@@ -13,6 +13,7 @@
 | `device`, `count_copies` | copies between host and device, counted |
 | `host_copies`, `gpu_copies` | the time of copies on the host, and to a GPU |
 | `probes`, `probe` | what works on this TensorFlow |
+| `port` | a port as source |
 | `pipeline` | the forms of an op in a `tf.data` pipeline |
 | `pipeline_prepare`, `pipeline_block` | one of them, prepared; a block of it, timed |
 | `pipeline_threads` | calls of the body from one thread and from several |
@@ -59,7 +60,7 @@ from pyopbench.core.model import GPU, Axes, Case
 from pyopbench.core.op import Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.prepare import prepare_all
-from pyopbench.worker import batched, environment, gpu_copies, host_copies, machine_limits, probe
+from pyopbench.worker import batched, environment, gpu_copies, host_copies, machine_limits, port, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
 from pyopbench.worker.pipeline.answer import Pipelines
@@ -189,6 +190,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "pipeline_prepare": PIPELINES.prepare,
     "pipeline_block": PIPELINES.block,
     "pipeline_threads": PIPELINES.threads,
+    "port": port.write_port,
 }
 
 
