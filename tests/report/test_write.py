@@ -26,6 +26,7 @@ from places import HELPERS, ROOT
 from pyopbench.judge import decide
 from pyopbench.judge.judge import Judging
 from pyopbench.report import terminal, write
+from pyopbench.report.page import embedded as embed
 from pyopbench.report.sections import Chart, Paragraph, Table, decisions, discover
 from pyopbench.report.wording.decisions import answer_text, summary_text, why
 from pyopbench.report.wording.noise import noise_warning
@@ -335,6 +336,6 @@ def test_every_decision_is_in_every_output(judged, rendered):
 
 
 def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():
-    embedded = write._embedded({"name": CLOSING})
+    embedded = embed({"name": CLOSING})
     assert "<" not in embedded
     assert json.loads(embedded) == {"name": CLOSING}

@@ -46,7 +46,7 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
     """
     timed, failures, strange = _sorted(asv_file.entries_of(path, document))
     common.require_once((one.key for one in timed), path)
-    environment = _environment(document)
+    environment = {**_environment(document), "commit_date": asv_file.committed_of(path, document)}
     name = f"{document['commit_hash'][:8]} in {document['env_name']}"
     frame, others = common.frames(TOOL, common.shown(name), environment["tensorflow"], timed)
     cases = [one.case for one in timed if one.case is not None]

@@ -41,6 +41,7 @@ class Document(Struct):
     requirements: dict[str, Any]
     result_columns: list[str]
     results: dict[str, list[Any]]
+    date: float | None = None
 
 
 class Row(Struct, kw_only=True):
@@ -114,10 +115,21 @@ def created_of(path: Path, document: Mapping[str, Any]) -> str:
         return ""
     place = columns.index("started_at")
     begun = [row[place] for row in document["results"].values() if len(row) > place and row[place] is not None]
+    return _moment(path, "started_at", max(begun)) if begun else ""
+
+
+def committed_of(path: Path, document: Mapping[str, Any]) -> str:
+    """Return when the commit was made; "" where that is not told."""
+    date = document.get("date")
+    return "" if date is None else _moment(path, "date", date)
+
+
+def _moment(path: Path, name: str, milliseconds: float) -> str:
+    """Return a time of asv's, which are milliseconds since 1970, in ISO 8601."""
     try:
-        return datetime.fromtimestamp(max(begun) / 1000, timezone.utc).isoformat(timespec="seconds") if begun else ""
+        return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).isoformat(timespec="seconds")
     except (OverflowError, OSError, ValueError) as error:
-        raise damaged(path, f"started_at is {max(begun)!r}", "milliseconds since 1970") from error
+        raise damaged(path, f"{name} is {milliseconds!r}", "milliseconds since 1970") from error
 
 
 def _check(path: Path, document: Mapping[str, Any]) -> None:

@@ -1,0 +1,187 @@
+"""`pyopbench history`: series over commits, versions or dates and the changes in them, as a page, Markdown and JSON."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson, Quiet, TrustFolder, out_option
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.core import formatting
+from pyopbench.core.errors import BadInput
+from pyopbench.core.ownership import require_own
+from pyopbench.core.parse import parse_duration, parse_share
+from pyopbench.core.write_file import write_atomically
+
+if TYPE_CHECKING:
+    from pyopbench.compare.history import History, Options
+    from pyopbench.compare.reruns import Confirmation, Rerun
+
+EXIT_SLOWER = 1
+USUAL_FOLDER = Path("results") / "history"
+RERUNS = "reruns"
+"""The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
+MOST_ROWS = 30
+RERUN_AXES = ("tf", "commit")
+"""Along which axes this pyopbench can measure two moments interleaved."""
+
+
+class By(str, Enum):
+    """What series are over."""
+
+    COMMIT = "commit"
+    TF = "tf"
+    DATE = "date"
+
+
+Results = Annotated[
+    list[Path],
+    typer.Argument(help="Folders of runs, of runs over versions, of asv's results; files of pytest-benchmark."),
+]
+Confirm = Annotated[
+    bool,
+    typer.Option("--confirm", help="Measure both sides of each suspicion again, interleaved, and judge it by that."),
+]
+AlarmRate = Annotated[
+    str, typer.Option("--alarm-rate", help="Share of series without a change that may show one: 5%, 1% or 0.1%.")
+]
+
+
+def history(
+    results: Results,
+    by: Annotated[By | None, typer.Option("--by", help="Default: what the results differ in.")] = None,
+    min_effect: Annotated[
+        str, typer.Option("--min-effect", help="Smallest change that is listed, 3% or 0.03.")
+    ] = USUAL_EFFECT,
+    run_spread: Annotated[
+        str, typer.Option("--run-spread", help="What runs that were not interleaved differ by, where few tell.")
+    ] = "3%",
+    alarm_rate: AlarmRate = "1%",
+    confirm: Confirm = False,
+    budget: Annotated[str | None, typer.Option(help="Time for each re-run of --confirm, e.g. 5m.")] = None,
+    out_dir: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = USUAL_FOLDER,
+    trust_folder: TrustFolder = False,
+    allow_changed: AllowChanged = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show series over commits, TensorFlow versions or dates, and where their level changed.
+
+    Exit codes: 0 done, 1 a slowdown was confirmed by this --confirm, 2 bad usage or bad input, 3 nothing was timed.
+    """
+    options = _options(by, min_effect, run_spread, alarm_rate)
+    seconds = None if budget is None else parse_duration(budget)
+    require_own(out_dir)
+    # pandas and SciPy cost a second, which a mistake in the options need not pay.
+    from pyopbench.compare.history import read_history
+    from pyopbench.report.wording.warnings import warning_text
+
+    with err.status("reading"):
+        known = list(_confirmations(out_dir, options))
+        found = read_history(results, options, known)
+    for warning in found.warnings:
+        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+    before = set(found.with_status("confirmed"))
+    if confirm and _measure_again(found, out_dir, seconds):
+        found = read_history(results, options, list(_confirmations(out_dir, options)))
+    _write(found, out_dir)
+    if as_json:
+        out.print_json((out_dir / "history.json").read_text(encoding="utf-8"))
+    else:
+        _print(found, out_dir)
+    new = set(found.with_status("confirmed")) - before
+    raise typer.Exit(EXIT_SLOWER if any(one.direction == "slower" for one in new) else 0)
+
+
+def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -> Options:
+    from pyopbench.compare.history import Options
+    from pyopbench.stats.change_thresholds import ALARM_RATES
+
+    rate = parse_share("--alarm-rate", alarm_rate)
+    if rate not in ALARM_RATES:
+        raise BadInput(
+            "no threshold is known for this rate of false alarms",
+            received=f"--alarm-rate {alarm_rate}",
+            legal=formatting.listing([formatting.percent(one) for one in ALARM_RATES], "or"),
+            next_step="for example --alarm-rate 1%",
+        )
+    effect, spread = parse_share("--min-effect", min_effect), parse_share("--run-spread", run_spread)
+    return Options(None if by is None else by.value, effect, spread, rate)
+
+
+def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
+    """Yield what was measured again before, in the order of its folders' names."""
+    from pyopbench.compare.reruns import read_confirmation
+
+    for path in sorted((folder / RERUNS).glob("*")):
+        found = read_confirmation(path, options.minimum_effect)
+        if found is not None:
+            yield found
+
+
+def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
+    """Measure both sides of each suspicion; return of how many pairs of moments that was done."""
+    from pyopbench.report.history import reruns_of
+    from pyopbench.report.wording.history import rerun_text
+
+    wanted = reruns_of(found)
+    able = [one for one in wanted if one.tool == "pyopbench" and one.axis in RERUN_AXES]
+    for one in wanted:
+        if one not in able:
+            say(f"[yellow]not measured again here:[/] {escape(rerun_text(one))}", err)
+    fresh = [one for one in able if not (folder / RERUNS / one.folder).exists()]
+    for number, one in enumerate(fresh, 1):
+        say(f"re-run {number} of {len(fresh)}: {escape(rerun_text(one))}", err)
+        _run(one, folder / RERUNS / one.folder, seconds)
+    return len(fresh)
+
+
+def _run(rerun: Rerun, folder: Path, seconds: float | None) -> None:
+    """Measure two moments in a process of its own, whose report nobody asked for; what it says goes to stderr."""
+    budget = () if seconds is None else ("--budget", f"{seconds:g}s")
+    command = (sys.executable, "-m", *rerun.command, *budget, "--out", str(folder))
+    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    if code not in (0, EXIT_SLOWER):
+        say(f"[yellow]warning:[/] that re-run ended with exit code {code}; its suspicions stay what they are", err)
+
+
+def _write(found: History, folder: Path) -> None:
+    from pyopbench.report.history import as_json, markdown
+    from pyopbench.report.history_page import html
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in (("html", html(found)), ("md", markdown(found)), ("json", as_json(found))):
+        write_atomically(folder / f"history.{name}", content.encode())
+
+
+def _print(found: History, folder: Path) -> None:
+    from pyopbench.report.history import COLUMNS, reruns_of, row_of
+    from pyopbench.report.wording.history import CHANGES_CAPTION, alarm_text, remark_text, rerun_text, summary, title
+
+    out.print(f"[bold]{escape(title(found))}[/]\n")
+    if found.changes:
+        rows = [row_of(found, change) for change in found.changes[:MOST_ROWS]]
+        print_table(CHANGES_CAPTION, COLUMNS, rows, folds=True)
+    if len(found.changes) > MOST_ROWS:
+        out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
+    say(escape(summary(found)))
+    if found.changes:
+        say(escape(alarm_text(found)))
+    for remark in found.remarks:
+        say(escape(remark_text(remark)), mark="- ")
+    _print_commands([rerun_text(one) for one in reruns_of(found)])
+    out.print(f"page: {escape(str(folder / 'history.html'))}", soft_wrap=True)
+
+
+def _print_commands(commands: Sequence[str]) -> None:
+    if commands:
+        out.print("What would confirm the suspicions (--confirm does, where this pyopbench can):")
+        for command in commands[:MOST_ROWS]:
+            out.print(f"  {escape(command)}", soft_wrap=True)

@@ -1,0 +1,184 @@
+"""What one source of results says of each case at each of its moments: a log with its standard error.
+
+Where something was measured in the same rounds, a point is the log of the ratio to that, the anchor: what the machine
+did meanwhile is in both. In runs that were measured interleaved, one for each commit or version, the anchor is the same
+case in the first of them. In a run of its own it is the current callback, timed in the same rounds. The current
+callback itself, and all that other tools measure, has no anchor: its points are logs of seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pyopbench.compare.verdicts import not_above_zero
+from pyopbench.core.model import Case
+from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, measured_cases, usual_gradients
+from pyopbench.results.run import Run
+from pyopbench.stats import estimate
+from pyopbench.stats.estimate import Estimate
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Measure: TypeAlias = Literal["ratio", "latency"]
+Anchor: TypeAlias = Literal["moment", "variant", ""]
+
+BLOCK = "block"
+"""The column of frames whose launches of one number were made in turns, one of each run."""
+PASSES = 20
+SETTLED = 1e-9
+"""Effects of blocks and moments are averaged in turns until they move by no more than this."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was measured of a case at a moment.
+
+    Attributes:
+        case: id of the case, or name of the benchmark.
+        number: of the run in its source.
+        anchor: label of the moment, or id of the case, that a ratio is to; "" for a latency.
+        kind: of what `anchor` is.
+        value: log of the ratio, or of seconds of a call.
+        error: its standard error, without what is common to all points of the source; 0 where launches do not tell it.
+        low, high: ends of the 95% interval that launches tell; nan where they do not.
+        launches: that it is made of.
+    """
+
+    case: str
+    number: int
+    anchor: str
+    kind: Anchor
+    value: float
+    error: float
+    low: float
+    high: float
+    launches: int
+
+
+def are_interleaved(runs: Sequence[Run]) -> bool:
+    """Whether launches of the same number were made in turns, one of each run."""
+    return len(runs) > 1 and all(BLOCK in run.frame.columns for run in runs)
+
+
+def points_of(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point]:
+    """Yield the points of one source.
+
+    Args:
+        runs: of the source, in order.
+        labels: what their moments are called.
+    """
+    if are_interleaved(runs):
+        yield from _against_first(runs, labels)
+    else:
+        for number, run in enumerate(runs):
+            yield from _of_one(run, number)
+
+
+def fields_of(run: Run, case: str) -> dict[str, str]:
+    """Return the parts of a case by name, with its `label`; nothing for a benchmark of another suite."""
+    if case not in run.cases:
+        return {}
+    found = Case.from_id(case)
+    parts = {name: str(getattr(found, name)) for name in ("op", "direction", "mode", "dtype", "size", "placement")}
+    return {**parts, "variant": label_of(run.catalogue, found.variant, found.gradient)}
+
+
+def _of_one(run: Run, number: int) -> Iterator[Point]:
+    """Yield the points of a run by itself: ratios to its baseline where there is one, else latencies."""
+    frame = _samples(run)
+    logs = estimate.launch_logs(frame)
+    small = not_above_zero(frame, logs)
+    anchors = _anchors(run)
+    paired = estimate.paired_logs(frame, anchors) if anchors else logs.iloc[:0]
+    alone = logs[~logs["case"].isin([*anchors, *small])]
+    for measured, of in ((paired[~paired["case"].isin(list(small))], anchors), (alone, dict[str, str]())):
+        found = estimate.estimates(measured)
+        for case, one in zip(found, estimate.moderated(list(found.values())), strict=True):
+            anchor = of.get(case, "")
+            kind: Anchor = "variant" if anchor else ""
+            yield Point(case, number, anchor, kind, one.mean, _error(one), *one.interval(), one.n)
+
+
+def _against_first(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point]:
+    """Yield the points of runs that were measured in turns, as ratios to the first that has the case."""
+    wide = [_launches(run) for run in runs]
+    cases = dict.fromkeys(str(case) for one in wide for case in one.columns)
+    tables = {case: _table(wide, case) for case in cases}
+    effects = {case: _effects(table) for case, table in tables.items()}
+    usual = iter(estimate.moderated([one for found in effects.values() for one in found]))
+    for case, table in tables.items():
+        moderated = [next(usual) for _ in effects[case]]
+        first = next(place for place, one in enumerate(moderated) if one.n)
+        pairs = estimate.moderated([Estimate.of(_told(column - table[:, first])) for column in table.T])
+        for number, (one, pair) in enumerate(zip(moderated, pairs, strict=True)):
+            if one.n:
+                ends = (0.0, 0.0) if number == first else pair.interval()
+                value = one.mean - moderated[first].mean
+                yield Point(case, number, labels[first], "moment", value, _error(one), *ends, one.n)
+
+
+def _error(one: Estimate) -> float:
+    return one.standard_error if one.n > 1 else 0.0
+
+
+def _samples(run: Run) -> pd.DataFrame:
+    """Return the samples of cases that were never found wrong, and those of benchmarks that are no cases."""
+    parts = [part for part in (checked_frame(run), run.others) if len(part)]
+    return pd.concat(parts, ignore_index=True) if parts else run.frame
+
+
+def _anchors(run: Run) -> Mapping[str, str]:
+    if run.tool != "pyopbench":
+        return {}
+    baseline = str(run.settings["baseline"])
+    cases = measured_cases(checked_frame(run), run.catalogue)
+    return baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline))
+
+
+def _launches(run: Run) -> pd.DataFrame:
+    """Return the log of each launch, a row for each launch and a column for each case."""
+    frame = _samples(run)
+    logs = estimate.launch_logs(frame)
+    logs = logs[~logs["case"].isin(list(not_above_zero(frame, logs)))]
+    return logs.pivot(index="launch", columns="case", values="value")
+
+
+def _table(wide: Sequence[pd.DataFrame], case: str) -> Floats:
+    """Return `(launches, runs)` logs of a case; nan where there is none."""
+    columns: list[Any] = [one.get(case, pd.Series(dtype="float64")).rename(place) for place, one in enumerate(wide)]
+    found: Floats = pd.concat(columns, axis=1).to_numpy(dtype="float64")
+    return found
+
+
+def _effects(table: Floats) -> list[Estimate]:
+    """Return what each run adds to its blocks, over the launches that it has.
+
+    What a block adds to all of its runs is common to them and no error of any; it is estimated from them, which leaves
+    less than the whole of their scatter.
+    """
+    there = np.isfinite(table)
+    runs = np.zeros(table.shape[1])
+    for _ in range(PASSES):
+        blocks = _means(np.where(there, table - runs, np.nan), axis=1)
+        before, runs = runs, _means(np.where(there, table - blocks[:, None], np.nan), axis=0)
+        if np.nanmax(np.abs(runs - before), initial=0.0) < SETTLED:
+            break
+    many = max(int(there.any(axis=0).sum()), 2)
+    found = [Estimate.of(_told(column)) for column in (table - blocks[:, None]).T]
+    return [replace(one, deviation=one.deviation * (many / (many - 1)) ** 0.5) for one in found]
+
+
+def _means(values: Floats, axis: int) -> Floats:
+    """Return means of what is a number; 0 where nothing is."""
+    count = np.isfinite(values).sum(axis=axis)
+    found: Floats = np.nansum(values, axis=axis) / np.maximum(count, 1)
+    return found
+
+
+def _told(values: Floats) -> Floats:
+    return values[np.isfinite(values)]

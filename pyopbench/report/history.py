@@ -1,0 +1,135 @@
+"""A history as Markdown, as JSON, and as rows for tables.
+
+The keys of the JSON are in results/README.md. A number that does not exist is null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pyopbench.compare.changes import FoundChange, Traced
+from pyopbench.compare.history import History
+from pyopbench.compare.reruns import Rerun, together
+from pyopbench.core import formatting
+from pyopbench.core.printable import printable
+from pyopbench.report.markdown import escape, fence
+from pyopbench.report.wording.history import (
+    STATUS_TEXTS,
+    again_text,
+    alarm_text,
+    change_text,
+    place_text,
+    remark_text,
+    rerun_text,
+    summary,
+    title,
+)
+
+SCHEMA = 1
+COLUMNS = ("case", "change", "from, to", "status", "measured again")
+LONGEST_NAME = 200
+"""A longer name is cut in tables; the JSON has it whole."""
+MOST_MARKDOWN = 200
+"""So many changes are listed in Markdown, the most important first; the JSON has all."""
+MOST_COMMANDS = 20
+
+
+def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
+    """Return the cells of `COLUMNS` for a change."""
+    return (
+        formatting.shorten(history.traced[change.number].series.name, LONGEST_NAME),
+        change_text(change),
+        place_text(change),
+        STATUS_TEXTS[change.status],
+        again_text(change),
+    )
+
+
+def reruns_of(history: History) -> list[Rerun]:
+    """Return what would confirm the suspicions, one for each pair of moments, of the most important first."""
+    return together(one.rerun for one in history.with_status("suspected") if one.rerun is not None)
+
+
+def markdown(history: History) -> str:
+    """Return the history as Markdown: the changes and what is to be known about them."""
+    lines = [f"## {escape(title(history))}", "", escape(summary(history)), ""]
+    rows = [row_of(history, change) for change in history.changes[:MOST_MARKDOWN]]
+    if rows:
+        lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+        lines += [f"| {' | '.join(map(escape, row))} |" for row in rows]
+        if len(rows) < len(history.changes):
+            lines += ["", f"and {len(history.changes) - len(rows):,} more"]
+        lines.append("")
+    lines += [escape(alarm_text(history)), ""]
+    lines += [f"- {escape(remark_text(remark))}" for remark in history.remarks]
+    commands = [rerun_text(one) for one in reruns_of(history)[:MOST_COMMANDS]]
+    if commands:
+        lines += ["", "What would confirm the suspicions:", "", str(fence("\n".join(commands)))]
+    return printable("\n".join(lines).rstrip() + "\n")
+
+
+def as_json(history: History) -> str:
+    """Return the history as JSON."""
+    document = {
+        "schema": SCHEMA,
+        "axis": history.axis,
+        "tools": history.tools,
+        "minimum_effect": history.options.minimum_effect,
+        "run_spread": history.options.run_spread,
+        "alarm_rate": history.options.alarm_rate,
+        "moments": [asdict(moment) for moment in history.moments],
+        "series": [_series(one) for one in history.traced],
+        "changes": [_change(history, change) for change in history.changes],
+        "reruns": [{**asdict(one), "command": one.command} for one in reruns_of(history)],
+        "remarks": [asdict(remark) for remark in history.remarks],
+        "warnings": [asdict(warning) for warning in history.warnings],
+    }
+    return json.dumps(_plain(document), sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _series(traced: Traced) -> dict[str, Any]:
+    series, found = traced.series, traced.found
+    return {
+        "case": series.case,
+        "environment": dict(series.environment),
+        "tool": series.tool,
+        "measure": series.measure,
+        "anchor": series.anchor or None,
+        "anchored_to": series.anchored_to or None,
+        "noise": series.noise,
+        "between": series.between,
+        "excess": found.excess,
+        "threshold": found.threshold,
+        "points": {
+            "moment": series.places.tolist(),
+            "value": _rounded(series.values),
+            "error": _rounded(series.errors),
+            "low": _rounded(series.lows),
+            "high": _rounded(series.highs),
+            "launches": series.launches.tolist(),
+        },
+        "levels": [asdict(level) for level in found.levels],
+    }
+
+
+def _change(history: History, change: FoundChange) -> dict[str, Any]:
+    values = asdict(change)
+    rerun = change.rerun and {**asdict(change.rerun), "command": change.rerun.command}
+    return {**values, "case": history.traced[change.number].series.case, "direction": change.direction, "rerun": rerun}
+
+
+def _rounded(values: Any) -> list[float]:
+    return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON knows it: None for numbers that do not exist."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value

@@ -1,0 +1,269 @@
+"""Where a series changes its level: a segmentation whose rate of false alarms is known.
+
+Every point has an error of its own, known from its launches, so that what is sought is a shift of a mean under known
+variances. For a stretch of the series and a split of it, the statistic is how many standard errors the weighted means
+of both sides differ by; its largest value over all splits of a series is the likelihood ratio test for one change (D.
+M. Hawkins, J. Am. Stat. Assoc. 72 (1977) 180-186; K. J. Worsley, J. Am. Stat. Assoc. 74 (1979) 365-367, for an unknown
+variance). A change that is taken back soon is lost in the whole series, so that it is sought in many stretches (wild
+binary segmentation: P. Fryzlewicz, Ann. Statist. 42 (2014) 2243-2281), which are not drawn at random but laid out
+evenly (S. Kovacs, P. Buhlmann, H. Li and A. Munk, Biometrika 110 (2023) 249-256): the same series gives the same
+changes.
+
+What exceeds the threshold is a change. `change_thresholds` has how high the largest statistic over all stretches and
+splits gets in series without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pyopbench.stats.change_thresholds import ALARM_RATE, FEWEST_POINTS, Noise, threshold
+from pyopbench.stats.estimate import LEVEL
+from pyopbench.stats.noise_scale import FARTHEST, clipped, excess
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.intp]
+
+DECAY = 2**-0.5
+"""By what stretches become shorter from layer to layer, as Kovacs et al. have it."""
+SHORTEST_STRETCH = 4
+MOST_PASSES = 10
+"""So often changes are placed anew between their neighbours; two passes were enough for every series that was tried."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A stretch of a series between two changes.
+
+    Attributes:
+        start, stop: its first point, and the one after its last.
+        mean: weighted mean of its points.
+        error: standard error of the mean.
+    """
+
+    start: int
+    stop: int
+    mean: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the level of a series.
+
+    Attributes:
+        place: the first point after it.
+        first, last: the first point after it lies between these, with the usual level of intervals.
+        statistic: how many standard errors both sides differ by.
+        step: by how much the level changed; of logs, when the series is of logs.
+        error: standard error of `step`. Both are of the place that was found, and so a little too optimistic.
+    """
+
+    place: int
+    first: int
+    last: int
+    statistic: float
+    step: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """A series as stretches of one level each.
+
+    Attributes:
+        levels: in order, at least one.
+        changes: between them, one fewer than levels.
+        excess: what the errors were multiplied with, because neighbours differ by more than they explain; at least 1.
+        threshold: of the statistic; infinite for a series that is too short to have a change.
+    """
+
+    levels: tuple[Level, ...]
+    changes: tuple[Change, ...]
+    excess: float
+    threshold: float
+
+
+class Splits(NamedTuple):
+    """Splits of stretches of a series: where a stretch begins, where it is split, where it ends."""
+
+    starts: Places
+    middles: Places
+    stops: Places
+
+
+def segment(values: Floats, errors: Floats, noise: Noise, alarm_rate: float = ALARM_RATE) -> Segmentation:
+    """Find the changes of level in a series.
+
+    Args:
+        values: `(n,)` float64, in order.
+        errors: `(n,)` float64 above 0, the standard error of each.
+        noise: `independent` for points that were measured interleaved, else `autocorrelated`.
+        alarm_rate: share of series without a change in which one may be found; a key of `change_thresholds.THRESHOLDS`.
+    """
+    factor = float(excess(values, errors, noise))
+    errors = errors * factor
+    limit = threshold(values.size, noise, alarm_rate)
+    series = _Series(clipped(values, errors), errors**-2.0, limit)
+    places = _placed(series, sorted(_found(series, 0, values.size))) if values.size >= FEWEST_POINTS else []
+    ends = [0, *places, values.size]
+    levels = tuple(_level(values, errors, start, stop) for start, stop in pairwise(ends))
+    # Noise that lasts makes likelihoods as much too steep as it makes statistics too large.
+    tempered = (threshold(values.size, "independent", alarm_rate) / limit) ** 2 if places else 1.0
+    changes = tuple(_change(series, levels[number], levels[number + 1], tempered) for number in range(len(levels) - 1))
+    return Segmentation(levels, changes, factor, limit)
+
+
+def largest_statistics(values: Floats, errors: Floats) -> Floats:
+    """Return the largest statistic over all stretches and splits of each of many series of the same length.
+
+    Args:
+        values: `(..., n)` float64, clipped.
+        errors: `(n,)` or `(..., n)` float64.
+
+    Returns:
+        `(...,)` float64.
+    """
+    found: Floats = _statistics(*_sums(values, errors**-2.0), _stretches(values.shape[-1])[0]).max(axis=-1)
+    return found
+
+
+class _Series:
+    """A series with what sums over its stretches are made of."""
+
+    def __init__(self, values: Floats, weights: Floats, limit: float) -> None:
+        self.size, self.limit = values.size, limit
+        self.sums, self.weights = _sums(values, weights)
+
+    def statistics(self, splits: Splits) -> Floats:
+        return _statistics(self.sums, self.weights, splits)
+
+    def best(self, start: int, stop: int) -> tuple[float, int]:
+        """Return the largest statistic of a stretch of at least two points, and its split."""
+        splits = _whole(start, stop)
+        found = self.statistics(splits)
+        place = int(found.argmax())
+        return float(found[place]), int(splits.middles[place])
+
+
+def _level(values: Floats, errors: Floats, start: int, stop: int) -> Level:
+    """Return a stretch with its mean, for which a point counts for no more than it may be off the stretch's median.
+
+    The running median by which changes are found does not know of a level of three points at an end.
+    """
+    part, weights = values[start:stop], errors[start:stop] ** -2.0
+    reach = FARTHEST * errors[start:stop]
+    kept = np.median(part) + np.clip(part - np.median(part), -reach, reach)
+    return Level(start, stop, float(kept @ weights / weights.sum()), float(weights.sum() ** -0.5))
+
+
+def _sums(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    weights = np.broadcast_to(weights, values.shape)
+    return _cumulated(values * weights), _cumulated(weights)
+
+
+def _cumulated(values: Floats) -> Floats:
+    zero = np.zeros((*values.shape[:-1], 1))
+    return np.concatenate([zero, np.cumsum(values, axis=-1)], axis=-1)
+
+
+def _statistics(sums: Floats, weights: Floats, splits: Splits) -> Floats:
+    starts, middles, stops = splits
+    left, right = (
+        weights[..., middles] - weights[..., starts],
+        weights[..., stops] - weights[..., middles],
+    )
+    before = (sums[..., middles] - sums[..., starts]) / left
+    after = (sums[..., stops] - sums[..., middles]) / right
+    found: Floats = np.abs(after - before) / np.sqrt(1 / left + 1 / right)
+    return found
+
+
+def _whole(start: int, stop: int) -> Splits:
+    middles = np.arange(start + 1, stop)
+    return Splits(np.full(middles.size, start), middles, np.full(middles.size, stop))
+
+
+@lru_cache(maxsize=64)
+def _stretches(n: int) -> tuple[Splits, Places, Places, Places]:
+    """Return every split of every stretch; and for each stretch where its splits begin, its start and its stop."""
+    ends = list(dict.fromkeys(_seeded(n)))
+    parts = [_whole(start, stop) for start, stop in ends]
+    splits = Splits(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    firsts = np.cumsum([0, *(part.middles.size for part in parts[:-1])])
+    starts, stops = (np.array(column) for column in zip(*ends, strict=True))
+    return splits, firsts, starts, stops
+
+
+def _seeded(n: int) -> Iterator[tuple[int, int]]:
+    """Yield the stretches, the whole first: layers of ever shorter ones that overlap (Kovacs et al., definition 1)."""
+    yield 0, n
+    length = n * DECAY
+    while length >= SHORTEST_STRETCH:
+        many = 2 * int(np.ceil(n / length)) - 1
+        for begin in np.linspace(0, n - length, many):
+            yield int(np.floor(begin)), min(int(np.ceil(begin + length)), n)
+        length *= DECAY
+
+
+def _found(series: _Series, start: int, stop: int) -> Iterator[int]:
+    """Yield the changes between two points: of the stretch with the largest statistic, then of both of its sides."""
+    if stop - start < 2:
+        return
+    largest, place = series.best(start, stop)
+    splits, firsts, starts, stops = _stretches(series.size)
+    inside = (starts >= start) & (stops <= stop)
+    if inside.any():
+        statistics = series.statistics(splits)
+        of_stretch = np.where(inside, np.maximum.reduceat(statistics, firsts), 0.0)
+        number = int(of_stretch.argmax())
+        if of_stretch[number] > largest:
+            largest, place = series.best(int(starts[number]), int(stops[number]))
+    if largest > series.limit:
+        yield place
+        yield from _found(series, start, place)
+        yield from _found(series, place, stop)
+
+
+def _placed(series: _Series, places: list[int]) -> list[int]:
+    """Return changes where they fit best between their neighbours, without those that exceed no threshold there."""
+    for _ in range(MOST_PASSES):
+        before = list(places)
+        for place in before:
+            number = places.index(place)
+            ends = [0, *places, series.size]
+            largest, better = series.best(ends[number], ends[number + 2])
+            places[number : number + 1] = [better] if largest > series.limit else []
+        if places == before:
+            break
+    return places
+
+
+def _change(series: _Series, left: Level, right: Level, tempered: float) -> Change:
+    """Return a change; where it lies follows from the likelihood of each place.
+
+    All places between the neighbours are taken for as likely beforehand (A. F. M. Smith, "A Bayesian approach to
+    inference about a change-point in a sequence of random variables", Biometrika 62 (1975) 407-416), and those that are
+    least likely afterwards are left out.
+    """
+    splits = _whole(left.start, right.stop)
+    statistics = series.statistics(splits)
+    likely = np.exp(tempered * (statistics**2 - statistics.max() ** 2) / 2)
+    order = np.argsort(-likely, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(likely[order]) / likely.sum(), LEVEL)) + 1
+    kept = splits.middles[order[:enough]]
+    return Change(
+        place=right.start,
+        first=int(kept.min()),
+        last=int(kept.max()),
+        statistic=float(statistics[right.start - left.start - 1]),
+        step=right.mean - left.mean,
+        error=float(np.hypot(left.error, right.error)),
+    )

@@ -1,0 +1,173 @@
+"""Print how often changes are found that are none, and how often steps are found, beside asv and ruptures.
+
+python scripts/change_alarms.py [SERIES]     series of 100 points for each row, 1,000 if not said
+
+Every method gets the same series. asv and ruptures are used where they are installed (`pip install asv ruptures`), and
+what is not is said. A step is of 5% with a standard error of 2%, at the 20th to the 80th point, and is found if a
+change is within 3 points of it. What is measured again is simulated as a run of both sides in turns.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from change_thresholds import DRAWN
+from scipy import special
+
+from pyopbench.compare.verdicts import verdicts_on
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.stats.change_points import segment
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import RELATIVE
+from pyopbench.stats.looks import ONE_LOOK
+from pyopbench.stats.noise_scale import between_runs
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Method: TypeAlias = Callable[[Floats], list[int]]
+
+SERIES, POINTS = 1_000, 100
+ERROR, STEP = 0.02, math.log(1.05)
+FIRST, LAST = 20, 80
+NEAR = 3
+RERUN_LAUNCHES = 30
+ASV_THRESHOLD = 0.05
+"""The least regression that asv's pages show unless told otherwise (`regressions_thresholds`)."""
+
+
+def interleaved(values: Floats) -> list[int]:
+    """Find changes as in a run of all commits in turns, whose errors are known."""
+    return _listed(values, np.full(values.size, ERROR), "independent")
+
+
+def apart(values: Floats) -> list[int]:
+    """Find changes as in runs by themselves, whose errors are not."""
+    between = between_runs(values, np.zeros(values.size), ERROR)
+    return _listed(values, np.full(values.size, between), "autocorrelated")
+
+
+def _listed(values: Floats, errors: Floats, noise: Any) -> list[int]:
+    found = segment(values, errors, noise).changes
+    return [one.place for one in found if abs(one.step) >= math.log1p(MINIMUM_EFFECT)]
+
+
+def with_asv(threshold: float | None) -> Method | None:
+    """Return asv's detection: of all steps, or of regressions above a threshold; None where asv is not installed."""
+    try:
+        asv: Any = import_module("asv.step_detect")
+    except ImportError:
+        return None
+
+    def found(values: Floats) -> list[int]:
+        steps = asv.detect_steps(list(np.exp(values)))
+        if threshold is None:
+            return [step[0] for step in steps[1:]]
+        regressions = asv.detect_regressions(steps, threshold)[2] or []
+        return [one[1] for one in regressions]
+
+    return found
+
+
+def with_ruptures() -> Method | None:
+    """Return PELT with the known error and a penalty of 2 log n, as BIC has it; None where it is not installed."""
+    try:
+        ruptures: Any = import_module("ruptures")
+    except ImportError:
+        return None
+
+    def found(values: Floats) -> list[int]:
+        fitted = ruptures.Pelt(model="l2", min_size=1, jump=1).fit(values / ERROR)
+        return [int(place) for place in fitted.predict(pen=2 * math.log(values.size))[:-1]]
+
+    return found
+
+
+METHODS: dict[str, Callable[[], Method | None]] = {
+    "pyopbench, interleaved": lambda: interleaved,
+    "pyopbench, runs apart": lambda: apart,
+    "asv, steps": lambda: with_asv(None),
+    "asv, regressions of 5%": lambda: with_asv(ASV_THRESHOLD),
+    "ruptures, PELT, BIC": with_ruptures,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a method does with one kind of noise: numbers of series."""
+
+    alarmed: int
+    confirmed: int
+    located: int
+    located_confirmed: int
+    series: int
+
+
+def simulated(method: Method, kind: str, series: int, seed: int = 0) -> Row:
+    """Return what a method finds in series without a change and in series with a step.
+
+    Args:
+        method: log values, `(n,)` -> the first point after each change.
+        kind: of noise, a key of `DRAWN`.
+        series: how many of either.
+        seed: of everything random.
+    """
+    rng = np.random.default_rng([seed, list(DRAWN).index(kind)])
+    quiet = ERROR * DRAWN[kind](rng, (series, POINTS))
+    found = [method(one) for one in quiet]
+    confirmed = sum(any(_confirms(rng, 0.0) for _ in places) for places in found)
+    steps = rng.integers(FIRST, LAST + 1, series)
+    stepped = ERROR * DRAWN[kind](rng, (series, POINTS)) + STEP * (np.arange(POINTS) >= steps[:, None])
+    located = [
+        any(abs(place - step) <= NEAR for place in method(one)) for one, step in zip(stepped, steps, strict=True)
+    ]
+    again = sum(_confirms(rng, STEP) for one in located if one)
+    return Row(sum(map(bool, found)), confirmed, sum(located), again, series)
+
+
+def _confirms(rng: np.random.Generator, truth: float) -> bool:
+    """Whether a run of both sides in turns shows a change of at least the minimum effect."""
+    ratios = rng.normal(truth, RELATIVE, RERUN_LAUNCHES)
+    (verdict,) = verdicts_on([Estimate.of(ratios)], MINIMUM_EFFECT, ONE_LOOK)
+    return verdict.outcome in ("slower", "faster")
+
+
+def lines(series: int) -> Iterator[str]:
+    """Yield the table."""
+    yield f"{series:,} series of {POINTS} points for each row; at most: with 95% confidence"
+    yield (
+        f"{'noise':28} {'method':24} {'alarms/1000':>11} {'at most':>8} {'confirmed/1000':>14} {'at most':>8} "
+        f"{'steps found':>11} {'and confirmed':>13}"
+    )
+    for kind in DRAWN:
+        for name, made in METHODS.items():
+            method = made()
+            if method is None:
+                yield f"{kind:28} {name:24} skipped: it is not installed"
+                continue
+            row = simulated(method, kind, series)
+            alarms, confirmed = (f"{_per_thousand(n, series)}" for n in (row.alarmed, row.confirmed))
+            found, again = row.located / series, row.located_confirmed / max(row.located, 1)
+            yield f"{kind:28} {name:24} {alarms} {confirmed:>23} {found:>11.1%} {again:>13.1%}"
+
+
+def _per_thousand(count: int, of: int) -> str:
+    """Return a rate and its upper limit (C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404-413)."""
+    most = 1.0 if count == of else float(special.betaincinv(count + 1, of - count, 0.95))
+    return f"{1000 * count / of:>11.1f} {1000 * most:>8.1f}"
+
+
+def main() -> None:
+    """Print the table."""
+    for line in lines(int(sys.argv[1]) if len(sys.argv) > 1 else SERIES):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

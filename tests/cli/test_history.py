@@ -1,0 +1,147 @@
+"""`pyopbench history`: what it prints and writes, exit codes, and what it measures again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from histories import CHANGED, commit, stepped, write_asv, write_commits
+from pairs import write_versions
+from pyopbench.cli import app, history
+
+LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
+SLOWER = {label: {"factors": {CHANGED: 1.2}} for label in LABELS[4:]}
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Calls the command line as a shell does, in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def called(*words: Path | str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pyopbench", "history", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return called
+
+
+@pytest.fixture
+def versions(tmp_path):
+    """A run over seven versions, of which one case is slower from the fifth on."""
+    return write_versions(tmp_path / "run", *LABELS, **SLOWER)
+
+
+class Reruns:
+    """Stands for the process that measures again: writes what it would have measured."""
+
+    def __init__(self, monkeypatch, factor: float, code: int = 0) -> None:
+        self.commands: list[tuple[str, ...]] = []
+        self.factor, self.code = factor, code
+        monkeypatch.setattr(history.subprocess, "run", self)
+
+    def __call__(self, command, **options):
+        self.commands.append(tuple(command))
+        assert options["stdout"] is not None  # what it prints is no output of this command
+        folder = Path(command[command.index("--out") + 1])
+        if not self.code:
+            write_versions(folder, "2.18.1", "2.19.1", **{"2.19.1": {"factors": {CHANGED: self.factor}}})
+        return SimpleNamespace(returncode=self.code)
+
+
+def changes(tmp_path):
+    return json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["changes"]
+
+
+def test_it_writes_a_page_markdown_and_json_and_prints_the_changes(call, tmp_path):
+    paths = write_commits(tmp_path / "runs", stepped(14, 8, 1.3))
+    code, printed, _ = call(*paths)
+    assert code == 0
+    folder = tmp_path / "results" / "history"
+    assert {path.name for path in folder.iterdir()} == {"history.html", "history.md", "history.json"}
+    assert [one["status"] for one in changes(tmp_path)] == ["suspected"]
+    assert f"--rev {commit(7)} --rev {commit(8)}" in printed
+    assert printed.splitlines()[-1] == "page: results/history/history.html"
+
+
+def test_json_is_what_is_in_the_file(call, tmp_path):
+    folder = write_asv(tmp_path / "asv", [1.0, 1.0])
+    code, printed, _ = call(folder, "--json", "--out", "out")
+    assert code == 0
+    assert json.loads(printed) == json.loads((tmp_path / "out" / "history.json").read_text(encoding="utf-8"))
+
+
+def test_a_suspicion_is_measured_again_and_confirmed(call, tmp_path, monkeypatch, versions):
+    again = Reruns(monkeypatch, 1.2)
+    code, _, _ = call(versions, "--confirm", "--budget", "2m")
+    assert code == 1
+    (command,) = again.commands
+    assert command[:8] == (sys.executable, "-m", "pyopbench", "run", "double", "--tf", "2.18.1", "--tf")
+    assert command[-4:] == ("--budget", "120s", "--out", "results/history/reruns/2.18.1-2.19.1")
+    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+
+
+def test_what_was_measured_again_is_kept_and_not_measured_twice(call, tmp_path, monkeypatch, versions):
+    again = Reruns(monkeypatch, 1.2)
+    call(versions, "--confirm")
+    code, _, _ = call(versions, "--confirm")
+    assert (code, len(again.commands)) == (0, 1)
+    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+
+
+def test_what_measuring_again_does_not_show_is_refuted(call, tmp_path, monkeypatch, versions):
+    Reruns(monkeypatch, 1.0)
+    code, _, _ = call(versions, "--confirm")
+    assert code == 0
+    assert [one["status"] for one in changes(tmp_path)] == ["refuted"]
+
+
+def test_a_re_run_that_fails_leaves_the_suspicion(call, tmp_path, monkeypatch, versions):
+    Reruns(monkeypatch, 1.2, code=3)
+    code, _, _ = call(versions, "--confirm")
+    assert code == 0
+    assert [one["status"] for one in changes(tmp_path)] == ["suspected"]
+
+
+def test_commits_are_measured_again_as_revisions(call, tmp_path, monkeypatch):
+    again = Reruns(monkeypatch, 1.2, code=2)
+    code, _, _ = call(*write_commits(tmp_path / "runs", stepped(14, 8, 1.3)), "--confirm")
+    (command,) = again.commands
+    assert code == 0
+    assert command[3:9] == ("run", "double", "--rev", commit(7), "--rev", commit(8))
+    assert command[-1] == f"results/history/reruns/{commit(7)[:10]}-{commit(8)[:10]}"
+
+
+def test_what_cannot_be_measured_again_here_is_said_with_its_command(call, tmp_path, monkeypatch):
+    folder = write_asv(tmp_path / "asv", [1.0] * 12 + [2.0] * 12)
+    again = Reruns(monkeypatch, 1.2)
+    code, _, said = call(folder, "--confirm")
+    assert (code, again.commands) == (0, [])
+    assert "--interleave-rounds" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "received"),
+    [
+        (("--alarm-rate", "2%"), "--alarm-rate 2%"),
+        (("--min-effect", "much"), "much"),
+    ],
+)
+def test_bad_options_are_told(call, versions, words, received):
+    code, _, said = call(versions, *words)
+    assert code == 2
+    assert received in said
+
+
+def test_no_results_are_told(call, tmp_path):
+    code, _, said = call(tmp_path)
+    assert code == 2
+    assert str(tmp_path) in said
