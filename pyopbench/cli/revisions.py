@@ -110,8 +110,6 @@ def print_gate(gate: Gate, folder: Path) -> None:
             out.print(f"and {len(found.cases) - len(rows):,} more, in {report.DOCUMENT}\n")
         if found.unmatched:
             print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
-    for label, error in gate.unmatched.items():
-        say(f"[yellow]warning:[/] {escape(label)}: {escape(error.in_a_line)}", err)
     for sentence in (wording.reach_text(gate), wording.twins_text(gate)):
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])

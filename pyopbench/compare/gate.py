@@ -73,8 +73,8 @@ class Gate:
 
     @property
     def broken(self) -> tuple[Version, ...]:
-        """The revisions of which nothing could be planned."""
-        return tuple(one for one in self.others if one.revision is not None and one.revision.problem is not None)
+        """The revisions of which nothing was planned, or nothing measured that the first has."""
+        return tuple(one for one in self.others if one.label not in self.comparisons)
 
     @property
     def failing(self) -> tuple[tuple[str, UnmatchedCase], ...]:
@@ -100,9 +100,11 @@ class Gate:
     @property
     def outcome(self) -> Outcome:
         """Failed, passed, or nothing to compare."""
-        if self.slower or self.changed or self.failing or self.broken:
+        if self.slower or self.changed or self.failing:
             return "failed"
-        return "nothing" if self.smallest is None else "passed"
+        if self.smallest is None:
+            return "nothing"
+        return "failed" if self.broken else "passed"
 
     @property
     def exit_code(self) -> int:

@@ -46,10 +46,13 @@ class Checkout:
 
     @property
     def current_folder(self) -> Path:
-        """The folder that stands for the current one, or the nearest above it that the revision has."""
+        """The folder that stands for the current one, or the nearest above it that the revision has.
+
+        One outside of the repository stays as it is.
+        """
         here = self.moved(Path.cwd())
         if not here.is_relative_to(self.folder):
-            return self.folder
+            return here
         return next(folder for folder in (here, *here.parents) if folder.is_dir())
 
     def own(self) -> dict[str, Target]:

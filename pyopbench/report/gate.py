@@ -66,7 +66,7 @@ def findings(gate: Gate) -> list[str]:
     many = len(gate.others)
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
-        [wording.problem_text(one) for one in gate.broken],
+        [wording.broken_text(gate, one) for one in gate.broken],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
         [wording.case_text(label, case, many) for label, case in gate.slower],
     )
@@ -162,7 +162,7 @@ def junit(gate: Gate) -> bytes:
 def _values_test(suite: ET.Element, gate: Gate, version: Version, revision: Revision) -> None:
     test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
     if version in gate.broken:
-        ET.SubElement(test, "error", message=_xml(wording.problem_text(version)))
+        ET.SubElement(test, "error", message=_xml(wording.broken_text(gate, version)))
         return
     for one in (one for one in revision.values.differences if one.kind in CHANGED):
         ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))

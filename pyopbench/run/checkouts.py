@@ -25,6 +25,8 @@ FOLDER = "revisions"
 WHAT = "worktrees of revisions"
 MOST_KEPT = 20
 """Worktrees of a repository that interrupted runs may leave; the ones that were used last are kept."""
+PRIVATE = 0o077
+"""What git makes is for nobody else, whatever the umask of the user: it is run."""
 LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -44,6 +46,7 @@ def checkout_of(repository: Path, commit: str) -> Checkout:
                 repository,
                 *("worktree", "add", "--detach", "--force", "--quiet", str(folder), commit),
                 what=f"the files of revision {commit[:10]} cannot be checked out",
+                umask=PRIVATE,
             )
         os.utime(folder)
     exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)

@@ -21,7 +21,9 @@ def ask(folder: Path, *arguments: str, variables: Mapping[str, str] | None = Non
     return done.stdout.rstrip("\n") if done is not None and done.returncode == 0 else None
 
 
-def require(folder: Path, *arguments: str, what: str, variables: Mapping[str, str] | None = None) -> str:
+def require(
+    folder: Path, *arguments: str, what: str, variables: Mapping[str, str] | None = None, umask: int = -1
+) -> str:
     """Return what git prints in a folder.
 
     Args:
@@ -29,11 +31,12 @@ def require(folder: Path, *arguments: str, what: str, variables: Mapping[str, st
         arguments: of git.
         what: could not be done, for the message.
         variables: of the environment, beside those of this process.
+        umask: of what it makes; that of this process if negative.
 
     Raises:
         BadInput: git fails or is not there; with what it said last.
     """
-    done = _run(folder, arguments, variables)
+    done = _run(folder, arguments, variables, umask)
     if done is not None and done.returncode == 0:
         return done.stdout.rstrip("\n")
     lines = done.stderr.strip().splitlines() if done is not None else ["git is not there, or took too long"]
@@ -46,7 +49,7 @@ def require(folder: Path, *arguments: str, what: str, variables: Mapping[str, st
 
 
 def _run(
-    folder: Path, arguments: tuple[str, ...], variables: Mapping[str, str] | None
+    folder: Path, arguments: tuple[str, ...], variables: Mapping[str, str] | None, umask: int = -1
 ) -> subprocess.CompletedProcess[str] | None:
     # A hook that calls pyopbench sets variables that would have git look elsewhere than in the folder.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -60,6 +63,7 @@ def _run(
             timeout=SECONDS,
             check=False,
             env=environment,
+            umask=umask,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[.
 
 def run(call: Call, folder: Path, *revisions: str, more: tuple[str, ...] = ()) -> Ended:
     named = [word for one in revisions for word in ("--rev", one)]
-    return call("run", "double.py", *named, "--quick", "--launches", "4", "--out", folder, *more)
+    return call("run", "double.py", *named, "--quick", "--launches", "4", "--evenly", "--out", folder, *more)
 
 
 def worktrees(folder: Path) -> int:
@@ -136,6 +136,19 @@ def test_uncommitted_changes_are_a_revision(call: Call, project: Path, tmp_path:
     assert wording.name_text(version) in ended.out.splitlines()
 
 
+def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_path: Path) -> None:
+    """What is closed is closed in both of a pair, and in the control; each part can be resumed from what it holds."""
+    named = ("--rev", "HEAD~1", "--rev", "HEAD")
+    ended = call("run", "double.py", *named, "--quick", "--launches", "8", "--out", tmp_path / "run")
+    assert ended.code in (0, 3), ended.err
+    looks = [
+        [line["open"] for line in store.read_lines(one.folder)[0] if line["kind"] == "look"]
+        for one in versions.read(tmp_path / "run")
+    ]
+    assert looks[0]
+    assert looks == [looks[0]] * 3
+
+
 def test_json_is_the_document(call: Call, project: Path, tmp_path: Path) -> None:
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--json",))
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
@@ -185,7 +198,19 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
     call: Call, project: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    words = ["run", "double.py", "--rev", "HEAD~1", "--rev", "HEAD", "--launches", "400", "--out", str(folder)]
+    words = [
+        "run",
+        "double.py",
+        "--rev",
+        "HEAD~1",
+        "--rev",
+        "HEAD",
+        "--launches",
+        "400",
+        "--evenly",
+        "--out",
+        str(folder),
+    ]
     command = [sys.executable, "-c", WITH_FAKE_WORKER, *words]
     killed = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert killed.stderr is not None

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 import pairs
 from pyopbench.compare.gate import Gate, read_gate
+from pyopbench.results import store, versions
 from revision_runs import DIFFERENT, write_revisions
 
 CASES = pairs.cases()
@@ -76,6 +77,14 @@ def test_where_the_first_cannot_be_measured_the_second_stands_for_it(tmp_path: P
 def test_without_an_interval_there_is_nothing_to_compare(tmp_path: Path) -> None:
     gate = read_gate(write_revisions(tmp_path, {}, {}, launches=1), 0.03, 0.05)
     assert (gate.smallest, gate.outcome, gate.exit_code) == (None, "nothing", 3)
+
+
+def test_a_revision_without_a_case_in_common_is_not_passed_over(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {})
+    (versions.read(folder)[1].folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    gate = read_gate(folder, 0.03, 0.05)
+    assert (list(gate.unmatched), [one.label for one in gate.broken]) == (["r1"], ["r1"])
+    assert gate.exit_code == 1
 
 
 def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:

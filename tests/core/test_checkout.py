@@ -35,7 +35,7 @@ def test_paths_of_the_repository_are_moved_and_no_others(made: Checkout, tmp_pat
     assert made.moved(tmp_path / "elsewhere") == tmp_path.resolve() / "elsewhere"
 
 
-@pytest.mark.parametrize(("here", "there"), [("src", "src"), ("deep/er", "deep"), ("..", ".")])
+@pytest.mark.parametrize(("here", "there"), [("src", "src"), ("deep/er", "deep"), (".", "."), ("..", "../../..")])
 def test_the_current_folder_is_the_nearest_that_the_revision_has(
     made: Checkout, monkeypatch: pytest.MonkeyPatch, here: str, there: str
 ) -> None:

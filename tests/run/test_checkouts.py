@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,15 @@ def test_what_others_can_write_to_is_refused(made: tuple[Path, list[str]]) -> No
     with pytest.raises(BadInput) as refused:
         checkouts.checkout_of(folder, first)
     assert refused.value.received == found / "open"
+
+
+def test_the_umask_of_the_user_opens_nothing(made: tuple[Path, list[str]]) -> None:
+    before = os.umask(0)
+    try:
+        found = checkouts.checkout_of(made[0], made[1][0]).folder
+    finally:
+        os.umask(before)
+    assert not [path for path in (found, *found.rglob("*")) if path.stat().st_mode & 0o077]
 
 
 def test_what_is_done_with_is_taken_away_and_what_is_in_use_stays(made: tuple[Path, list[str]]) -> None:

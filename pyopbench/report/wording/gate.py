@@ -38,7 +38,7 @@ def answer_text(gate: Gate) -> str:
         _some(len(gate.slower), f"case is slower by {_fail_on(gate)}", f"cases are slower by {_fail_on(gate)}"),
     ]
     said = [one for one in found if one]
-    if said:
+    if gate.outcome == "failed":
         return f"Failed: {formatting.listing(said)}."
     if gate.outcome == "nothing":
         return "Nothing to compare: no case has an interval on both sides."
@@ -100,6 +100,12 @@ def reach_text(gate: Gate) -> str:
 
 
 def problem_text(version: Version) -> str:
-    """Return why a revision is not measured."""
+    """Return why nothing of a revision is planned."""
     problem = version.revision.problem if version.revision is not None else None
     return f"{version.label} is not measured: {problem}"
+
+
+def broken_text(gate: Gate, version: Version) -> str:
+    """Return why a revision is not compared."""
+    found = gate.unmatched.get(version.label)
+    return problem_text(version) if found is None else f"{version.label}: {found.in_a_line}"
