@@ -25,6 +25,7 @@ from pyopbench.results.store import RUN_FILE, SAMPLES_FILE, SCHEMA
 from pyopbench.results.warnings import UnfinishedLine
 
 CASES = (stored.case("well"), stored.case("slow"))
+CHANGE = {"kind": "length", "line": 1, "now": "len(x)", "then": "x.shape[0]"}
 LINES = [
     stored.launch_line(0),
     stored.group_line(0, CASES),
@@ -219,6 +220,14 @@ def no_sample(case: str, sample: list[float], *, copies: bool = False) -> str:
             "status is 'odd', not one of unsupported, wrong, elided, raised, timeout, crashed",
         ),
         (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
+        (
+            change(LINES[1], failures=[{**stored.failure(CASES[0]), "change": {**CHANGE, "kind": "odd"}}]),
+            "change is of the kind 'odd', not one of method, length, rows, masked, context, reversed, list_index, type",
+        ),
+        (
+            change(LINES[1], failures=[{**stored.failure(CASES[0]), "change": {**CHANGE, "line": 0}}]),
+            "failures[0].change.line: expected int >= 1, got 0",
+        ),
         (change(LINES[1], timer_seconds="1"), "timer_seconds: expected float, got str: 1"),
         (change(LINES[1], group=None), "group: expected str, got null"),
         (change(LINES[1], noise=None), "noise: expected object, got null"),

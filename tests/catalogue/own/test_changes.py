@@ -111,7 +111,7 @@ def test_every_kind_is_shown_to_work() -> None:
 @pytest.mark.parametrize(
     ("variant", "lines"),
     [
-        ("tnp", "y = x * 2\ny[np.argmax(x)] = 0.0\nreturn y"),  # no mask of the shape of the array
+        ("tnp", "y = x * 2\ny[np.argmax(x[:, 0])] = 0.0\nreturn y"),  # no mask of the shape of the array
         ("tnp", "return x.tolist()"),  # nothing of that name
         ("njit", "return np.max(x, axis=1)"),
     ],
