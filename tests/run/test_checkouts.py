@@ -81,6 +81,7 @@ def test_what_others_can_write_to_is_refused(made: tuple[Path, list[str]]) -> No
 
 
 def test_the_umask_of_the_user_opens_nothing(made: tuple[Path, list[str]]) -> None:
+    cache_folder.private_folder(checkouts.FOLDER, "worktrees")
     before = os.umask(0)
     try:
         found = checkouts.checkout_of(made[0], made[1][0]).folder
