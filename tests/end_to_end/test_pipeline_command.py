@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines import POOL
 from places import ROOT
 
 pytestmark = pytest.mark.long
@@ -37,7 +38,7 @@ def test_a_body_that_ends_its_process_costs_the_pool_and_the_rest_is_measured(tm
     measured = {one["key"] for one in found["measured"]["blocks"]}
     without_number = {one["key"] for one in (*found["measured"]["failures"], *found["measured"]["holes"])}
     assert "map" in measured
-    assert "processes parallel=2" not in measured
+    assert POOL.key not in measured
     assert not measured & without_number
     assert measured | without_number >= {one["key"] for one in found["measured"]["arrangements"]}
     assert found["action"] == "undecided"  # of one launch

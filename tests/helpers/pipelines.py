@@ -118,7 +118,7 @@ class FakePipelineWorker:
         Args:
             clock: passes with what is asked.
             seconds: of an element, by key.
-            bad: key -> how it is bad: `raised` or `raised in blocks`, `lost` or `lost in blocks`.
+            bad: key -> how it is bad: `raised` or `raised_in_blocks`, `lost` or `lost_in_blocks`.
             requests: list to which requests are appended.
             started: how long starting takes.
         """
@@ -135,7 +135,7 @@ class FakePipelineWorker:
         self.requests.append(dict(request))
         key = request.get("key", request["do"])
         bad = self._bad.get(key, "")
-        in_blocks = bad.endswith("in blocks")
+        in_blocks = bad.endswith("in_blocks")
         if bad and (request["do"] == "pipeline_block" or not in_blocks):
             if bad.startswith("lost"):
                 self._clock.now += 10.0

@@ -75,12 +75,14 @@ def test_names_of_users_are_escaped() -> None:
     assert "<script" not in page
 
 
+def rows_of(spec: dict[str, Any], layer: int) -> list[dict[str, Any]]:
+    data = spec.get("data") or spec["layer"][layer]["data"]
+    rows: list[dict[str, Any]] = data["values"] if "values" in data else spec["datasets"][data["name"]]
+    return rows
+
+
 def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
-    spec = throughput_chart(judged({BATCH.key: 1e-5}))
-    (data,) = (
-        {json.dumps(layer["data"]) for layer in spec["layer"]} if "data" not in spec else {json.dumps(spec["data"])}
-    )
-    rows = json.loads(data)["values"]
+    rows = rows_of(throughput_chart(judged({BATCH.key: 1e-5})), 0)
     assert rows[0]["arrangement"] == BATCH.key
     assert len(rows) == len(ALL)
     assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
@@ -89,7 +91,7 @@ def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
 def test_the_line_of_amdahl_goes_through_what_threads_brought() -> None:
     lock = lock_share(document(ALIKE, {**CALLS, "threads": 1500.0})["rates"])
     assert lock is not None
-    line = scaling_chart(lock)["layer"][0]["data"]["values"]
+    line = rows_of(scaling_chart(lock), 0)
     assert line[0]["speedup"] == pytest.approx(1)
     assert line[-1]["speedup"] == pytest.approx(1.5)
 

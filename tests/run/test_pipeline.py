@@ -59,7 +59,7 @@ def test_the_order_differs_from_round_to_round_and_is_the_same_for_a_seed() -> N
     assert len(orders) > 1
 
 
-@pytest.mark.parametrize("bad", ["raised", "raised in blocks", "lost", "lost in blocks"])
+@pytest.mark.parametrize("bad", ["raised", "raised_in_blocks", "lost", "lost_in_blocks"])
 def test_a_bad_arrangement_costs_itself_and_is_not_tried_again(bad: str) -> None:
     document, asked, _ = run({BATCH.key: bad})
     assert {one["key"] for one in document["failures"]} == {BATCH.key}
@@ -67,7 +67,7 @@ def test_a_bad_arrangement_costs_itself_and_is_not_tried_again(bad: str) -> None
     for one in (CURRENT, PARALLEL, POOL, PORT):
         assert launches_of(document, one.key) >= {0, 1, 2}
     tries = [one for one in asked if one.get("key") == BATCH.key]
-    assert len(tries) == (2 if bad.endswith("in blocks") else 1)
+    assert len(tries) == (2 if bad.endswith("in_blocks") else 1)
 
 
 def test_threads_that_hang_cost_the_share_of_the_lock_alone() -> None:

@@ -58,7 +58,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     load.load_own.cache_clear()
 
 
-def workplace_of(source: str, folder: Path, settings: PipelineSettings = SETTINGS, name: str = "double") -> Workplace:
+def workplace_of(source: str, folder: Path, settings: PipelineSettings = SETTINGS, name: str = "twofold") -> Workplace:
     path = folder / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     (op,) = bring_own([str(path)], [])

@@ -106,13 +106,18 @@ class Server:
         return body
 
     def _send(self, answer: tuple[str, Any]) -> None:
-        if os.getpid() != self._process:  # a body has forked, and both sides have returned from it
-            os.kill(os.getpid(), signal.SIGKILL)
+        self._end_if_forked()
         self._connection.send(answer)
+
+    def _end_if_forked(self) -> None:
+        """End a process that a body has forked, and that has returned from it too: memory and connection are shared."""
+        if os.getpid() != self._process:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _call(self, body: Body, parcel: Parcel) -> Parcel:
         self._rows = list(zip(*self._slot.take(parcel), strict=True))
         rows = [self._outputs(body(*row)) for row in self._rows]
+        self._end_if_forked()
         return self._slot.put([np.stack(column) for column in zip(*rows, strict=True)])
 
     def _outputs(self, returned: Any) -> tuple[Any, ...]:
