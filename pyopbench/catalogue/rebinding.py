@@ -43,6 +43,11 @@ def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
     return arrange(function, copy)
 
 
+def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
+    """Return `finish` of a copy of a Python function that finds `finish` of copies of its helpers, of any module."""
+    return _Rebinding(lambda value: value, finish).of(written(function))
+
+
 def arrange(function: Body, port: Body) -> Body:
     """Return a port of what a body stands around, called as the body is: by position."""
     while hasattr(function, BODY):
@@ -132,7 +137,7 @@ def files_reached(function: Any) -> set[str]:
         files.add(copy.__code__.co_filename)
         return copy
 
-    _Rebinding(lambda value: value, finish).of(function)
+    copy_functions(function, finish)
     return files
 
 

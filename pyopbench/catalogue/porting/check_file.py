@@ -1,0 +1,192 @@
+"""The test beside a port: it holds the port against the body that it replaces, of which it has a copy."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyopbench.catalogue.porting.facts import Facts
+from pyopbench.catalogue.porting.module_text import module_text
+from pyopbench.catalogue.porting.render import Code
+from pyopbench.catalogue.porting.units import Units
+
+CLOSE = '''
+def assert_same(found, expected):
+    """Assert that an array has the values of another one, and its dtype and shape."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if expected.dtype.kind not in "fc":
+        np.testing.assert_array_equal(found, expected)
+        return
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = finite.max() if finite.size else 0
+    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))
+'''
+AS_TUPLE = '''
+def as_tuple(outputs):
+    """Return one output or several as a tuple."""
+    return tuple(outputs) if isinstance(outputs, (list, tuple)) else (outputs,)
+'''
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the inputs of a test come from, as source.
+
+    Attributes:
+        expression: a list of tuples of arguments.
+        keywords: names of the last ones, where they are given by name.
+    """
+
+    expression: str
+    keywords: tuple[str, ...] = ()
+
+
+def check_file(module: str, facts: Facts, units: Units, inputs: Inputs, tolerance: float, gradient: str) -> str:
+    """Return the text of a test.
+
+    Args:
+        module: the name of the module that the port is in.
+        facts: what the port takes and returns.
+        units: the old body and what it needs, the gradient, and what draws the inputs.
+        inputs: on which it is checked.
+        tolerance: largest error, relative to the largest magnitude.
+        gradient: the name of the old gradient; empty where there is none, and differences are taken.
+    """
+    code = Code(units)
+    statements = [code.write_unit(unit) for unit in units.in_order()]
+    statements += [f"TOLERANCE = {tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs), _call(facts, inputs)]
+    statements.append(_values(module, facts))
+    if facts.differentiable:
+        checks = _against_gradient(module, facts, gradient) if gradient else _against_differences(module, facts)
+        statements += [_gradient_of(module, facts), *checks]
+    says = f"Checks that `{module}.{facts.function}` does what `{facts.function}` of {facts.file} does, which is copied here."
+    extra = [f"import {module}"]
+    return module_text(_wrapped(says), statements, units, extra)
+
+
+def _wrapped(text: str) -> str:
+    return text if len(text) < 80 else text.replace(", which", ",\nwhich")
+
+
+def _examples(inputs: Inputs) -> str:
+    return f'''
+def examples():
+    """Return the arguments of several calls."""
+    {"rng = np.random.default_rng(0)" if "rng" in _names(inputs.expression) else ""}
+    return {inputs.expression}
+'''
+
+
+def _names(expression: str) -> set[str]:
+    tree = ast.parse(expression, mode="eval")
+    bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - bound
+
+
+def _call(facts: Facts, inputs: Inputs) -> str:
+    first = len(facts.inputs) - len(inputs.keywords)
+    named = "".join(f", {name}=arguments[{first + place}]" for place, name in enumerate(inputs.keywords))
+    given = f"*arguments[:{first}]{named}" if inputs.keywords else "*arguments"
+    return f'''
+def old(arguments):
+    """Return what the old body returns, as arrays."""
+    copies = [one if isinstance(one, (list, tuple)) else np.array(one) for one in arguments]
+    return tuple(np.asarray(one) for one in as_tuple({facts.function}({given.replace("arguments", "copies")})))
+'''
+
+
+def _values(module: str, facts: Facts) -> str:
+    return f'''
+def test_values():
+    """The port returns what the old body does, called as it is and in a graph."""
+    for arguments in examples():
+        tensors = [tf.constant(np.asarray(one)) for one in arguments]
+        expected = old(arguments)
+        for port in ({module}.{facts.function}, tf.function({module}.{facts.function})):
+            found = as_tuple(port(*tensors))
+            assert len(found) == len(expected)
+            for one, other in zip(found, expected):
+                assert_same(one, other)
+'''
+
+
+def _gradient_of(module: str, facts: Facts) -> str:
+    return f'''
+def gradient_of_port(arguments, output_gradients):
+    """Return the gradient that TensorFlow has of the port, by each input that has one."""
+    tensors = [tf.constant(np.asarray(one)) for one in arguments]
+    watched = [tensors[place] for place in {list(facts.differentiable)}]
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        outputs = as_tuple(tf.function({module}.{facts.function})(*tensors))
+    floating = [outputs[place] for place in {list(facts.floating)}]
+    given = [tf.constant(one) for one in output_gradients]
+    found = tape.gradient(floating, watched, given, unconnected_gradients="zero")
+    return [tf.convert_to_tensor(one).numpy() for one in found]
+
+
+def draw(expected, rng):
+    """Return a gradient for each floating output."""
+    outputs = [expected[place] for place in {list(facts.floating)}]
+    return [np.asarray(rng.uniform(0.5, 1.5, one.shape), one.dtype) for one in outputs]
+'''
+
+
+def _against_gradient(module: str, facts: Facts, gradient: str) -> list[str]:
+    return [
+        f'''
+def test_gradient():
+    """The gradient of the port is the old one."""
+    for arguments in examples():
+        arrays = [np.asarray(one) for one in arguments]
+        outputs = old(arguments)
+        output_gradients = draw(outputs, np.random.default_rng(1))
+        found = gradient_of_port(arguments, output_gradients)
+        expected = as_tuple({gradient}(arrays, outputs, output_gradients))
+        if len(expected) == len(arrays):
+            expected = [expected[place] for place in {list(facts.differentiable)}]
+        for one, other in zip(found, expected):
+            assert_same(one, other)
+'''
+    ]
+
+
+def _against_differences(module: str, facts: Facts) -> list[str]:
+    return [
+        f'''
+def test_gradient():
+    """The gradient of the port is the slope of the old body, along a direction that is drawn."""
+    for arguments in examples():
+        rng = np.random.default_rng(1)
+        arrays = [np.array(one) for one in arguments]
+        outputs = old(arrays)
+        output_gradients = draw(outputs, rng)
+        # As large a step as rounding asks for: https://en.wikipedia.org/wiki/Numerical_differentiation#Step_size
+        precision = max(np.finfo(outputs[place].dtype).eps for place in {list(facts.floating)})
+        step = precision ** (1 / 3)
+        slope, expected = 0.0, 0.0
+        moved = {{-1: list(arrays), 1: list(arrays)}}
+        found = gradient_of_port(arguments, output_gradients)
+        for place, gradient in zip({list(facts.differentiable)}, found):
+            direction = rng.normal(size=arrays[place].shape)
+            slope += np.sum(np.float64(gradient) * direction)
+            for sign in moved:
+                moved[sign][place] = np.asarray(arrays[place] + sign * step * direction, arrays[place].dtype)
+        sides = {{sign: old(several) for sign, several in moved.items()}}
+        magnitude = 0.0
+        for place, given in zip({list(facts.floating)}, output_gradients):
+            change = (np.float64(sides[1][place]) - np.float64(sides[-1][place])) / (2 * step)
+            expected += np.sum(change * given)
+            magnitude += np.sum(np.abs(change * given)) + np.sqrt(np.sum(np.square(np.float64(outputs[place]))))
+        if np.isfinite(expected):
+            np.testing.assert_allclose(slope, expected, rtol=0, atol=max(step, 1e-4) * 5 * max(magnitude, 1e-30))
+'''
+    ]
+
+
+def joined_tuples(tuples: Sequence[str]) -> str:
+    """Return a list of tuples of arguments."""
+    return f"[{', '.join(tuples)}]"

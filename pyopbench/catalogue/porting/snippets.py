@@ -1,0 +1,82 @@
+"""Small functions that ports call for what TensorFlow has no one function for; written into the file that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SNIPPETS = {
+    "replaced": '''
+@tf.autograph.experimental.do_not_convert
+def replaced(tensor, pick, values):
+    """Return a tensor with other values at some places; `pick` picks these places out of a tensor of the same shape."""
+    tensor = tf.convert_to_tensor(tensor)
+    places = pick(tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor)))
+    values = tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places))
+    flat = tf.tensor_scatter_nd_update(
+        tf.reshape(tensor, [-1]), tf.reshape(places, [-1, 1]), tf.reshape(values, [-1])
+    )
+    return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
+''',
+    "from_front": '''
+def from_front(places, size):
+    """Return indices of which negative ones, which count from the end, are counted from the front."""
+    return tf.where(places < 0, places + tf.cast(size, places.dtype), places)
+''',
+    "points": '''
+def points(*places):
+    """Return indices along each axis, broadcast against each other, as the points that `tf.gather_nd` takes."""
+    shape = tf.shape(places[0])
+    for other in places[1:]:
+        shape = tf.broadcast_dynamic_shape(shape, tf.shape(other))
+    return tf.stack([tf.broadcast_to(one, shape) for one in places], axis=-1)
+''',
+    "without_nan": '''
+def without_nan(tensor):
+    """Return a tensor with 0 for what is NaN."""
+    return tf.where(tf.math.is_nan(tensor), tf.zeros_like(tensor), tensor)
+''',
+    "variance": '''
+def variance(tensor, axis, ddof, keepdims=False):
+    """Return the variance with `ddof` degrees of freedom taken off."""
+    away = tensor - tf.reduce_mean(tensor, axis=axis, keepdims=True)
+    squares = tf.reduce_sum(tf.square(away), axis=axis, keepdims=keepdims)
+    count = tf.size(tensor) / tf.size(tf.reduce_sum(tensor, axis=axis))
+    return squares / (tf.cast(count, tensor.dtype) - ddof)
+''',
+    "quantile": '''
+def quantile(tensor, q, axis=None, keepdims=False):
+    """Return quantiles, with linear interpolation between neighbours; NaN where there is one."""
+    if axis is None:
+        moved = tf.reshape(tensor, [-1])
+    else:
+        moved = tf.experimental.numpy.moveaxis(tensor, axis, -1)
+    size = tf.cast(tf.shape(moved)[-1], tf.float64)
+    place = tf.cast(q, tf.float64) * (size - 1)
+    low = tf.cast(tf.floor(place), tf.int32)
+    high = tf.cast(tf.math.ceil(place), tf.int32)
+    share = tf.cast(place - tf.floor(place), tensor.dtype)
+    ordered = tf.sort(moved, axis=-1)
+    first, last = tf.gather(ordered, low, axis=-1), tf.gather(ordered, high, axis=-1)
+    found = first + (last - first) * share
+    has_nan = tf.reduce_any(tf.math.is_nan(moved), axis=-1)
+    if share.shape.rank:
+        found = tf.experimental.numpy.moveaxis(found, -1, 0)
+    found = tf.where(has_nan, tf.constant(float("nan"), tensor.dtype), found)
+    if keepdims:
+        found = tf.expand_dims(found, -1 if axis is None else axis)
+    return found
+''',
+    "bincount": '''
+def bincount(values, weights=None, minlength=0):
+    """Return how often each whole number from 0 on is there, or the sum of its weights."""
+    size = tf.maximum(tf.reduce_max(tf.concat([values, [-1]], 0)) + 1, minlength)
+    amounts = tf.ones_like(values) if weights is None else weights
+    return tf.math.unsorted_segment_sum(amounts, values, size)
+''',
+}
+"""The source of each, by its name."""
+
+
+def source_of(names: Iterable[str]) -> list[str]:
+    """Return the source of some of them."""
+    return [SNIPPETS[name].strip() for name in sorted(names)]

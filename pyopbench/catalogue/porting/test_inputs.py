@@ -1,0 +1,64 @@
+"""The inputs of a user's op as source, for the test that is written beside a port."""
+
+from __future__ import annotations
+
+import ast
+
+from pyopbench.catalogue.porting.facts import SEEDS
+from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.catalogue.porting.render import Code
+from pyopbench.catalogue.porting.source import Source, read_source
+from pyopbench.catalogue.porting.units import Unit, Units, globals_read
+from pyopbench.core.op import Op
+from pyopbench.core.own_target import Target
+
+CHECKED_SIZES = 2
+
+
+def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
+    """Return the list of arguments that a test calls the port with, and add what that needs.
+
+    Args:
+        units: what the test has of the user's files.
+        target: the op.
+        source: the file of its body.
+        op: the op.
+
+    Raises:
+        CannotPort: it cannot be seen where the inputs come from.
+    """
+    if target.function:
+        given = [_expression(one) for one in target.expressions]
+        return f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
+    home = read_source(target.place) if target.is_file else source
+    statement, value = _inputs_of(home)
+    unit = Unit(home, statement, "", frozenset(globals_read(home, ast.copy_location(ast.Expr(value), value))))
+    for name in sorted(unit.reads):
+        units.need(home, name)
+    code = Code(units)
+    code.source, code.unit = home, unit
+    text = code.write(value)
+    if op.own is not None and op.own.fixed_sizes:
+        return text if isinstance(value, ast.List) else f"[{text}]"
+    sizes = ", ".join(map(str, op.quick_sizes[:CHECKED_SIZES]))
+    called = text if isinstance(value, ast.Name | ast.Attribute) else f"({text})"
+    comma = "," if len(op.quick_sizes[:CHECKED_SIZES]) == 1 else ""
+    return f"[{called}(size, np.random.default_rng(seed)) for size in ({sizes}{comma}) for seed in range({SEEDS})]"
+
+
+def _expression(text: str) -> str:
+    return f"np.load({text!r})" if text.endswith(".npy") else text
+
+
+def _inputs_of(source: Source) -> tuple[ast.stmt, ast.expr]:
+    for statement in reversed(source.tree.body):
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+            continue
+        names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
+        if "OP" in names:
+            for keyword in statement.value.keywords:
+                if keyword.arg == "inputs":
+                    return statement, keyword.value
+    raise CannotPort(
+        "`OP = OwnOp(inputs=...)` is not written in the file, so that the test has no inputs", place=(source.path, 1)
+    )
