@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from pyopbench.catalogue.porting.indexing import Entry, Picked, entries_of, is_never_negative, pick
+from pyopbench.catalogue.porting.indexing import Entry, Picked, assigned, entries_of, pick
+from pyopbench.catalogue.porting.names import name_of
 from pyopbench.catalogue.porting.operators import BINARY
 from pyopbench.catalogue.porting.typed import TypedCode
 
@@ -50,13 +51,10 @@ def _refuse_repeats(code: TypedCode, entries: list[list[Entry]], rank: int, node
 
 
 def _is_distinct(code: TypedCode, node: ast.expr) -> bool:
-    from pyopbench.catalogue.porting.indexing import _assigned
-    from pyopbench.catalogue.porting.names import name_of
-
     if isinstance(node, ast.Subscript):
         return _is_distinct(code, node.value)
     if isinstance(node, ast.Name):
-        values = _assigned(code, node.id)
+        values = assigned(code, node.id)
         return bool(values) and all(one is not None and _is_distinct(code, one) for one in values)
     if isinstance(node, ast.Call):
         name = name_of(code.value_of(node.func))
@@ -113,7 +111,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, keys = _root_of(code, target)
         dtype = code.dtype(root)
-        name, text = code.write(root), code.write(root)
+        name, text = code.write(root), code.base(root)
         for key in keys:
             text = pick(code, target, Picked(text, code.rank(root)), entries_of(code, key))
         given = code.operand(value, dtype)
@@ -147,6 +145,3 @@ def _sign(code: TypedCode, node: ast.AugAssign) -> str:
     """Return the operator as it stands in the file, without the `=`."""
     begin, end = code.source.span(node.target)[1], code.source.span(node.value)[0]
     return code.source.text(begin, end).split("=")[0].strip()
-
-
-__all__ = ["assign", "assign_in_place", "is_never_negative", "write_item"]

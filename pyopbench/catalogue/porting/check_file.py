@@ -71,11 +71,11 @@ def _wrapped(text: str) -> str:
 
 
 def _examples(inputs: Inputs) -> str:
+    rng = "    rng = np.random.default_rng(0)\n" if "rng" in _names(inputs.expression) else ""
     return f'''
 def examples():
     """Return the arguments of several calls."""
-    {"rng = np.random.default_rng(0)" if "rng" in _names(inputs.expression) else ""}
-    return {inputs.expression}
+{rng}    return {inputs.expression}
 '''
 
 
@@ -102,10 +102,11 @@ def _values(module: str, facts: Facts) -> str:
     return f'''
 def test_values():
     """The port returns what the old body does, called as it is and in a graph."""
+    in_graph = tf.function({module}.{facts.function})
     for arguments in examples():
         tensors = [tf.constant(np.asarray(one)) for one in arguments]
         expected = old(arguments)
-        for port in ({module}.{facts.function}, tf.function({module}.{facts.function})):
+        for port in ({module}.{facts.function}, in_graph):
             found = as_tuple(port(*tensors))
             assert len(found) == len(expected)
             for one, other in zip(found, expected):

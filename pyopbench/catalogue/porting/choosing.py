@@ -6,9 +6,8 @@ import ast
 
 from pyopbench.catalogue.porting.arguments import Given
 from pyopbench.catalogue.porting.indexing import Entry, Picked, entries_of, pick
-from pyopbench.catalogue.porting.observe import NUMBER_KIND
 from pyopbench.catalogue.porting.table import written
-from pyopbench.catalogue.porting.typed import joined
+from pyopbench.catalogue.porting.typed import TypedCode, joined
 
 
 @written("np.where", "condition x y")
@@ -141,9 +140,12 @@ def absolute(given: Given) -> str:
 def length(given: Given) -> str:
     """Return the size of the first axis."""
     code = given.code
-    if not code.is_tensor(given["x"]):  # a list
+    if not code.is_tensor(given["x"]) and not _is_shape(code, given["x"]):  # a list
         return f"len({code.write(given['x'])})"
-    text = code.atom(given["x"])
+    inner = given["x"]
+    text = code.atom(inner)
+    if isinstance(inner, ast.Attribute) and inner.attr == "shape" and code.is_tensor(inner.value):
+        return f"len({code.atom(inner.value)}.shape)"
     if code.is_tensor(given.node):
         return f"tf.shape({text}, tf.int64)[0]"
     code.fixed_shapes = True
@@ -179,6 +181,5 @@ def isclose(given: Given) -> str:
     raise given.code.refusal(given.node, f"`{given.name}` has no counterpart in TensorFlow", "write the comparison")
 
 
-def is_number(given: Given, name: str) -> bool:
-    """Is an argument a number of Python's?"""
-    return all(one.kind == NUMBER_KIND for one in given.code.seen(given[name]))
+def _is_shape(code: TypedCode, node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape" and code.is_tensor(node.value)

@@ -90,12 +90,12 @@ def docstring(summary: str, facts: Facts, how: str, notes: Sequence[str]) -> str
     """Return what the docstring of a port says, with its quotes, indented by four.
 
     Args:
-        summary: what the user's docstring says, or one line.
+        summary: what the user's docstring says; empty if there is none.
         facts: what it takes and returns.
         how: the sentence that says what it is.
         notes: further paragraphs.
     """
-    parts = [summary.strip(), *(textwrap.fill(one, WIDTH - 4) for one in (how, *notes))]
+    parts = [one for one in (summary.strip(), *(textwrap.fill(one, WIDTH - 4) for one in (how, *notes))) if one]
     arguments = [f"    {name}: {_described(dtype, rank)}" for name, dtype, rank in facts.inputs]
     returned = [f"    {_described(dtype, len(shape))}" for dtype, shape in facts.outputs]
     parts += ["\n".join(["Args:", *arguments]), "\n".join(["Returns:", *returned])]

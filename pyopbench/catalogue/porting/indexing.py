@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pyopbench.catalogue.porting.names import name_of
 from pyopbench.catalogue.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.catalogue.porting.typed import TypedCode
 
@@ -86,13 +87,28 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     """Return `x[...]` of a tensor, or by one."""
     entries = None
     if code.is_tensor(node.value) or (code.is_tensor(node.slice) and _is_array(code, node.value)):
+        if found := _places_of_axis(code, node):
+            return found
         entries = entries_of(code, node.slice)
     elif isinstance(node.slice, ast.Tuple) and any(map(code.is_tensor, node.slice.elts)):
         entries = entries_of(code, node.slice)
     if entries is None:
         return None
-    whole = code.atom(node.value) if code.is_tensor(node.value) else f"tf.constant({code.write(node.value)})"
+    whole = code.base(node.value)
     return pick(code, node, Picked(whole, code.rank(node.value), whole), entries)
+
+
+def _places_of_axis(code: TypedCode, node: ast.Subscript) -> str:
+    """Return `np.where(mask)[axis]`; nothing for anything else."""
+    call, key = node.value, node.slice
+    if not isinstance(call, ast.Call) or not isinstance(key, ast.Constant) or call.keywords or len(call.args) > 1:
+        return ""
+    name = name_of(code.value_of(call.func))
+    if isinstance(call.func, ast.Attribute) and code.is_tensor(call.func.value) and call.func.attr == "nonzero":
+        return f"tf.where({code.tensor(call.func.value, 'bool')})[:, {key.value}]"
+    if name not in ("np.where", "np.nonzero") or len(call.args) != 1:
+        return ""
+    return f"tf.where({code.tensor(call.args[0], 'bool')})[:, {key.value}]"
 
 
 def _is_array(code: TypedCode, node: ast.expr) -> bool:
@@ -157,15 +173,11 @@ def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
     return f"from_front({code.write(node)}, tf.shape({whole})[{axis}])"
 
 
-def is_never_negative(code: TypedCode, node: ast.expr, depth: int = 4) -> bool:
-    """Is it seen from the source that no element is below 0?"""
-    from pyopbench.catalogue.porting.names import name_of
-
+def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
+    """Is it seen from the source that no element is below 0? `asked` are names that this is being asked of."""
     one = code.one(node)
     if one.dtype.startswith("u") or one.dtype == "bool":
         return True
-    if depth == 0:
-        return False
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value >= 0
     if isinstance(node, ast.Call):
@@ -173,19 +185,22 @@ def is_never_negative(code: TypedCode, node: ast.expr, depth: int = 4) -> bool:
         if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):
             name = f"np.{node.func.attr}"
             if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
-                return is_never_negative(code, node.func.value, depth - 1)
+                return is_never_negative(code, node.func.value, asked)
         return name in NEVER_NEGATIVE
     if isinstance(node, ast.Subscript):
-        return is_never_negative(code, node.value, depth - 1)
+        return is_never_negative(code, node.value, asked)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult | ast.FloorDiv | ast.Mod):
-        return all(is_never_negative(code, side, depth - 1) for side in (node.left, node.right))
+        return all(is_never_negative(code, side, asked) for side in (node.left, node.right))
     if isinstance(node, ast.Name):
-        values = _assigned(code, node.id)
-        return bool(values) and all(value is not None and is_never_negative(code, value, depth - 1) for value in values)
+        if node.id in asked:  # `order = order[:n]`
+            return True
+        values = assigned(code, node.id)
+        asked |= {node.id}
+        return bool(values) and all(value is not None and is_never_negative(code, value, asked) for value in values)
     return False
 
 
-def _assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
+def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
     """Return all values that the function assigns to a name; None for what is no simple assignment."""
     assert code.unit is not None
     found: list[ast.expr | None] = []

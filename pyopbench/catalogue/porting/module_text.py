@@ -52,4 +52,4 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
 def _is_standard(statement: str) -> bool:
     import sys
 
-    return statement.split()[1].split(".")[0] in sys.stdlib_module_names
+    return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names

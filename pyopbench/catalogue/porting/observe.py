@@ -15,7 +15,8 @@ import tensorflow as tf
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.source import NUMBER, Function, Source, number_of, read_source
 from pyopbench.catalogue.rebinding import copy_functions, written
-from pyopbench.catalogue.traced.array import TracedArray, holds_traced
+from pyopbench.catalogue.traced.array import TracedArray
+from pyopbench.catalogue.traced.creation import is_dynamic
 from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.catalogue.traced.trace import traced
 
@@ -160,27 +161,28 @@ def _watched(function: Any, observed: Observed) -> Any:
 class _Watching(ast.NodeTransformer):
     """Puts a call around each expression whose value may be of interest."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:  # noqa: N802 - the name that ast looks for
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list, node.returns = [], None
         for one in ast.walk(node.args):
             if isinstance(one, ast.arg):
                 one.annotation = None
-        node.body = [self.visit(one) for one in node.body]
+        several = (self.visit(one) for one in node.body)
+        node.body = [one for found in several for one in (found if isinstance(found, list) else [found])]
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is not None:
             node.value = self.visit(node.value)
         return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         if isinstance(node.target, ast.Name):
             number = getattr(node.target, NUMBER)
             look = ast.Expr(_seeing(number, ast.Name(node.target.id, ast.Load()), node.target))
             return [look, self.generic_visit(node)]
         return self.generic_visit(node)
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:  # noqa: N802
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         return node
 
     def visit(self, node: ast.AST) -> Any:
@@ -231,6 +233,6 @@ def _sequence(value: Any) -> Seen:
         dtypes.pop() if len(dtypes) == 1 else "",
         1 + max(ranks, default=0),
         weak.pop() if len(weak) == 1 else None,
-        holds_tensors=holds_traced(value),
+        holds_tensors=is_dynamic(value),
         is_negative=any(one.is_negative for one in items),
     )

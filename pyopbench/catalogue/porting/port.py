@@ -123,7 +123,7 @@ def _traced(op: Op, source: Source, definition: Any, facts: Facts) -> Made:
     notes = ["fixed shapes"] if code.fixed_shapes else []
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
     doc = docstring(
-        ast.get_docstring(definition) or op.summary,
+        ast.get_docstring(definition) or "",
         facts,
         f"TensorFlow port of `{facts.function}` in {facts.file}; the gradient is TensorFlow's own.",
         says,
@@ -158,7 +158,7 @@ def _tnp(op: Op, source: Source, definition: Any, facts: Facts) -> Made:
     code = TnpCode(units)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     how = f"Port of `{facts.function}` in {facts.file} to `tf.experimental.numpy`; the gradient is TensorFlow's own."
-    doc = docstring(ast.get_docstring(definition) or op.summary, facts, how, [])
+    doc = docstring(ast.get_docstring(definition) or "", facts, how, [])
     statements[definition.name] = documented(statements[definition.name], doc)
     texts = _with_snippets(units, statements, [])
     return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
@@ -177,7 +177,7 @@ def _njit(op: Op, source: Source, definition: Any, facts: Facts, *, parallel: bo
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
     notes = [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
-    doc = docstring(ast.get_docstring(definition) or op.summary, facts, how, notes)
+    doc = docstring(ast.get_docstring(definition) or "", facts, how, notes)
     texts = _with_snippets(units, statements, [])
     texts += [numba_code.adapter(facts), numba_code.wrapper(facts, doc, gradient, picked)]
     text = module_text(f"`{facts.function}` of {facts.file}, compiled by Numba.", texts, units)

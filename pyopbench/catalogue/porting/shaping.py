@@ -159,13 +159,17 @@ def array(given: Given) -> str:
 @written("np.copy", "a")
 def copy(given: Given) -> str:
     """Return the array itself: nothing writes to a tensor."""
-    return given.code.tensor(given["a"])
+    text = given.code.tensor(given["a"])
+    return f"tf.identity({text})" if isinstance(given["a"], ast.Name) else text
 
 
 @written("np.zeros_like np.ones_like np.empty_like", "a dtype")
 def like(given: Given) -> str:
     """Return zeros or ones in the shape of an array."""
     name = "ones_like" if "ones" in given.name else "zeros_like"
+    if not given.code.is_tensor(given.node):  # its shape alone is taken, which is known
+        given.code.fixed_shapes = True
+        return f"np.{name.removesuffix('_like')}(tuple({given.code.atom(given['a'])}.shape), np.{given.dtype})"
     own = given.code.dtype(given["a"]) == given.dtype
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
 

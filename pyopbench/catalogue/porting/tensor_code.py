@@ -73,10 +73,17 @@ class TensorCode(TypedCode):
         loops = getattr(node, "generators", ())
         is_iterated = part is getattr(node, "iter", None) or any(part is one.iter for one in loops)
         if (is_iterated or isinstance(node, ast.Starred)) and isinstance(part, ast.expr) and self.is_tensor(part):
-            return f"tf.unstack({self.write(part)})"
+            return self._taken_apart(node, part)
         if isinstance(part, ast.expr) and part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             return "tf.Tensor" if self._names_numpy(part) else self.source.text(*self.source.span(part))
         return self.write(part)
+
+    def _taken_apart(self, node: ast.AST, part: ast.expr) -> str:
+        targets = [getattr(node, "target", None)]
+        targets += [one.target for one in getattr(node, "generators", ()) if one.iter is part]
+        rows = f"tf.unstack({self.write(part)})"
+        is_unpacked = any(isinstance(one, ast.Tuple | ast.List) for one in targets)
+        return f"map(tf.unstack, {rows})" if is_unpacked else rows
 
     def _names_numpy(self, node: ast.expr) -> bool:
         return any(isinstance(one, ast.Name) and self.value_of(one) is np for one in ast.walk(node))

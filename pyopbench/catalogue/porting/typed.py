@@ -88,8 +88,8 @@ class TypedCode(Code):
         seen = self.seen(node)
         if any(one.kind == SEQUENCE for one in seen) and self.holds_tensors(node):
             return self._stacked(node, dtype)
-        if seen and all(one.kind == TENSOR and one.dtype == dtype for one in seen):
-            return self.write(node)
+        if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
+            return self.write(node)  # TensorFlow takes arrays of NumPy's too
         numbers = seen and all(one.kind == NUMBER_KIND for one in seen)
         return f"tf.{'constant' if numbers else 'cast'}({self.write(node)}, tf.{dtype})"
 
@@ -140,6 +140,13 @@ class TypedCode(Code):
         dtype = one.dtype or (np.dtype(one.weak).name if one.kind == SEQUENCE and one.weak else one.dtype)
         weak = None if one.kind == SEQUENCE else one.weak
         return dtypes.example(weak, np.dtype(dtype or "bool"), one.rank)
+
+    def base(self, node: ast.expr) -> str:
+        """Return the text of what `[...]` is added to; an array that becomes a tensor later is made one."""
+        text = self.atom(node)
+        return (
+            text if {one.kind for one in self.seen(node)} == {TENSOR} else f"tf.convert_to_tensor({self.write(node)})"
+        )
 
     def use(self, snippet: str) -> str:
         """Return the name of a function that is written beside the code, and have it written."""
