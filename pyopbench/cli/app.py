@@ -48,6 +48,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import out
 from pyopbench.cli.placement import placement
+from pyopbench.cli.port import port
 from pyopbench.cli.probe import probe
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
@@ -224,6 +225,7 @@ app.command(rich_help_panel=MEASURE)(resume)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(build)
+app.command(rich_help_panel=MEASURE)(port)
 app.command(rich_help_panel=JUDGE)(compare)
 app.command(rich_help_panel=JUDGE)(check)
 app.command(rich_help_panel=JUDGE)(schema)

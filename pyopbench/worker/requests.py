@@ -5,7 +5,7 @@ cases of one group, which stay prepared, and `{"do": "sample"}` times them, `{"d
 cost, `{"do": "limits"}` measures what the machine can do at most, `{"do": "build"}` compiles kernels,
 `{"do": "device"}` and `{"do": "count_copies"}` count copies between host and device, `{"do": "host_copies"}` measures
 those on the host and `{"do": "gpu_copies"}` those to a GPU, `{"do": "probes"}` and `{"do": "probe"}` try what works on
-this TensorFlow.
+this TensorFlow. `{"do": "port"}` writes a port as source.
 Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
 that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
 the parent; what bodies print goes to the log.
@@ -48,7 +48,7 @@ from pyopbench.core.model import GPU, Axes, Case
 from pyopbench.core.op import Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.prepare import prepare_all
-from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
+from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, port, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
@@ -168,6 +168,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "count_copies": count_copies,
     "probes": probe.describe,
     "probe": probe.probe,
+    "port": port.write_port,
 }
 
 

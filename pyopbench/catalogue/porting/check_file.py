@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyopbench.catalogue.porting.facts import Facts
@@ -43,17 +42,31 @@ class Inputs:
     keywords: tuple[str, ...] = ()
 
 
-def check_file(module: str, facts: Facts, units: Units, inputs: Inputs, tolerance: float, gradient: str) -> str:
+@dataclass(frozen=True)
+class Old:
+    """What a port is held against.
+
+    Attributes:
+        units: the old body and what it needs, the gradient, and what draws the inputs.
+        tolerance: largest error, relative to the largest magnitude.
+        gradient: the name of the old gradient; empty where there is none, and differences are taken.
+    """
+
+    units: Units
+    tolerance: float
+    gradient: str
+
+
+def check_file(module: str, facts: Facts, old: Old, inputs: Inputs) -> str:
     """Return the text of a test.
 
     Args:
         module: the name of the module that the port is in.
         facts: what the port takes and returns.
-        units: the old body and what it needs, the gradient, and what draws the inputs.
+        old: what it is held against.
         inputs: on which it is checked.
-        tolerance: largest error, relative to the largest magnitude.
-        gradient: the name of the old gradient; empty where there is none, and differences are taken.
     """
+    units, tolerance, gradient = old.units, old.tolerance, old.gradient
     code = Code(units)
     statements = [code.write_unit(unit) for unit in units.in_order()]
     statements += [f"TOLERANCE = {tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs), _call(facts, inputs)]
@@ -61,13 +74,12 @@ def check_file(module: str, facts: Facts, units: Units, inputs: Inputs, toleranc
     if facts.differentiable:
         checks = _against_gradient(module, facts, gradient) if gradient else _against_differences(module, facts)
         statements += [_gradient_of(module, facts), *checks]
-    says = f"Checks that `{module}.{facts.function}` does what `{facts.function}` of {facts.file} does, which is copied here."
-    extra = [f"import {module}"]
-    return module_text(_wrapped(says), statements, units, extra)
+    says = f"""Checks a port against the body that it replaces.
 
-
-def _wrapped(text: str) -> str:
-    return text if len(text) < 80 else text.replace(", which", ",\nwhich")
+`{module}.{facts.function}` has to do what `{facts.function}` of {facts.file}
+does, of which this file has a copy.
+"""
+    return module_text(says, statements, units, [f"import {module}"])
 
 
 def _examples(inputs: Inputs) -> str:
@@ -186,8 +198,3 @@ def test_gradient():
             np.testing.assert_allclose(slope, expected, rtol=0, atol=max(step, 1e-4) * 5 * max(magnitude, 1e-30))
 '''
     ]
-
-
-def joined_tuples(tuples: Sequence[str]) -> str:
-    """Return a list of tuples of arguments."""
-    return f"[{', '.join(tuples)}]"

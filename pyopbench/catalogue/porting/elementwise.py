@@ -106,7 +106,8 @@ _enter(SPECIAL, _special)
 def hypot(given: Given) -> str:
     """Return the root of the sum of squares."""
     dtype = given.dtype
-    return f"tf.sqrt(tf.square({given.code.tensor(given['x'], dtype)}) + tf.square({given.code.tensor(given['y'], dtype)}))"
+    x, y = (given.code.tensor(given[one], dtype) for one in "xy")
+    return f"tf.sqrt(tf.square({x}) + tf.square({y}))"
 
 
 @written("np.invert", "x")
@@ -130,4 +131,5 @@ def bitwise_or(given: Given) -> str:
 @written("np.fmod", "x y")
 def fmod(given: Given) -> str:
     """Return the remainder with the sign of the dividend."""
-    return f"tf.math.truncatemod({given.code.tensor(given['x'], given.dtype)}, {given.code.operand(given['y'], given.dtype)})"
+    code, dtype = given.code, given.dtype
+    return f"tf.math.truncatemod({code.tensor(given['x'], dtype)}, {code.operand(given['y'], dtype)})"

@@ -95,11 +95,8 @@ def adapter(facts: Facts) -> str:
     """Return the function that calls the compiled body, whose numbers are Python's, and returns arrays."""
     dtypes = [f"np.{dtype}" for dtype, _ in facts.outputs]
     body = f"{body_name(facts.function)}(*arrays)"
-    found = (
-        f"    return np.asarray({body}, {dtypes[0]})"
-        if len(dtypes) == 1
-        else f"    found = {body}\n    return [np.asarray(one, dtype) for one, dtype in zip(found, [{', '.join(dtypes)}])]"
-    )
+    several = f"[np.asarray(one, dtype) for one, dtype in zip({body}, [{', '.join(dtypes)}])]"
+    found = f"    return {several if len(dtypes) > 1 else f'np.asarray({body}, {dtypes[0]})'}"
     return f"def {_adapter(facts)}(*arrays):\n    {ADAPTER}\n{found}"
 
 

@@ -14,8 +14,9 @@ from pyopbench.catalogue.arrays import as_given
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.own.load import load_own
 from pyopbench.catalogue.porting import numba_code
-from pyopbench.catalogue.porting.check_file import Inputs, check_file
+from pyopbench.catalogue.porting.check_file import Inputs, Old, check_file
 from pyopbench.catalogue.porting.documented import documented
+from pyopbench.catalogue.porting.example_inputs import add_inputs
 from pyopbench.catalogue.porting.facts import Facts, docstring, examples_of, facts_of
 from pyopbench.catalogue.porting.module_text import module_text
 from pyopbench.catalogue.porting.observe import definition_of, observe
@@ -23,7 +24,6 @@ from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.snippets import source_of
 from pyopbench.catalogue.porting.source import Source
 from pyopbench.catalogue.porting.tensor_code import TensorCode
-from pyopbench.catalogue.porting.test_inputs import add_inputs
 from pyopbench.catalogue.porting.tnp_code import TnpCode
 from pyopbench.catalogue.porting.units import Unit, Units
 from pyopbench.catalogue.rebinding import written
@@ -80,7 +80,7 @@ def port(target: Target, variant: str, module: str) -> Ported:
     if not made.has_gradient:
         facts = replace(facts, differentiable=())
     tolerance = op.tolerance[op.dtypes[0]]
-    test = check_file(module, facts, inputs, Inputs(expression, target.keywords), tolerance, gradient)
+    test = check_file(module, facts, Old(inputs, tolerance, gradient), Inputs(expression, target.keywords))
     return Ported(made.text, test, facts.function, made.not_run, made.notes)
 
 

@@ -35,7 +35,8 @@ def _unbiased(given: Given, name: str, ddof: ast.expr) -> str:
     text = given.code.tensor(given["a"], given.dtype)
     given.code.use("variance")
     less = given.code.write(ddof)
-    found = f"variance({joined([text, 'None' if axis is None else given.code.write(axis), less, given.option('keepdims')])})"
+    axes = "None" if axis is None else given.code.write(axis)
+    found = f"variance({joined([text, axes, less, given.option('keepdims')])})"
     return f"tf.sqrt({found})" if name == "std" else found
 
 

@@ -42,13 +42,18 @@ class Code:
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands; None for one that is."""
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and self.is_global(node.value):
-            if isinstance(self.units.resolve(self.source, node.value.id), Source):
-                return node.attr
+        if isinstance(node, ast.Attribute) and self._is_file(node.value):
+            return node.attr
         if isinstance(node, ast.Name) and self.is_global(node):
             found = self.units.resolve(self.source, node.id)
             return found.name if isinstance(found, Unit) else None
         return None
+
+    def _is_file(self, node: ast.expr) -> bool:
+        """Is it a module of the user's, whose functions are written into the same file?"""
+        if not isinstance(node, ast.Name) or not self.is_global(node):
+            return False
+        return isinstance(self.units.resolve(self.source, node.id), Source)
 
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node of which parts may be written otherwise."""

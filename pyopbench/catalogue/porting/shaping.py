@@ -59,8 +59,8 @@ def squeeze(given: Given) -> str:
 @written("np.concatenate", "arrays axis")
 def concatenate(given: Given) -> str:
     """Return arrays one behind the other."""
-    axis = given.get("axis")
-    return f"tf.concat({given.code.items(given['arrays'], given.dtype)}, axis={'0' if axis is None else given.code.write(axis)})"
+    axis = "axis=0" if given.get("axis") is None else given.option("axis")
+    return f"tf.concat({given.code.items(given['arrays'], given.dtype)}, {axis})"
 
 
 @written("np.stack", "arrays axis")
@@ -102,7 +102,8 @@ def append(given: Given) -> str:
 @written("np.repeat", "a repeats axis")
 def repeat(given: Given) -> str:
     """Return elements several times each."""
-    return f"tf.repeat({joined([given.code.tensor(given['a']), given.code.write(given['repeats']), given.option('axis')])})"
+    code = given.code
+    return f"tf.repeat({joined([code.tensor(given['a']), code.write(given['repeats']), given.option('axis')])})"
 
 
 @written("np.tile", "a reps")

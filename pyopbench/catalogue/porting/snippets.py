@@ -1,4 +1,4 @@
-"""Small functions that ports call for what TensorFlow has no one function for; written into the file that needs them."""
+"""Small functions that ports call for what TensorFlow has no one function for, written into files that need them."""
 
 from __future__ import annotations
 

@@ -62,8 +62,9 @@ class Units:
         known = self.by_name.get(found.name)
         if known is not None:
             if known.node is not found.node:
+                first, second = Path(known.source.path).name, Path(found.source.path).name
                 raise CannotPort(
-                    f"`{found.name}` is defined in {Path(known.source.path).name} and in {Path(found.source.path).name}",
+                    f"`{found.name}` is defined in {first} and in {second}",
                     fix="give one of them another name",
                     place=(found.source.path, found.node.lineno),
                 )
@@ -86,9 +87,7 @@ class Units:
             self.add(found.source, found.name)
 
     def resolve(self, source: Source, name: str) -> Unit | Import | Source | None:
-        """Return what a global of a file is: a statement of the user's, an import, a file of the user's; None for what
-        Python has by itself.
-        """
+        """Return a global of a file: a statement or a file of the user's, an import; None for what Python has itself."""
         statement = _bindings(source).get(name)
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return self._imported(source, statement, name)

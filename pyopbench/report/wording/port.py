@@ -1,0 +1,31 @@
+"""What is said of a port that was written as source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyopbench.core import formatting
+
+NOTES = {
+    "fixed shapes": "Shapes have to be known where it is traced: in a Dataset, give batches a fixed size.",
+    "callback": "It is a callback still: XLA and a SavedModel that is loaded elsewhere cannot run it.",
+}
+"""Sentences by the kind of what holds for a port."""
+
+
+def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_formatted: bool) -> tuple[str, ...]:
+    """Return a sentence for each thing that a reviewer should know.
+
+    Args:
+        notes: kinds, as `run.port.PortFiles` has them.
+        not_run: file and line of what no example went through.
+        is_formatted: was the source formatted?
+    """
+    found = [NOTES[note] for note in notes]
+    if not_run:
+        lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in not_run])
+        found.append(f"No example went through {lines}: written as it stood, so look at it, or give an input for it.")
+    if not is_formatted:
+        found.append("There is no ruff here, so the source is not formatted.")
+    return tuple(found)

@@ -1,0 +1,179 @@
+"""A port as files: a worker writes the text, and its test is run, without pyopbench, before they are put in place."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyopbench.core.errors import BadInput, WrongResult
+from pyopbench.core.own_target import Target
+from pyopbench.core.portable import PORTABLE
+from pyopbench.core.write_file import write_new
+from pyopbench.run.worker_process import ask_once
+
+RUNNER = Path(__file__).with_name("port_test_process.py")
+"""What runs a test where pyopbench cannot be imported."""
+
+LONGEST_ERROR = 2_000
+"""Characters that are shown of what a test says when it fails."""
+
+
+@dataclass(frozen=True)
+class PortFiles:
+    """A port that was written and has passed its own test.
+
+    Attributes:
+        port: its file.
+        test: the file of its test.
+        passed: names of the tests.
+        not_run: file and line of statements that no example went through, which are written as they stood.
+        notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one.
+        is_formatted: was there a formatter?
+    """
+
+    port: Path
+    test: Path
+    passed: tuple[str, ...]
+    not_run: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...]
+    is_formatted: bool
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a port is written with: what answers a request, what formats a text, and what runs a test in a folder."""
+
+    ask: Callable[[dict[str, Any]], dict[str, Any]]
+    format: Callable[[str, Path], str | None]
+    test: Callable[[Path, str, float], dict[str, Any]]
+
+
+def write_port(
+    target: Target, variant: str, out: Path, timeout_seconds: float = 600.0, tools: Tools | None = None
+) -> PortFiles:
+    """Write a port of an own op, and its test beside it, if that passes.
+
+    Args:
+        target: the op, which workers know.
+        variant: of which kind it is; one of `PORTABLE`.
+        out: the new file; its test is `test_` and its name.
+        timeout_seconds: how long the test may take.
+        tools: for tests.
+
+    Raises:
+        BadInput: a file is there already, the variant cannot be written, or the body cannot, with the user's line.
+        WrongResult: the port fails its own test; nothing is written.
+    """
+    tools = tools or TOOLS
+    test = out.with_name(f"test_{out.name}")
+    _check(variant, out, test)
+    answer = tools.ask({"do": "port", "op": target.name, "variant": variant, "module": out.stem})
+    _require_written(answer, target, variant)
+    texts = {path: tools.format(answer[name], path) for path, name in ((out, "port"), (test, "test"))}
+    is_formatted = None not in texts.values()
+    files = {path: text or answer[name] for (path, text), name in zip(texts.items(), ("port", "test"), strict=True)}
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in files.items():
+            (Path(folder) / path.name).write_text(text, encoding="utf-8")
+        result = tools.test(Path(folder), test.stem, timeout_seconds)
+    _require_passed(result, variant, target)
+    for path, text in files.items():
+        write_new(path, text.encode())
+    not_run = tuple((str(file), int(line)) for file, line in answer["not_run"])
+    return PortFiles(out, test, tuple(result["passed"]), not_run, tuple(answer["notes"]), is_formatted)
+
+
+def _check(variant: str, out: Path, test: Path) -> None:
+    if variant not in PORTABLE:
+        raise BadInput(
+            "a variant that is not written as source",
+            received=variant,
+            legal=", ".join(PORTABLE),
+            next_step="all others are made of a body that you write yourself, or change no source",
+        )
+    if out.suffix != ".py" or not out.stem.isidentifier():
+        raise BadInput(
+            "not a file for a port",
+            received=out,
+            legal="NAME.py, with a name that can be imported",
+            next_step="for example --out ported.py",
+        )
+    there = [path for path in (out, test) if os.path.lexists(path)]
+    if there:
+        raise BadInput(
+            "the file is there already",
+            received=there[0],
+            legal="a file that is not there yet",
+            next_step="give another name, or move it out of the way",
+        )
+
+
+def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:
+    if "error" in answer:
+        raise BadInput(**answer["error"])
+    if "refused" in answer:
+        refused = answer["refused"]
+        place = refused["place"]
+        others = ", ".join(one for one in PORTABLE if one != variant)
+        raise BadInput(
+            f"no port to {variant} can be written: {refused['why']}",
+            received=f"{place[0]}:{place[1]}" if place else target.text,
+            legal="a body of NumPy's functions that the page on ports names",
+            next_step=refused["fix"] or f"try another variant: {others}",
+        )
+
+
+def _require_passed(result: dict[str, Any], variant: str, target: Target) -> None:
+    if "failed" in result:
+        raise WrongResult(
+            f"the port to {variant} fails its own test, {result['failed']}, and is not written",
+            received=str(result["error"])[:LONGEST_ERROR],
+            legal="the values and the gradient of the body as it stands",
+            next_step=f"`pyopbench verify {target.text}` shows which variants are right; try another one",
+        )
+
+
+def format_text(text: str, path: Path) -> str | None:
+    """Return a text as Ruff formats a file there, by the settings of its project; None where there is no Ruff."""
+    ruff = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+    if ruff is None:
+        return None
+    done = subprocess.run(
+        [ruff, "format", "--stdin-filename", str(path), "-"], input=text, capture_output=True, text=True, check=False
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
+    """Run the tests of a module in a process where pyopbench cannot be imported.
+
+    Returns:
+        `passed`, the names of those that did; and where one did not, `failed`, its name, and `error`, what it says.
+    """
+    answer = folder / "answer.json"
+    command: Sequence[str] = [sys.executable, "-B", str(RUNNER), str(folder), module, str(answer)]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout_seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"passed": [], "failed": module, "error": f"it took longer than {timeout_seconds:g} s"}
+    try:
+        found: dict[str, Any] = json.loads(answer.read_bytes())
+    except (OSError, ValueError):
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        return {"passed": [], "failed": module, "error": f"the process ended with {done.returncode}: {last}"}
+    return found
+
+
+TOOLS = Tools(ask_once, format_text, run_test)

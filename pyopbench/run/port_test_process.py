@@ -1,0 +1,48 @@
+"""Runs the test of a port in a process of its own, in which pyopbench cannot be imported.
+
+    python port_test_process.py FOLDER MODULE ANSWER
+
+The file ANSWER is JSON: the names of the tests that passed, and of the first that failed with what it said.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class Blocked:
+    """Finds no module of pyopbench, as if it were not installed."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Raise for modules of pyopbench, and leave all others to be found.
+
+        Raises:
+            ModuleNotFoundError: it is one.
+        """
+        if name.partition(".")[0] == "pyopbench":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def run(folder: str, module: str) -> dict[str, Any]:
+    """Run every function of a module whose name begins with `test_`, until one fails."""
+    sys.meta_path.insert(0, Blocked())  # type: ignore[arg-type]
+    sys.path[0] = folder  # in place of the folder of this file
+    passed: list[str] = []
+    name = module
+    try:
+        found = importlib.import_module(module)
+        for name, test in vars(found).items():
+            if name.startswith("test_"):
+                test()
+                passed.append(name)
+    except BaseException as error:  # noqa: BLE001 - whatever a body raises is the answer
+        return {"passed": passed, "failed": name, "error": f"{type(error).__name__}: {error}"}
+    return {"passed": passed}
+
+
+if __name__ == "__main__":
+    Path(sys.argv[3]).write_text(json.dumps(run(sys.argv[1], sys.argv[2])), encoding="utf-8")

@@ -1,0 +1,33 @@
+"""Answers the request for a port as source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyopbench.catalogue.own.explain import explain
+from pyopbench.catalogue.own.load import load_own
+from pyopbench.catalogue.porting.port import port
+from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import brought
+from pyopbench.worker.measure import Emit
+
+
+def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for the text of a port and of its test, or say why there is none.
+
+    Under `refused` are what cannot be written, what works in its place, and file and line; under `error` is what is
+    wrong with the op.
+    """
+    name = str(request["op"])
+    try:
+        made = port(brought()[name], str(request["variant"]), str(request["module"]))
+    except CannotPort as refusal:
+        return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
+    except BadInput as error:
+        details = {"what": error.what, "received": str(error.received), "legal": str(error.legal)}
+        return {"error": {**details, "next_step": error.next_step}}
+    except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
+        return {"refused": {"why": explain(error, load_own(name)), "fix": "", "place": None}}
+    return {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
