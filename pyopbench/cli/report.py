@@ -95,6 +95,8 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     print_table(answers.title, answers.columns, answers.rows)
     for note in terminal.notes(judgement):
         say(escape(note), mark="- ")
+    for command in terminal.commands(judgement):
+        say(escape(command), mark="- ")
     noise = of_noise(judgement)
     if noise is not None:
         style = STYLES[noise.tone]

@@ -10,6 +10,7 @@ from pyopbench.core import formatting
 from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.holes import cases_by_reason, holes_of
 from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.judge.writable_ports import writable_ports
 from pyopbench.report.sections import automatic, worth
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import place_of
@@ -25,6 +26,7 @@ from pyopbench.report.wording.decisions import (
     why,
 )
 from pyopbench.report.wording.holes import hole_text
+from pyopbench.report.wording.port import how_to_write
 from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
@@ -128,6 +130,11 @@ def reasons(judgement: Judgement) -> tuple[str, ...]:
     found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
     unsupported = [hole for hole in found if hole.reason.status == UNSUPPORTED]
     return tuple(map(hole_text, unsupported[:MOST_BRIEF]))
+
+
+def commands(judgement: Judgement) -> tuple[str, ...]:
+    """Return how to have each answer that is a port of an own op's body as source."""
+    return tuple(map(how_to_write, writable_ports(judgement)))
 
 
 def _why_undecided(decision: Decision) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ def _read_run(folder: Path) -> Run:
         checked={key: errors for line in prepared for key, errors in line.get("checked", {}).items()},
         workers=tuple(line for line in lines if line["kind"] == "workers"),
         ended=next((line for line in reversed(lines) if line["kind"] == "ended"), None),
+        own={name: tuple(one["words"]) for name, one in (content.get("own") or {}).items()},
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
@@ -220,6 +221,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
         probes=next((run.probes for run in runs if run.probes), None),
+        own={name: words for run in reversed(runs) for name, words in run.own.items()},
     )
 
 

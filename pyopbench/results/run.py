@@ -78,6 +78,7 @@ class Run:
             `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
         counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
             beside the samples; else None.
+        own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
     """
 
     name: str
@@ -105,3 +106,4 @@ class Run:
     counted_copies: Mapping[str, Any] | None = None
     copy_costs: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -87,7 +87,7 @@ class Units:
             self.add(found.source, found.name)
 
     def resolve(self, source: Source, name: str) -> Unit | Import | Source | None:
-        """Return a global of a file: a statement or a file of the user's, an import; None for what Python has itself."""
+        """Return a global of a file: a statement or a file of the user's, an import; None for what is Python's."""
         statement = _bindings(source).get(name)
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return self._imported(source, statement, name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
 from pyopbench.judge.findings import Settling, StillOpen
+from pyopbench.judge.writable_ports import writable_ports
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
@@ -17,6 +18,7 @@ from pyopbench.report.wording.crossovers import fastest_text
 from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.wording.noise import noise_warning
+from pyopbench.report.wording.port import how_to_write
 from pyopbench.report.wording.warnings import warning_text
 
 if TYPE_CHECKING:
@@ -176,7 +178,13 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
         *_crossovers(decisions, places, unit_of(judgement, op)),
         *_changes(decisions, places),
         *_copies(judgement, decisions, places),
+        *_as_source(judgement, op),
     )
+
+
+def _as_source(judgement: Judgement, op: str) -> Sequence[Block]:
+    """Return how to have the answers as source, where they are ports of an own op's body."""
+    return tuple(Paragraph(how_to_write(port)) for port in writable_ports(judgement) if port.op == op)
 
 
 def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from pyopbench.core import formatting
+from pyopbench.judge.writable_ports import WritablePort
 
 NOTES = {
     "fixed shapes": "Shapes have to be known where it is traced: in a Dataset, give batches a fixed size.",
@@ -29,3 +31,13 @@ def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_f
     if not is_formatted:
         found.append("There is no ruff here, so the source is not formatted.")
     return tuple(found)
+
+
+def command_text(port: WritablePort) -> str:
+    """Return the command line that writes a port, as a shell takes it."""
+    return shlex.join(port.words)
+
+
+def how_to_write(port: WritablePort) -> str:
+    """Return what to do to have an answer as source."""
+    return f"To write {port.op} as {port.variant}, with its test: {command_text(port)}"

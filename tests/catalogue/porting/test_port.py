@@ -1,0 +1,190 @@
+"""Ports as source: what is written for bodies of all kinds passes the test that is written beside it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.core import own_target
+from written_ports import CORPUS, body_of, run_its_test, write, write_source
+
+MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+
+
+@pytest.mark.parametrize(
+    "body", ["losses/dice", "losses/pinball", "geometry/haversine", "augmentation/mixup", "audio/mu_law"]
+)
+def test_a_body_of_the_corpus_is_written_in_tensorflow(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write(str(CORPUS / f"{body}.py"))
+    assert "pyopbench" not in made.port + made.test
+    assert "numpy_function" not in made.port
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_helpers_of_another_file_and_constants_are_written_into_the_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write(str(CORPUS / "detection" / "proposals.py"))
+    assert "def apply_deltas(" in made.port
+    assert "PRE_NMS_TOP_N = 200" in made.port
+    assert "import box_utils" not in made.port + made.test
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_file_is_clean_by_the_default_rules_of_ruff(tmp_path: Path) -> None:
+    made = write(str(CORPUS / "losses" / "contrastive.py"))
+    for name, text in (("ported.py", made.port), ("test_ported.py", made.test)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = ["ruff", "check", "--isolated", "--no-cache", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_promotion_is_written_as_casts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x, n):\n    return 0.5 * n + x / 2 + n // 2\n", VECTOR, WHOLE)
+    assert body_of(made) == "return 0.5 * tf.cast(n, tf.float64) + x / 2 + tf.cast(n // 2, tf.float64)"
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
+
+
+def test_what_needs_no_change_stays_as_it_stands_with_its_comments(tmp_path: Path) -> None:
+    source = "def body(x):\n    # twice as much\n    y = (x\n         * 2)  # here\n    return y + 1\n"
+    made = write_source(tmp_path, source, VECTOR)
+    assert body_of(made) == "# twice as much\n    y = (x\n         * 2)  # here\n    return y + 1"
+
+
+def test_a_comment_inside_of_what_is_written_anew_stands_above_it(tmp_path: Path) -> None:
+    source = "def body(x):\n    x = x.copy()\n    x[0] = (  # the first\n        1\n    )\n    return x\n"
+    assert "    # the first\n    x = replaced(" in write_source(tmp_path, source, VECTOR).port
+
+
+@pytest.mark.parametrize(
+    ("statement", "written"),
+    [
+        ("return x[x > 0.5]", "return tf.boolean_mask(x, x > 0.5)"),
+        ("return x[np.argsort(x)]", "return tf.gather(x, tf.cast(tf.argsort(x, stable=True), tf.int64))"),
+        ("return np.where(x > 0.5)[0]", "return tf.where(x > 0.5)[:, 0]"),
+        ("return x.astype(np.float32)", "return tf.cast(x, tf.float32)"),
+        ("return np.maximum(x, 0)", "return tf.maximum(x, 0)"),
+        ("return x.sum(keepdims=True)", "return tf.reduce_sum(x, keepdims=True)"),
+        ("return np.zeros(x.shape, x.dtype) + x", "return np.zeros(tuple(x.shape), x.dtype.as_numpy_dtype) + x"),
+        ("return x @ x", "return tf.tensordot(x, x, 1)"),
+    ],
+)
+def test_an_expression_is_written_as_tensorflow_spells_it(
+    statement: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, f"def body(x):\n    {statement}\n", VECTOR)
+    assert body_of(made) == written
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "x = x.copy()\n    x[x > 0.5] = 0\n    return x",
+        "x = x.copy()\n    x[1:3] += x[0]\n    return x",
+        "out = np.zeros(3)\n    for i in range(3):\n        out[i] = x[i] * i\n    return out",
+        "x = x.copy()\n    x *= np.float32(2)\n    return x",
+        "total = 0\n    for one in x:\n        total += one\n    return total",
+        "if x.sum() > 0:\n        y = x\n    else:\n        y = -x\n    return y",
+        "return np.array([x[0], x.max()])",
+        "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
+    ],
+)
+def test_statements_that_write_and_decide_are_right(
+    statements: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_its_test(write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR), tmp_path, monkeypatch)
+
+
+def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, "def body(x, at):\n    return x[at]\n", VECTOR, "np.array([0, -1, -2])")
+    assert "from_front(at" in made.port
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "why"),
+    [
+        ("def body(x):\n    y = x + 1\n    return np.linalg.svd(y)[1]\n", 6, "`np.linalg.svd`"),
+        ("def body(x):\n    return x.tolist()\n", 5, ".tolist"),
+        ("def body(x):\n    return np.random.rand(3) + x\n", None, "differ"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_the_line(
+    source: str, line: int | None, why: str, tmp_path: Path
+) -> None:
+    if line is None:  # refused before: the body is called twice
+        with pytest.raises(Exception, match="random"):
+            write_source(tmp_path, source, MATRIX)
+        return
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, source, MATRIX)
+    assert caught.value.place is not None
+    assert caught.value.place[1] == line
+    assert why in caught.value.why
+
+
+def test_lines_that_no_example_goes_through_are_told(tmp_path: Path) -> None:
+    made = write_source(
+        tmp_path, "def body(x):\n    if len(x) == 0:\n        return np.zeros(0)\n    return x\n", VECTOR
+    )
+    assert [line for _, line in made.not_run] == [6]
+
+
+def test_its_test_fails_where_the_port_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
+    wrong = type(made)(made.port.replace("tf.exp(x)", "tf.exp(x) + 1e-3"), made.test, made.function)
+    with pytest.raises(AssertionError):
+        run_its_test(wrong, tmp_path, monkeypatch)
+
+
+def test_its_test_fails_where_the_gradient_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
+    wrong = made.port.replace("tf.exp(x)", "tf.exp(x) * 0.5 + 0.5 * tf.stop_gradient(tf.exp(x))")
+    with pytest.raises(AssertionError):
+        run_its_test(type(made)(wrong, made.test, made.function), tmp_path, monkeypatch)
+
+
+def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x, *, scale):\n    return x * scale\n", VECTOR, "scale=np.float64(3)")
+    assert "def body(x, *, scale):" in made.port
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_port_to_tnp_is_the_body_with_another_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def body(x):\n    return np.exp(x) / np.sum(np.exp(x))  # softmax\n"
+    made = write_source(tmp_path, source, VECTOR, to="tnp")
+    assert body_of(made) == "return tnp.exp(x) / tnp.sum(tnp.exp(x))  # softmax"
+    assert "import tensorflow.experimental.numpy as tnp" in made.port
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_port_to_njit_has_the_gradient_that_the_op_brings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    made = write(str(CORPUS / "losses" / "pinball.py"), to="njit")
+    assert "@numba.njit\ndef quantile_loss_on_arrays(" in made.port
+    assert "QUANTILES = (0.1, 0.5, 0.9)" in made.port
+    assert "@tf.custom_gradient\ndef quantile_loss(y_true, y_pred):" in made.port
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
+
+
+def test_a_port_to_njit_sets_the_shapes_that_it_has_seen_change_with_an_input(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    made = write(str(CORPUS / "audio" / "mu_law.py"), to="njit")
+    assert (
+        "tf.ensure_shape(tf.numpy_function(mu_law_encode_as_arrays, [audio], tf.int32), [audio.shape[0]])" in made.port
+    )
+    assert made.notes == ("callback",)

@@ -1,0 +1,37 @@
+"""`pyopbench port`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pyopbench.cli import port as module
+from pyopbench.cli.app import app
+from pyopbench.core.own_target import Target
+from pyopbench.run.port import PortFiles
+
+
+def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out = tmp_path / "mine.py", tmp_path / "ported.py"
+    source.write_text("def body(x):\n    return x\n")
+    asked: list[tuple[Target, str]] = []
+
+    def write(target: Target, variant: str, path: Path, seconds: float) -> PortFiles:
+        asked.append((target, variant))
+        return PortFiles(path, path.with_name("test_ported.py"), ("test_values",), (), (), True)
+
+    monkeypatch.setattr(module, "write_port", write)
+    command = ["port", f"{source}:body", "--input", "np.ones(3)", "--to", "traced", "--out", str(out)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[:2] == [f"written: {out}", f"written: {tmp_path / 'test_ported.py'}"]
+    assert "checked, where pyopbench cannot be imported: test_values" in result.output
+    assert [(target.function, variant) for target, variant in asked] == [("body", "traced")]
+
+
+def test_a_built_in_op_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["port", "sinh", "--to", "traced", "--out", str(tmp_path / "ported.py")])
+    assert result.exit_code != 0
+    assert "own" in str(result.exception)

@@ -1,0 +1,58 @@
+"""Ports of functions that a test writes down: their text, and what becomes of their own test in this process."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from places import ROOT
+from pyopbench.catalogue.own import load as own_load
+from pyopbench.catalogue.porting.port import Ported, port
+from pyopbench.core.discover import bring_own
+from pyopbench.core.own_target import brought
+
+CORPUS = ROOT / "examples" / "corpus"
+
+
+def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -> Ported:
+    """Return the port of what a command line names."""
+    own_load.load_own.cache_clear()
+    (name,) = bring_own([text], inputs)
+    return port(brought()[name], to, module)
+
+
+def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") -> Ported:
+    """Return the port of the function `body` of a source."""
+    path = folder / f"mine_{abs(hash(source))}.py"
+    path.write_text(f"import numpy as np\n\n\n{source}", encoding="utf-8")
+    return write(f"{path}:body", *inputs, to=to)
+
+
+def body_of(made: Ported) -> str:
+    """Return what is below the docstring of the last function of a port."""
+    return made.port.rpartition('"""\n')[2].strip()
+
+
+def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Run the test that was written beside a port; return the names of its functions."""
+    (folder / "ported.py").write_text(made.port, encoding="utf-8")
+    (folder / "test_ported.py").write_text(made.test, encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "ported", raising=False)
+    monkeypatch.syspath_prepend(str(folder))
+    tests = {name: one for name, one in vars(_loaded(folder)).items() if name.startswith("test_")}
+    for test in tests.values():
+        test()
+    return list(tests)
+
+
+def _loaded(folder: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("test_ported", folder / "test_ported.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
