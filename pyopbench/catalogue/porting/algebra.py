@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -88,6 +89,31 @@ def _same(name: str, function: str) -> None:
 
 for _name, _function in SAME.items():
     _same(_name, _function)
+
+
+@written("np.linalg.svd", "a full_matrices")
+def svd(given: Given) -> str:
+    """Return the singular value decomposition."""
+    given.code.use("_svd")
+    (dtype,) = given.code.loop(np.sqrt, [given["a"]])[0]
+    return f"_svd({joined([given.code.tensor(given['a'], dtype), given.option('full_matrices')])})"
+
+
+@written("np.correlate np.convolve", "a v mode")
+def correlate(given: Given) -> str:
+    """Return the cross-correlation, or the convolution, of two vectors."""
+    code, dtype, mode = given.code, given.dtype, given.get("mode")
+    sizes = [one.shape[0] for name in ("a", "v") for one in code.seen(given[name]) if one.shape]
+    if len(sizes) < 2 or None in sizes or _lengths(given, "a", min) < _lengths(given, "v", max):
+        raise code.refusal(given.node, f"`{given.name}` whose second vector may be the longer one is not written")
+    code.use("_correlated")
+    usual = '"valid"' if given.name == "np.correlate" else '"full"'
+    second = code.tensor(given["v"], dtype) + ("" if given.name == "np.correlate" else "[::-1]")
+    return f"_correlated({code.tensor(given['a'], dtype)}, {second}, {usual if mode is None else code.write(mode)})"
+
+
+def _lengths(given: Given, name: str, choose: Callable[[Iterable[int]], int]) -> int:
+    return choose(one.shape[0] or 0 for one in given.code.seen(given[name]) if one.shape)
 
 
 @written("np.trace np.diagonal np.diag", "a")

@@ -30,8 +30,8 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
         axes = code.rank(root)
-    code.use("replaced")
-    return f"{name} = replaced({name}, lambda places: {text}, {value})"
+    code.use("_replaced")
+    return f"{name} = _replaced({name}, lambda places: {text}, {value})"
 
 
 def _is_whole_mask(entries: list[Entry], rank: int) -> bool:

@@ -101,8 +101,8 @@ def nan_to_num(given: Given) -> str:
     """Return an array without NaN and infinities."""
     if given.get("nan") is not None:
         raise given.code.refusal(given.node, "`np.nan_to_num(..., nan=...)` is not written", "use np.where")
-    given.code.use("without_nan")
-    text = f"without_nan({given.code.tensor(given['x'])})"
+    given.code.use("_without_nan")
+    text = f"_without_nan({given.code.tensor(given['x'])})"
     return f"tf.clip_by_value({text}, tf.{given.dtype}.min, tf.{given.dtype}.max)"
 
 

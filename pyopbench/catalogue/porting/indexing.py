@@ -169,8 +169,8 @@ def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
         return code.tensor(node)
     if is_never_negative(code, node):
         return code.write(node)
-    code.use("from_front")
-    return f"from_front({code.write(node)}, tf.shape({whole})[{axis}])"
+    code.use("_from_front")
+    return f"_from_front({code.write(node)}, tf.shape({whole})[{axis}])"
 
 
 def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
@@ -228,8 +228,8 @@ def _pick_points(
     ranks = {entry.rank for entry in together}
     if len(ranks) > 1:
         texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
-        code.use("points")
-        return f"tf.gather_nd({whole.text}, points({', '.join(texts)}))"
+        code.use("_points")
+        return f"tf.gather_nd({whole.text}, _points({', '.join(texts)}))"
     texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
     return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
 
@@ -243,5 +243,5 @@ def _point(code: TypedCode, entry: Entry, whole: str, axis: int) -> str:
     text = code.tensor(entry.node, "int64")
     if is_never_negative(code, entry.node):
         return text
-    code.use("from_front")
-    return f"from_front({text}, tf.shape({whole}, tf.int64)[{axis}])"
+    code.use("_from_front")
+    return f"_from_front({text}, tf.shape({whole}, tf.int64)[{axis}])"

@@ -136,12 +136,18 @@ def _traced(op: Op, source: Source, definition: Any, facts: Facts) -> Made:
 
 def _with_snippets(units: Units, statements: dict[str, str], snippets: list[str]) -> list[str]:
     """Return constants, then the functions that are not the user's, then theirs."""
-    taken = [name for name in snippets if name in statements]
+    taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
     if taken:
-        raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="rename yours")
+        raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
     constants = [statements[unit.name] for unit in units.in_order() if not _is_function(unit)]
     functions = [statements[unit.name] for unit in units.in_order() if _is_function(unit)]
     return [*_together(constants), *source_of(snippets), *functions]
+
+
+def _bound_in(node: ast.AST) -> set[str]:
+    """Return all names that the user's statement binds, its own and those of its functions."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    return names | {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)}
 
 
 def _together(constants: list[str]) -> list[str]:

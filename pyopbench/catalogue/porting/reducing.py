@@ -33,10 +33,10 @@ def _sum(name: str, function: str) -> None:
 def _unbiased(given: Given, name: str, ddof: ast.expr) -> str:
     axis = given.get("axis")
     text = given.code.tensor(given["a"], given.dtype)
-    given.code.use("variance")
+    given.code.use("_variance")
     less = given.code.write(ddof)
     axes = "None" if axis is None else given.code.write(axis)
-    found = f"variance({joined([text, axes, less, given.option('keepdims')])})"
+    found = f"_variance({joined([text, axes, less, given.option('keepdims')])})"
     return f"tf.sqrt({found})" if name == "std" else found
 
 
@@ -69,8 +69,8 @@ def count_nonzero(given: Given) -> str:
 @written("np.nansum", "a axis | keepdims")
 def nansum(given: Given) -> str:
     """Return sums without what is NaN."""
-    given.code.use("without_nan")
-    text = f"without_nan({given.code.tensor(given['a'], given.dtype)})"
+    given.code.use("_without_nan")
+    text = f"_without_nan({given.code.tensor(given['a'], given.dtype)})"
     return f"tf.reduce_sum({joined([text, given.option('axis'), given.option('keepdims')])})"
 
 
@@ -125,9 +125,9 @@ def quantile(given: Given) -> str:
 
 
 def _quantile(given: Given, q: str) -> str:
-    given.code.use("quantile")
+    given.code.use("_quantile")
     text = given.code.tensor(given["a"], given.dtype)
-    return f"quantile({joined([text, q, given.option('axis'), given.option('keepdims')])})"
+    return f"_quantile({joined([text, q, given.option('axis'), given.option('keepdims')])})"
 
 
 @written("np.searchsorted", "a v side")
@@ -144,19 +144,36 @@ def searchsorted(given: Given) -> str:
 @written("np.bincount", "x weights minlength")
 def bincount(given: Given) -> str:
     """Return how often each whole number is there, or the sum of its weights."""
-    given.code.use("bincount")
+    given.code.use("_bincount")
     weights = given.get("weights")
     weight = "" if weights is None else f"weights={given.code.tensor(weights, 'float64')}"
-    return f"bincount({joined([given.code.tensor(given['x'], 'int64'), weight, given.option('minlength')])})"
+    return f"_bincount({joined([given.code.tensor(given['x'], 'int64'), weight, given.option('minlength')])})"
 
 
 @written("np.unique", "ar return_index return_inverse return_counts")
 def unique(given: Given) -> str:
     """Return the elements in ascending order, each once."""
-    if any(given.get(one) is not None for one in ("return_index", "return_inverse", "return_counts")):
-        raise given.code.refusal(given.node, "`np.unique(..., return_...)` has no counterpart in TensorFlow")
+    asked = [one for one in ("return_index", "return_inverse", "return_counts") if given.get(one) is not None]
     text = given.code.tensor(given["ar"])
+    if "return_index" in asked or any(not _is_true(given[one]) for one in asked):
+        raise given.code.refusal(given.node, "`np.unique(..., return_index=...)` has no counterpart in TensorFlow")
+    if asked:
+        given.code.use("_unique")
+        picked = {"return_inverse": "[:2]", "return_counts": "[::2]"}[asked[0]] if len(asked) == 1 else ""
+        return f"_unique({text}){picked}"
     return f"tf.unique(tf.sort(tf.reshape({text}, [-1]))).y"
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+@written("np.nanmean", "a axis | keepdims")
+def nanmean(given: Given) -> str:
+    """Return means of what is not NaN."""
+    given.code.use("_nan_mean")
+    text = given.code.tensor(given["a"], given.dtype)
+    return f"_nan_mean({joined([text, given.option('axis'), given.option('keepdims')])})"
 
 
 @written("scipy.special.logsumexp", "a axis | keepdims")

@@ -136,11 +136,15 @@ def pad(given: Given) -> str:
     """Return an array with a margin."""
     code, mode = given.code, given.get("mode")
     name = mode.value if isinstance(mode, ast.Constant) else "constant"
-    if name not in ("constant", "reflect", "symmetric"):
+    if name not in ("constant", "reflect", "symmetric", "edge"):
         raise code.refusal(given.node, f"`np.pad(..., mode={name!r})` has no counterpart in TensorFlow")
     width = code.write(given["width"])
     if code.rank(given["width"]) < 2:
         width = f"np.broadcast_to({width}, ({code.rank(given['a'])}, 2))"
+    if name == "edge":
+        code.use("_padded_with_edge")
+        code.fixed_shapes = True
+        return f"_padded_with_edge({code.tensor(given['a'])}, {width})"
     parts = [code.tensor(given["a"]), width, "" if name == "constant" else f'mode="{name.upper()}"']
     return f"tf.pad({joined([*parts, given.option('constant_values')])})"
 
