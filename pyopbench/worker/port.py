@@ -7,7 +7,6 @@ from typing import Any
 
 from pyopbench.catalogue.own.explain import explain
 from pyopbench.catalogue.own.load import load_own
-from pyopbench.catalogue.porting.port import port
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import brought
@@ -20,6 +19,9 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     Under `refused` are what cannot be written, what works in its place, and file and line; under `error` is what is
     wrong with the op.
     """
+    # Thirty modules that no other request needs, and every worker would wait for.
+    from pyopbench.catalogue.porting.port import port
+
     name = str(request["op"])
     try:
         made = port(brought()[name], str(request["variant"]), str(request["module"]))
