@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyopbench.catalogue.porting.facts import Facts
 from pyopbench.catalogue.porting.module_text import module_text
+from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.render import Code
 from pyopbench.catalogue.porting.units import Units
 
@@ -22,6 +23,9 @@ def assert_same(found, expected):
     scale = finite.max() if finite.size else 0
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))
 '''
+RESERVED = frozenset({"TOLERANCE", "assert_same", "as_tuple", "examples", "old", "draw", "gradient_of_port"})
+"""Names that a test has for itself."""
+
 AS_TUPLE = '''
 def as_tuple(outputs):
     """Return one output or several as a tuple."""
@@ -66,6 +70,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs) -> str:
         old: what it is held against.
         inputs: on which it is checked.
     """
+    name, module = module, _imported_as(module, old.units)
     units, tolerance, gradient = old.units, old.tolerance, old.gradient
     code = Code(units)
     statements = [code.write_unit(unit) for unit in units.in_order()]
@@ -76,10 +81,22 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs) -> str:
         statements += [_gradient_of(module, facts), *checks]
     says = f"""Checks a port against the body that it replaces.
 
-`{module}.{facts.function}` has to do what `{facts.function}` of {facts.file}
+`{name}.{facts.function}` has to do what `{facts.function}` of {facts.file}
 does, of which this file has a copy.
 """
-    return module_text(says, statements, units, [f"import {module}"])
+    return module_text(says, statements, units, [f"import {name}{'' if name == module else f' as {module}'}"])
+
+
+def _imported_as(module: str, units: Units) -> str:
+    """Return the name under which a test has the module of the port.
+
+    Raises:
+        CannotPort: the user's files bind a name that the test has for something else.
+    """
+    taken = RESERVED & units.by_name.keys()
+    if taken:
+        raise CannotPort(f"`{min(taken)}` is a name that the test needs", fix="give yours another name")
+    return "module_of_port" if module in units.by_name.keys() | units.imports.keys() else module
 
 
 def _examples(inputs: Inputs) -> str:

@@ -33,6 +33,9 @@ FUNCTIONS = {
 }
 """What can be called on one tensor without looking at its dtype, as patterns."""
 
+OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+"""What Python's `math` has under NumPy's names, and computes in float64."""
+
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 SPECIAL = {
     "expit": "tf.sigmoid", "erf": "tf.math.erf", "erfc": "tf.math.erfc", "gammaln": "tf.math.lgamma",
@@ -92,6 +95,12 @@ def _special(name: str, function: str) -> None:
         return f"{function}({given.code.tensor(given['x'], given.dtype)})"
 
 
+def _of_math(name: str) -> None:
+    @written(f"math.{name}", "x")
+    def write(given: Given) -> str:
+        return f"{UNARY[name]}({given.code.tensor(given['x'], 'float64')})"
+
+
 def _enter(table: dict[str, str], enter: Callable[[str, str], None]) -> None:
     for name, value in table.items():
         enter(name, value)
@@ -100,6 +109,8 @@ def _enter(table: dict[str, str], enter: Callable[[str, str], None]) -> None:
 for _table, _each in ((UNARY, _unary), (BINARY, _binary), (SCALED, _scaled), (LOGARITHMS, _logarithm)):
     _enter(_table, _each)
 _enter(SPECIAL, _special)
+for _name in OF_MATH:
+    _of_math(_name)
 
 
 @written("np.hypot", "x y")

@@ -188,3 +188,14 @@ def test_a_port_to_njit_sets_the_shapes_that_it_has_seen_change_with_an_input(tm
         "tf.ensure_shape(tf.numpy_function(mu_law_encode_as_arrays, [audio], tf.int32), [audio.shape[0]])" in made.port
     )
     assert made.notes == ("callback",)
+
+
+def test_a_module_may_have_the_name_of_the_function(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def body(x):\n    return x * 2\n")
+    assert "import body as module_of_port\n" in write(f"{path}:body", VECTOR, module="body").test
+
+
+def test_a_name_that_the_test_needs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotPort, match="`old` is a name that the test needs"):
+        write_source(tmp_path, "def old(x):\n    return x\n\n\ndef body(x):\n    return old(x)\n", VECTOR)
