@@ -195,6 +195,7 @@ def _picked(op: Op, facts: Facts) -> list[int]:
     example = examples_of(op, 1, 1)[0]
     outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
     incoming = [np.ones_like(outputs[place]) for place in facts.floating]
+    assert op.numpy_gradient is not None
     found = as_tuple(written(op.numpy_gradient)(example, outputs, incoming))
     return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
 
