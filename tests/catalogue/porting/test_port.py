@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pyopbench.catalogue.porting.port import WRITERS
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.core import own_target
+from pyopbench.core.portable import PORTABLE
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
@@ -189,3 +191,13 @@ def test_a_name_that_the_test_needs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, "def old(x):\n    return x\n\n\ndef body(x):\n    return old(x)\n", VECTOR)
     assert caught.value.fix == "give yours another name"
+
+
+def test_a_port_to_tnp_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to="tnp_xla")
+    assert {"@tf.function(jit_compile=True)"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
+    assert tuple(WRITERS) == PORTABLE
