@@ -164,7 +164,8 @@ def _tnp(op: Op, source: Source, definition: Any, facts: Facts, *, is_compiled: 
     code = TnpCode(units)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     with_xla = ", compiled by XLA" if is_compiled else ""
-    how = f"Port of `{facts.function}` in {facts.file} to `tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
+    to = f"`tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
+    how = f"Port of `{facts.function}` in {facts.file} to {to}"
     doc = docstring(ast.get_docstring(definition) or "", facts, how, [])
     statements[definition.name] = documented(statements[definition.name], doc)
     if is_compiled:
