@@ -13,7 +13,7 @@ from pyopbench.cli.options import Inputs, Quiet, SeedWith, out_option
 from pyopbench.cli.output import err, out, say
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import LEGAL, brought
+from pyopbench.core.own_target import brought
 from pyopbench.core.parse import parse_duration
 from pyopbench.core.portable import PORTABLE
 from pyopbench.report.wording.port import notes_text
@@ -39,7 +39,7 @@ def port(
         raise BadInput(
             "only an op of your own is written as a port",
             received=op,
-            legal=LEGAL.removeprefix("an op's name, "),
+            legal="my_op.py, my_module.py:function or package.module:function",
             next_step="the sources of built-in ops are in pyopbench/catalogue/ops/",
         )
     with err.status("writing and testing the port"):

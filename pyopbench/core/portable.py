@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PORTABLE = ("traced", "tnp", "tnp_autograph", "njit", "njit_parallel")
+PORTABLE = ("traced", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from pyopbench.cli import port as module
 from pyopbench.cli.app import app
+from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import Target
 from pyopbench.run.port import PortFiles
 
@@ -27,11 +28,12 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[:2] == [f"written: {out}", f"written: {tmp_path / 'test_ported.py'}"]
-    assert "checked, where pyopbench cannot be imported: test_values" in result.output
+    assert result.output.splitlines()[2].split()[-1] == "test_values"
     assert [(target.function, variant) for target, variant in asked] == [("body", "traced")]
 
 
 def test_a_built_in_op_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["port", "sinh", "--to", "traced", "--out", str(tmp_path / "ported.py")])
     assert result.exit_code != 0
-    assert "own" in str(result.exception)
+    assert isinstance(result.exception, BadInput)
+    assert result.exception.received == "sinh"

@@ -37,6 +37,11 @@ def body_of(made: Ported) -> str:
     return made.port.rpartition('"""\n')[2].strip()
 
 
+def lines_of(text: str) -> set[str]:
+    """Return the lines of a text."""
+    return set(text.splitlines())
+
+
 def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Run the test that was written beside a port; return the names of its functions."""
     (folder / "ported.py").write_text(made.port, encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyopbench.judge.writable_ports import WritablePort
-from pyopbench.report.wording.port import how_to_write, notes_text
+from pyopbench.report.wording.port import command_text, how_to_write, notes_text
 
 
 def test_each_thing_to_know_is_a_sentence() -> None:
@@ -18,4 +18,5 @@ def test_nothing_to_know_is_nothing() -> None:
 
 def test_the_command_is_in_the_sentence() -> None:
     port = WritablePort("mine", "njit", ("pyopbench", "port", "a b.py"))
-    assert how_to_write(port).endswith("pyopbench port 'a b.py'")
+    assert command_text(port) == "pyopbench port 'a b.py'"
+    assert command_text(port) in how_to_write(port)

@@ -77,6 +77,13 @@ def test_a_pooled_run_has_the_certificate_of_the_first(tmp_path: Path) -> None:
     assert read_runs([second, first]).certificate is None
 
 
+def test_own_ops_are_known_by_what_names_them_on_a_command_line(tmp_path: Path) -> None:
+    words = ["mine.py:body", "--input", "rng.random(3)"]
+    with_own = make(tmp_path, "first", own={"mine": {"words": words, "fingerprint": "0"}})
+    assert read_runs([with_own]).own == {"mine": tuple(words)}
+    assert read_runs([make(tmp_path, "second"), with_own]).own == {"mine": tuple(words)}
+
+
 def test_all_else_is_kept(tmp_path: Path) -> None:
     run = read_runs([make(tmp_path)])
     assert run.name == "first"

@@ -35,15 +35,15 @@ def test_without_a_formatter_they_are_written_as_they_are(tmp_path: Path) -> Non
 
 def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
     failed = {"passed": [], "failed": "test_values", "error": "AssertionError: 1 is not 2"}
-    with pytest.raises(WrongResult, match="test_values") as caught:
+    with pytest.raises(WrongResult) as caught:
         write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(result=failed))
-    assert caught.value.exit_code == 1
+    assert (caught.value.exit_code, caught.value.received) == (1, "AssertionError: 1 is not 2")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
     refused = {"refused": {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}}
-    with pytest.raises(BadInput, match=r"`np\.foo` has none") as caught:
+    with pytest.raises(BadInput) as caught:
         write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer=refused))
     assert (caught.value.received, caught.value.next_step) == ("/a/mine.py:3", "use np.bar")
 
@@ -57,8 +57,9 @@ def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str
 @pytest.mark.parametrize("name", ["ported.py", "test_ported.py"])
 def test_nothing_that_is_there_is_written_over(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput) as caught:
         write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
+    assert caught.value.received == tmp_path / name
     assert (tmp_path / name).read_text() == "mine"
 
 
@@ -72,4 +73,4 @@ def test_a_test_runs_where_pyopbench_cannot_be_imported(tmp_path: Path) -> None:
 
 def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
     (tmp_path / "test_gone.py").write_text("import os\n\nos._exit(3)\n")
-    assert "ended with 3" in run_test(tmp_path, "test_gone", 60)["error"]
+    assert run_test(tmp_path, "test_gone", 60)["failed"] == "test_gone"

@@ -77,9 +77,8 @@ def _root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr
 def assign(code: TypedCode, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
     if len(node.targets) > 1:
-        if any(isinstance(one, ast.Subscript) and _writes(code, one, node.value) for one in node.targets):
-            raise code.refusal(node, "several assignments in one statement", "write one to a line")
-        return None
+        written = [one for one in node.targets if isinstance(one, ast.Subscript) and _writes(code, one, node.value)]
+        return _one_by_one(code, node, written) if written else None
     target, value = node.targets[0], node.value
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, _ = _root_of(code, target)
@@ -88,6 +87,20 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
         names = code.source.text(*code.source.span(target))
         return f"{names} = tf.unstack({code.write(value)})"
     return None
+
+
+def _one_by_one(code: TypedCode, node: ast.Assign, written: list[ast.Subscript]) -> str:
+    """Return `x[key] = name = value` as a statement for each target."""
+    name = next((one.id for one in node.targets if isinstance(one, ast.Name)), None)
+    if name is None or len(written) + 1 < len(node.targets):
+        raise code.refusal(node, "several assignments in one statement", "write one to a line")
+    rank = code.one(node.value).rank
+    several = [f"{name} = {code.write(node.value)}"]
+    several += [
+        write_item(code, target, f"tf.cast({name}, tf.{code.dtype(_root_of(code, target)[0])})", rank, node)
+        for target in written
+    ]
+    return ("\n" + " " * node.col_offset).join(several)
 
 
 def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:

@@ -103,12 +103,13 @@ def _places_of_axis(code: TypedCode, node: ast.Subscript) -> str:
     call, key = node.value, node.slice
     if not isinstance(call, ast.Call) or not isinstance(key, ast.Constant) or call.keywords or len(call.args) > 1:
         return ""
+    place = ast.unparse(key)
     name = name_of(code.value_of(call.func))
     if isinstance(call.func, ast.Attribute) and code.is_tensor(call.func.value) and call.func.attr == "nonzero":
-        return f"tf.where({code.tensor(call.func.value, 'bool')})[:, {key.value}]"
+        return f"tf.where({code.tensor(call.func.value, 'bool')})[:, {place}]"
     if name not in ("np.where", "np.nonzero") or len(call.args) != 1:
         return ""
-    return f"tf.where({code.tensor(call.args[0], 'bool')})[:, {key.value}]"
+    return f"tf.where({code.tensor(call.args[0], 'bool')})[:, {place}]"
 
 
 def _is_array(code: TypedCode, node: ast.expr) -> bool:
@@ -213,7 +214,7 @@ def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
             target = node.targets[0]
             if isinstance(target, ast.Name) and target.id == name:
                 found.append(node.value)
-    simple = [one for one in found if one is not None]
+    simple: list[ast.expr | None] = [one for one in found if one is not None]
     return simple if len(simple) == len(found) - len(simple) else found
 
 

@@ -212,6 +212,7 @@ def seen_as(value: Any) -> Seen:
             return Seen(TENSOR, value.dtype.name, len(shape), value.weak, shape)
         value = value.value if value.weak is None else value.value.item()
     if isinstance(value, np.ndarray | np.generic):
+        value = np.asarray(value)
         dtype = value.dtype
         negative = dtype.kind in "if" and value.size > 0 and bool(np.min(value) < 0)
         return Seen(ARRAY, dtype.name, value.ndim, shape=value.shape, is_negative=negative)

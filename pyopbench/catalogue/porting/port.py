@@ -158,16 +158,26 @@ def _is_function(unit: Unit) -> bool:
     return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
-def _tnp(op: Op, source: Source, definition: Any, facts: Facts) -> Made:
+def _tnp(op: Op, source: Source, definition: Any, facts: Facts, *, is_compiled: bool = False) -> Made:
     units = Units()
     units.add(source, definition.name)
     code = TnpCode(units)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
-    how = f"Port of `{facts.function}` in {facts.file} to `tf.experimental.numpy`; the gradient is TensorFlow's own."
+    with_xla = ", compiled by XLA" if is_compiled else ""
+    to = f"`tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
+    how = f"Port of `{facts.function}` in {facts.file} to {to}"
     doc = docstring(ast.get_docstring(definition) or "", facts, how, [])
     statements[definition.name] = documented(statements[definition.name], doc)
+    if is_compiled:
+        head = f"def {definition.name}("
+        decorated = f"@tf.function(jit_compile=True)\n{head}"
+        statements[definition.name] = statements[definition.name].replace(head, decorated, 1)
     texts = _with_snippets(units, statements, [])
     return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
+
+
+def _tnp_xla(op: Op, source: Source, definition: Any, facts: Facts) -> Made:
+    return _tnp(op, source, definition, facts, is_compiled=True)
 
 
 def _njit(op: Op, source: Source, definition: Any, facts: Facts, *, parallel: bool = False) -> Made:
@@ -195,6 +205,7 @@ def _picked(op: Op, facts: Facts) -> list[int]:
     example = examples_of(op, 1, 1)[0]
     outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
     incoming = [np.ones_like(outputs[place]) for place in facts.floating]
+    assert op.numpy_gradient is not None
     found = as_tuple(written(op.numpy_gradient)(example, outputs, incoming))
     return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
 
@@ -207,6 +218,7 @@ WRITERS: dict[str, Writer] = {
     "traced": _traced,
     "tnp": _tnp,
     "tnp_autograph": _tnp,
+    "tnp_xla": _tnp_xla,
     "njit": _njit,
     "njit_parallel": _njit_parallel,
 }
