@@ -11,13 +11,12 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, number
 from pyopbench.catalogue.traced.joined_trees import filled, fitted, join
-from pyopbench.catalogue.traced.loop_begin import Beginning, blank, concrete
+from pyopbench.catalogue.traced.loop_begin import Beginning, blank, concrete, fresh, outer, without_kin
 from pyopbench.catalogue.traced.parts import BREAK, SIGNAL, Key, Left, Outcome, Ways, leave, leave_again, start_of
 from pyopbench.catalogue.traced.snapshot import UNBOUND, Snapshot
 from pyopbench.catalogue.traced.state_tree import (
     CannotJoin,
     Const,
-    Nest,
     Same,
     Slot,
     as_slot,
@@ -73,14 +72,41 @@ class _Loop:
 
     def outcome(self) -> Outcome:
         """Build the loop and return what it leaves."""
-        carried: Outcome = {}
+        carried = self._expected()
         for _ in range(MOST_TRACES):
             traced = self._traced(carried)
             wider = self._wider(carried, traced.outcome)
             if list(wider) == list(carried) and all(signature(wider[key]) == signature(carried[key]) for key in wider):
+                self._expect(wider)
                 return self._built(wider, traced)
             carried = wider
         raise CannotJoin("other dtypes or shapes after each round")
+
+    def _expect(self, carried: Outcome) -> None:
+        """Note what goes from round to round, by what is the same when the loop is traced again."""
+        tape = current()
+        assert tape is not None
+        places = {"root": list(self.before.roots), "items": list(self.before.containers)}
+        tape.shared.loops[name_of(self.rounds)] = [
+            (kind, places[kind].index(which) if kind in places else which, tree)
+            for (kind, which), tree in carried.items()
+        ]
+
+    def _expected(self) -> Outcome:
+        """Return what went from round to round when the loop was traced before: a trace that is not needed again."""
+        tape = current()
+        assert tape is not None
+        places = {"root": list(self.before.roots), "items": list(self.before.containers)}
+        found: Outcome = {}
+        for kind, which, tree in tape.shared.loops.get(name_of(self.rounds), ()):
+            if kind in places and which >= len(places[kind]):
+                return {}
+            key = (kind, places[kind][which] if kind in places else which)
+            try:
+                found[key] = outer(join(fresh(self._start(key)), without_kin(tree)), self.before.born)
+            except CannotJoin:
+                return {}
+        return found
 
     def _wider(self, carried: Outcome, outcome: Outcome) -> Outcome:
         """Return what goes from round to round, of which the trees hold what it begins with and what a round leaves."""
@@ -90,7 +116,7 @@ class _Loop:
                 continue
             try:
                 begins = carried[key] if key in carried else self._begins_with(key, tree)
-                joined = self._outer(join(self._fresh(begins), self._fresh(tree)))
+                joined = outer(join(fresh(begins), fresh(tree)), self.before.born)
             except CannotJoin:
                 if not self._may_drop(key):
                     raise
@@ -130,20 +156,6 @@ class _Loop:
         """May a name be left unbound, because no round reads what the one before has left in it?"""
         names = self.before.state.names
         return key[0] == "name" and not self.before.state.live[names.index(key[1])][1]
-
-    def _fresh(self, tree: Any) -> Any:
-        """Return a tree in which no array is the same as before, because it is one of each round's own."""
-        if isinstance(tree, Nest):
-            return replace(tree, parts=tuple(map(self._fresh, tree.parts)))
-        return replace(tree, same=None) if isinstance(tree, Slot) else tree
-
-    def _outer(self, tree: Any) -> Any:
-        """Return a tree whose kin are arrays that were there before the loop."""
-        if isinstance(tree, Nest):
-            return replace(tree, parts=tuple(map(self._outer, tree.parts)))
-        if not isinstance(tree, Slot):
-            return tree
-        return replace(tree, kin=tuple(root for root in tree.kin if root._serial < self.before.born))
 
     def _traced(self, carried: Outcome) -> _Traced:
         slots = [slot for tree in carried.values() for slot in slots_of(tree)]
@@ -214,12 +226,12 @@ class _Loop:
         left = traced.outcome.get(key)
         if type(length) is not int or length == 0 or not isinstance(tree, Slot) or not isinstance(left, Slot):
             return tree
-        return replace(tree, kin=self._outer(left).kin)
+        return replace(tree, kin=outer(left, self.before.born).kin)
 
     def _initial(self, carried: Outcome) -> list[Any]:
         found = []
         for key, tree in carried.items():
-            start = self._fresh(self.blank[key] if key in self.blank else self._start(key))
+            start = fresh(self.blank[key] if key in self.blank else self._start(key))
             found += fitted(tree, start, iter(tensors_of(start)))
         return found
 
@@ -232,7 +244,7 @@ class _Loop:
         for key, tree in carried.items():
             begun = [next(given) for _ in slots_of(tree)]
             if key in traced.outcome:
-                found += fitted(tree, self._fresh(traced.outcome[key]), iter(left[key]))
+                found += fitted(tree, fresh(traced.outcome[key]), iter(left[key]))
             else:
                 found += begun
         return found
@@ -275,7 +287,7 @@ def _asked_unless_left(asked: Any) -> Any:
 
 
 def _as_int64(length: Any) -> Any:
-    return tf.constant(length, tf.int64) if isinstance(length, int) else tf.cast(length.tensor, tf.int64)
+    return tf.constant(length, tf.int64) if type(length) is int else tf.cast(length.tensor, tf.int64)
 
 
 def _ways(call: Callable[[], Any], state: Any) -> Ways:
