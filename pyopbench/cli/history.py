@@ -162,13 +162,13 @@ def _write(found: History, folder: Path) -> None:
 
 
 def _print(found: History, folder: Path) -> None:
-    from pyopbench.report.history import COLUMNS, reruns_of, row_of
+    from pyopbench.report.history import reruns_of, short_rows
     from pyopbench.report.wording.history import CHANGES_CAPTION, alarm_text, remark_text, rerun_text, summary, title
 
     out.print(f"[bold]{escape(title(found))}[/]\n")
     if found.changes:
-        rows = [row_of(found, change) for change in found.changes[:MOST_ROWS]]
-        print_table(CHANGES_CAPTION, COLUMNS, rows, folds=True)
+        shared, columns, rows = short_rows(found, MOST_ROWS)
+        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", columns, rows, folds=True)
     if len(found.changes) > MOST_ROWS:
         out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
     say(escape(summary(found)))
