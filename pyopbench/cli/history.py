@@ -19,6 +19,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, parse_share
 from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.compare.history import History, Options
@@ -93,7 +94,7 @@ def history(
         found = read_history(results, options, list(_confirmations(out_dir, options)))
     _write(found, out_dir)
     if as_json:
-        out.print_json((out_dir / "history.json").read_text(encoding="utf-8"))
+        out.print_json(read_bytes(out_dir / "history.json", REPORT).decode())
     else:
         _print(found, out_dir)
     new = set(found.with_status("confirmed")) - before
