@@ -19,6 +19,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, parse_share
 from pyopbench.core.write_file import write_atomically
+from pyopbench.results.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.compare.history import History, Options
@@ -93,7 +94,7 @@ def history(
         found = read_history(results, options, list(_confirmations(out_dir, options)))
     _write(found, out_dir)
     if as_json:
-        out.print_json((out_dir / "history.json").read_text(encoding="utf-8"))
+        out.print_json(read_bytes(out_dir / "history.json", REPORT).decode())
     else:
         _print(found, out_dir)
     new = set(found.with_status("confirmed")) - before
@@ -162,13 +163,13 @@ def _write(found: History, folder: Path) -> None:
 
 
 def _print(found: History, folder: Path) -> None:
-    from pyopbench.report.history import COLUMNS, reruns_of, row_of
+    from pyopbench.report.history import reruns_of, short_rows
     from pyopbench.report.wording.history import CHANGES_CAPTION, alarm_text, remark_text, rerun_text, summary, title
 
     out.print(f"[bold]{escape(title(found))}[/]\n")
     if found.changes:
-        rows = [row_of(found, change) for change in found.changes[:MOST_ROWS]]
-        print_table(CHANGES_CAPTION, COLUMNS, rows, folds=True)
+        shared, columns, rows = short_rows(found, MOST_ROWS)
+        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", columns, rows, folds=True)
     if len(found.changes) > MOST_ROWS:
         out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
     say(escape(summary(found)))

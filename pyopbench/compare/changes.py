@@ -35,6 +35,7 @@ class FoundChange:
 
     Attributes:
         number: of the series in its history.
+        place: of the first moment after it, among those of the history.
         before, after: labels of the moments beside it.
         first, last: labels between which the change lies: the first moment that may be after it, and the last.
         ratio: level after over level before.
@@ -46,6 +47,7 @@ class FoundChange:
     """
 
     number: int
+    place: int
     before: str
     after: str
     first: str
@@ -77,6 +79,7 @@ def changes_in(
             half = reach * change.error
             yield FoundChange(
                 number,
+                int(places[change.place]),
                 before=labels[0],
                 after=labels[1],
                 first=moments[places[change.first]].label,

@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pyopbench.compare.case_key import CaseKey
 from pyopbench.compare.changes import FoundChange, Traced
 from pyopbench.compare.history import History
 from pyopbench.compare.reruns import Rerun, together
+from pyopbench.compare.series import Series
 from pyopbench.core import formatting
 from pyopbench.core.printable import printable
+from pyopbench.report.comparison import shared_parts, short_names
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.wording.history import (
     STATUS_TEXTS,
@@ -47,6 +50,25 @@ def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
         STATUS_TEXTS[change.status],
         again_text(change),
     )
+
+
+def short_rows(history: History, most: int) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the rows of the first changes for a narrow place.
+
+    Returns:
+        The parts that the cases of all series have in common, which the rows go without; the columns that say
+        something; and their cells for each change.
+    """
+    keys = [_key(one.series) for one in history.traced]
+    names = short_names(keys)
+    rows = [(names[one.number], *row_of(history, one)[1:]) for one in history.changes[:most]]
+    kept = [place for place in range(len(COLUMNS)) if any(row[place] for row in rows)]
+    cells = [tuple(row[place] for place in kept) for row in rows]
+    return shared_parts(keys), tuple(COLUMNS[place] for place in kept), cells
+
+
+def _key(series: Series) -> CaseKey:
+    return CaseKey(series.case, tuple(series.case.split("/")) if series.fields else (), series.environment)
 
 
 def reruns_of(history: History) -> list[Rerun]:

@@ -176,10 +176,9 @@ def _packed(history: History, number: int, traced: Traced) -> dict[str, Any]:
 
 
 def _told(history: History, change: FoundChange) -> dict[str, Any]:
-    labels = [moment.label for moment in history.moments]
     _, size, place, status, again = row_of(history, change)
     told = "; ".join(part for part in (f"{status}: {size}", place, again) if part)
-    return {"at": labels.index(change.after), "direction": change.direction, "status": change.status, "told": told}
+    return {"at": change.place, "direction": change.direction, "status": change.status, "told": told}
 
 
 def _whole(values: npt.NDArray[np.float64]) -> Sequence[int | None]:

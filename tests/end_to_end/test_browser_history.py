@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -69,24 +70,37 @@ def ask(driver, script: str) -> Any:
 
 def test_every_series_is_drawn_and_nothing_is_asked_for_or_complained_of(page, found):
     many = len(found.traced)
-    wait(lambda: ask(page, "document.querySelectorAll('figure.chart svg').length") == many)
+    wait(lambda: ask(page, "document.querySelectorAll('figure.chart svg.marks').length") == many)
     assert ask(page, "document.querySelectorAll('figure.chart .mark-symbol path').length") == 14 * many
     assert ask(page, "document.querySelectorAll('figure.chart [stroke-dasharray=\"5,4\"]').length") == 1
     assert browsers.complaints(page) == []
     assert [one for one in browsers.requests(page) if not one.startswith(("file:", "data:", "about:"))] == []
 
 
-def test_hovering_over_a_point_tells_commit_and_interval(page, found):
-    number = found.changes[0].number
-    point = f"document.querySelectorAll('#series-{number} .mark-symbol path')[8]"
-    wait(lambda: ask(page, f"!!{point}"))
-    page.execute_script(
-        f"const point = {point}, box = point.getBoundingClientRect();"
-        "for (const kind of ['mousemove', 'mouseover']) point.dispatchEvent("
-        "new MouseEvent(kind, {bubbles: true, clientX: box.x + 2, clientY: box.y + 2}));"
-    )
-    told = wait(lambda: ask(page, "document.querySelector('#vg-tooltip-element.visible')?.textContent"))
-    assert commit(8)[:10] in told
+def test_hovering_over_a_point_tells_commit_and_interval(chromium, path, found):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.by import By
+
+    browsers.emulate(chromium, 1280)
+    chromium.set_window_size(1280, 900)
+    show(chromium, path)
+    series = found.traced[found.changes[0].number].series
+    points = f"#series-{found.changes[0].number} .mark-symbol.role-mark path"
+    point = wait(lambda: chromium.find_elements(By.CSS_SELECTOR, points))[8]
+    chromium.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
+    cells = "[...row.cells].map(cell => cell.textContent)"
+    told = f"[...document.querySelectorAll('#vg-tooltip-element.visible tr')].map(row => {cells})"
+
+    def hovered() -> list[list[str]]:
+        ActionChains(chromium).move_to_element(point).perform()
+        return list(ask(chromium, told))
+
+    shown = {name.rstrip(":"): value for name, value in wait(hovered)}
+    assert shown["at"] == commit(8)[:10]
+    assert float(shown["value"]) == pytest.approx(math.exp(series.values[8]), rel=1e-3)
+    ends = [float(end) for end in shown["95% interval"].split(" to ")]
+    assert ends == pytest.approx([math.exp(series.lows[8]), math.exp(series.highs[8])], rel=1e-3)
+    assert shown["launches"] == "4"
 
 
 def test_a_link_to_a_point_shows_it(chromium, path, found):

@@ -21,7 +21,7 @@ from pyopbench.compare.reruns import Outcome, Rerun
 from pyopbench.report.wording import history as wording
 from pyopbench.results.limitations import VersionsUnknown
 
-CHANGE = FoundChange(0, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, "suspected", None)
+CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, "suspected", None)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ const charts = (() => {
   }
 
   addEventListener("hashchange", () => { redraw(); follow(); });
+  if (all().length) draw(all()[0]);  // it may be below a long table, and whoever scrolls there finds it drawn
   redraw();
   follow();
 

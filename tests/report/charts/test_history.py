@@ -31,7 +31,7 @@ def test_points_intervals_levels_and_changes_are_drawn(measure):
     found = drawn(measure, [*POINTS, level, change])
     assert ">first<" in found
     assert ">second<" in found
-    assert found.count("mark-rule") == 3
+    assert found.count("mark-rule role-mark") == 3
     assert "stroke-dasharray" in found
     assert "NaN" not in found
 
