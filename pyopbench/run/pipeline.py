@@ -18,7 +18,7 @@ from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.core.cores import usable_cores
 from pyopbench.core.errors import NothingMeasured, WorkerLost
 from pyopbench.results.pipeline_file import SCHEMA
-from pyopbench.run.pipeline_request import PipelineRequest
+from pyopbench.run.pipeline_request import PipelineRequest, thread_counts
 from pyopbench.run.planning import require_loaded
 from pyopbench.run.worker_process import CaseLost, Worker
 
@@ -44,12 +44,6 @@ class PipelineProgress:
 
 
 Tell = Callable[[PipelineProgress], None]
-
-
-def thread_counts(cores: int) -> tuple[int, ...]:
-    """Return how many threads are held against one, the most first: as many as there are cores, and powers of two."""
-    powers = (2**power for power in range(1, cores.bit_length()))
-    return tuple(sorted({cores, *powers}, reverse=True))
 
 
 def measure(
@@ -96,13 +90,18 @@ class _PipelineRun:
     def _baseline(self) -> str:
         return next((key for key, one in self._arrangements.items() if one.action == "keep"), "")
 
+    @property
+    def _has_lost_baseline(self) -> bool:
+        """Has the current callback failed, so that there is nothing to pair further blocks with?"""
+        return any(one["key"] == self._baseline for one in self._failures)
+
     def _left(self) -> float:
         return self._request.budget_seconds - (self._clock() - self._began)
 
     def measure(self) -> None:
         for launch in range(max(self._request.launches, MOST_LAUNCHES)):
             began = self._clock()
-            if launch >= self._request.launches and self._left() < self._longest:
+            if self._has_lost_baseline or (launch >= self._request.launches and self._left() < self._longest):
                 break
             try:
                 self._measure_until_whole(launch)
@@ -115,7 +114,7 @@ class _PipelineRun:
 
     def _measure_until_whole(self, launch: int) -> None:
         is_over = False
-        while not is_over and not self._has(launch) and (self._left() > 0 or not launch):
+        while not (is_over or self._has_lost_baseline) and not self._has(launch) and (self._left() > 0 or not launch):
             is_over = self._attempt(launch)
 
     def _attempt(self, launch: int) -> bool:
@@ -137,12 +136,7 @@ class _PipelineRun:
         if self._at == THREADS:
             self._wants_threads = False
         elif self._at not in self._arrangements:
-            raise NothingMeasured(
-                "the body itself fails, before there is any pipeline",
-                received=lost.reason,
-                legal="a body that returns for every element that its inputs make",
-                next_step="`pyopbench verify` shows it alone",
-            ) from lost
+            raise _body_fails(lost.reason) from lost
         self._fail(self._at, lost.status, lost.reason, launch)
         if not self._has(launch):
             self._prepared = [one for one in self._prepared if one["launch"] != launch]
@@ -171,6 +165,8 @@ class _PipelineRun:
             for place, key in enumerate(rng.sample(prepared, len(prepared))):
                 if not self._block(worker, launch, turn, place, key):
                     prepared.remove(key)
+            if self._has_lost_baseline:
+                return
             if self._wants_threads:
                 self._threads(worker, launch, turn)
             slowest = max(slowest, self._clock() - began)
@@ -193,12 +189,7 @@ class _PipelineRun:
         )
         require_loaded(answer)
         if "failure" in answer:
-            raise NothingMeasured(
-                "the body itself fails, before there is any pipeline",
-                received=answer["failure"],
-                legal="a body that returns for every element that its inputs make",
-                next_step="`pyopbench verify` shows it alone",
-            )
+            raise _body_fails(answer["failure"])
         if not self._described:
             self._described = answer
             found = (Arrangement(**one) for one in answer["arrangements"])
@@ -226,6 +217,8 @@ class _PipelineRun:
             answer = worker.ask({"do": "pipeline_prepare", "key": key})
             if "failure" in answer:
                 self._fail(key, answer["failure"]["status"], answer["failure"]["reason"], launch)
+                if key == self._baseline:
+                    return []
                 continue
             prepared.append(key)
             self._prepared.append({"key": key, "launch": launch, **answer})
@@ -269,7 +262,8 @@ class _PipelineRun:
         """Return what was measured, as `results.pipeline_file` describes it."""
         request, found = self._request, self._described
         facts = ("size", "dtype", "elements", "delivered", "told_apart", "body_seconds", "output_shapes", "environment")
-        failed = {one["key"] for one in self._failures}
+        # What the current callback did before it failed is what all others are compared with.
+        failed = {one["key"] for one in self._failures} - {self._baseline}
         return {
             "schema": SCHEMA,
             "pyopbench": pyopbench.__version__,
@@ -293,3 +287,12 @@ def _typical(blocks: Sequence[Mapping[str, Any]], key: str) -> float | None:
     """Return the median of the seconds that an element took; None where there is no block."""
     found = [one["seconds"] / one["elements"] for one in blocks if one["key"] == key]
     return statistics.median(found) if found else None
+
+
+def _body_fails(reason: str) -> NothingMeasured:
+    return NothingMeasured(
+        "the body itself fails, before there is any pipeline",
+        received=reason,
+        legal="a body that returns for every element that its inputs make",
+        next_step="`pyopbench verify` shows it alone",
+    )

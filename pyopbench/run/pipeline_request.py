@@ -22,6 +22,12 @@ def usual_parallel() -> tuple[int, ...]:
     return tuple(dict.fromkeys((1, max(len(usable_cores()), 2), AUTOTUNE)))
 
 
+def thread_counts(cores: int) -> tuple[int, ...]:
+    """Return how many threads are held against one, the most first: as many as there are cores, and powers of two."""
+    powers = (2**power for power in range(1, cores.bit_length()))
+    return tuple(sorted({cores, *powers}, reverse=True))
+
+
 @dataclass(frozen=True)
 class PipelineRequest:
     """What is to be measured, and for how long.

@@ -14,7 +14,7 @@ from pyopbench.results import pipeline_file
 from pyopbench.results.validation import problem
 from pyopbench.run import pipeline
 from pyopbench.run.pipeline import PipelineProgress, measure
-from pyopbench.run.pipeline_request import BUDGET_SECONDS, LAUNCHES, PipelineRequest
+from pyopbench.run.pipeline_request import BUDGET_SECONDS, LAUNCHES, PipelineRequest, thread_counts
 
 SECONDS = {one.key: 1e-4 for one in ALL}
 REQUEST = PipelineRequest("sinh")
@@ -113,6 +113,31 @@ def test_without_the_current_callback_there_is_nothing_to_compare_with() -> None
     assert error.value.received == "ValueError: no"
 
 
+def test_a_current_callback_that_fails_at_once_ends_it_without_waiting_for_the_others() -> None:
+    asked: list[dict[str, Any]] = []
+    clock = Clock()
+    with pytest.raises(NothingMeasured):
+        measure(
+            REQUEST, lambda one: None, lambda: FakePipelineWorker(clock, SECONDS, {CURRENT.key: "lost"}, asked), clock
+        )  # type: ignore[arg-type,return-value]
+    assert clock.now < 30
+
+
+def test_a_current_callback_that_fails_later_leaves_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = FakePipelineWorker.ask
+    prepared = iter(range(100))
+
+    def ask(worker: FakePipelineWorker, request: Mapping[str, Any]) -> dict[str, Any]:
+        if (request["do"], request.get("key")) == ("pipeline_prepare", CURRENT.key) and next(prepared) >= 2:
+            return {"failure": {"status": "raised", "reason": "ValueError: no"}}
+        return asked(worker, request)
+
+    monkeypatch.setattr(FakePipelineWorker, "ask", ask)
+    document, _, _ = run()
+    assert launches_of(document, CURRENT.key) == {0, 1}
+    assert [one["key"] for one in document["failures"]] == [CURRENT.key]
+
+
 def test_time_that_is_up_ends_the_launches() -> None:
     document, _, clock = run(request=replace(REQUEST, budget_seconds=10.0))
     assert {one["launch"] for one in document["blocks"]} < {0, 1, 2}
@@ -137,9 +162,9 @@ def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(request_:
 
 
 def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
-    assert pipeline.thread_counts(2) == (2,)
-    assert pipeline.thread_counts(6) == (6, 4, 2)
-    assert pipeline.thread_counts(8) == (8, 4, 2)
+    assert thread_counts(2) == (2,)
+    assert thread_counts(6) == (6, 4, 2)
+    assert thread_counts(8) == (8, 4, 2)
 
 
 def test_time_that_is_left_goes_into_further_launches() -> None:

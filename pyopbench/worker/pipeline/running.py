@@ -54,7 +54,7 @@ class RunningPipeline:
     Attributes:
         arrangement: which.
         period: elements after which it repeats itself: whole batches and whole deliveries.
-        seconds_per_element: as last seen.
+        seconds_per_element: as last seen; infinite before.
     """
 
     def __init__(self, arrangement: Arrangement, build: Build, workplace: Workplace) -> None:
@@ -72,7 +72,7 @@ class RunningPipeline:
         self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
         self._iterator = iter(_in_deliveries(build(workplace), arrangement, self.delivered).prefetch(PREFETCHED))
         self._draw = _drawing(self._iterator)
-        self.seconds_per_element = math.nan
+        self.seconds_per_element = math.inf
 
     def check(self) -> tuple[float, bool]:
         """Draw all elements once and compare them with what the body makes of them.
