@@ -56,7 +56,6 @@ class Observed:
     Attributes:
         seen: what each was, once for each kind of thing.
         functions: the definitions that were called, with their files.
-        outputs: dtype and rank of each output.
     """
 
     seen: dict[tuple[str, int], set[Seen]] = field(default_factory=dict)
