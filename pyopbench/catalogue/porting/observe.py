@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.source import NUMBER, Function, Source, number_of, read_source
-from pyopbench.catalogue.rebinding import copy_functions, written
+from pyopbench.catalogue.rebinding import arrange, copy_functions, written
 from pyopbench.catalogue.traced.array import TracedArray
 from pyopbench.catalogue.traced.creation import is_dynamic
 from pyopbench.catalogue.traced.refusal import Refused
@@ -56,7 +56,6 @@ class Observed:
     Attributes:
         seen: what each was, once for each kind of thing.
         functions: the definitions that were called, with their files.
-        outputs: dtype and rank of each output.
     """
 
     seen: dict[tuple[str, int], set[Seen]] = field(default_factory=dict)
@@ -67,13 +66,12 @@ class Observed:
         return self.seen.get((source.path, number_of(node)), set())
 
 
-def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]], keywords: Sequence[str] = ()) -> Observed:
+def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
     """Trace a body on examples and return what its expressions were.
 
     Args:
-        body: the user's function.
+        body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
-        keywords: names of the last ones, where they are given by name.
 
     Raises:
         CannotPort: it is no function whose source can be found, or cannot be traced.
@@ -81,16 +79,11 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]], keyword
     observed = Observed()
     definition_of(written(body))
     watched = copy_functions(body, lambda one: _watched(one, observed))
-    on_tensors = traced(watched)
+    on_tensors = arrange(body, traced(watched))
     for example in examples:
-        first = len(example) - len(keywords)
-
-        def call(*tensors: Any, first: int = first) -> Any:
-            return on_tensors(*tensors[:first], **dict(zip(keywords, tensors[first:])))  # noqa: B905 - AutoGraph
-
         specs = [tf.TensorSpec(np.shape(one), np.asarray(one).dtype) for one in example]
         try:
-            tf.function(call, autograph=False).get_concrete_function(*specs)
+            tf.function(on_tensors, autograph=False).get_concrete_function(*specs)
         except Refused as refusal:
             raise CannotPort(str(refusal.what), place=refusal.place) from refusal
     return observed

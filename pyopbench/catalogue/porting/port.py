@@ -22,10 +22,10 @@ from pyopbench.catalogue.porting.module_text import module_text
 from pyopbench.catalogue.porting.observe import definition_of, observe
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.snippets import source_of
-from pyopbench.catalogue.porting.source import Source
+from pyopbench.catalogue.porting.source import Source, read_source
 from pyopbench.catalogue.porting.tensor_code import TensorCode
 from pyopbench.catalogue.porting.tnp_code import TnpCode
-from pyopbench.catalogue.porting.units import Unit, Units
+from pyopbench.catalogue.porting.units import Unit, Units, module_of
 from pyopbench.catalogue.rebinding import written
 from pyopbench.core.op import Op
 from pyopbench.core.own_target import Target
@@ -70,7 +70,8 @@ def port(target: Target, variant: str, module: str) -> Ported:
     source, definition = definition_of(body)
     inputs = Units()
     expression = add_inputs(inputs, target, source, op)
-    facts = facts_of(op, _names(definition, target.keywords, len(examples_of(op, 1, 1)[0])), Path(source.path).name)
+    keywords = _keywords(target, source)
+    facts = facts_of(op, _names(definition, keywords, len(examples_of(op, 1, 1)[0])), Path(source.path).name)
     made = WRITERS[variant](op, source, definition, facts)
     gradient = ""
     if op.numpy_gradient is not None:
@@ -80,7 +81,7 @@ def port(target: Target, variant: str, module: str) -> Ported:
     if not made.has_gradient:
         facts = replace(facts, differentiable=())
     tolerance = op.tolerance[op.dtypes[0]]
-    test = check_file(module, facts, Old(inputs, tolerance, gradient), Inputs(expression, target.keywords))
+    test = check_file(module, facts, Old(inputs, tolerance, gradient), Inputs(expression, keywords))
     return Ported(made.text, test, facts.function, made.not_run, made.notes)
 
 
@@ -91,6 +92,14 @@ def _check(op: Op) -> None:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if any(one.dtype.kind == "O" for one in examples_of(op, 1, 1)[0]):
         raise CannotPort("an input is text, which no port is written for")
+
+
+def _keywords(target: Target, source: Source) -> tuple[str, ...]:
+    """Return the names of the inputs that the body takes by name: of the command line, or of the file."""
+    if target.function:
+        return target.keywords
+    home = read_source(target.place) if target.is_file else source
+    return tuple(getattr(vars(module_of(home)).get("OP"), "keywords", ()))
 
 
 def _names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:
