@@ -78,8 +78,17 @@ def _port(path: Path, variant: str, out: Path) -> tuple[str, str]:
         return "failed", f"{error.what}: {error.received}"[:300].replace("\n", " ")
     except PyopbenchError as error:
         return "refused", f"{error.what}, {error.received}"
-    command = ["ruff", "check", "--isolated", "--no-cache", "--output-format", "concise", written.port, written.test]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [
+        "ruff",
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--output-format",
+        "concise",
+        written.port.name,
+        written.test.name,
+    ]
+    checked = subprocess.run(command, capture_output=True, text=True, cwd=out.parent, check=False)
     if checked.returncode:
         return "not clean", checked.stdout[:300].replace("\n", " ")
     return "passed", f"{', '.join(written.passed)} {' '.join(written.notes)}"

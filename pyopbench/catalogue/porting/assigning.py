@@ -26,12 +26,13 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     if len(entries) == 1 and not rank and _is_whole_mask(entries[0], code.rank(root)):
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
     _refuse_repeats(code, entries, rank, node)
-    text, axes = "places", code.rank(root)
+    text, axes = f"_places({name})", code.rank(root)
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
         axes = code.rank(root)
     code.use("_replaced")
-    return f"{name} = _replaced({name}, lambda places: {text}, {value})"
+    code.use("_places")
+    return f"{name} = _replaced({name}, {text}, {value})"
 
 
 def _is_whole_mask(entries: list[Entry], rank: int) -> bool:

@@ -75,10 +75,10 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs) -> str:
     code = Code(units)
     statements = [code.write_unit(unit) for unit in units.in_order()]
     statements += [f"TOLERANCE = {tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs), _call(facts, inputs)]
-    statements.append(_values(module, facts))
+    statements.append(_values(module, facts, inputs))
     if facts.differentiable:
         checks = _against_gradient(module, facts, gradient) if gradient else _against_differences(module, facts)
-        statements += [_gradient_of(module, facts), *checks]
+        statements += [_gradient_of(module, facts, inputs), *checks]
     says = f"""Checks a port against the body that it replaces.
 
 `{name}.{facts.function}` has to do what `{facts.function}` of {facts.file}
@@ -116,18 +116,22 @@ def _names(expression: str) -> set[str]:
 
 
 def _call(facts: Facts, inputs: Inputs) -> str:
-    first = len(facts.inputs) - len(inputs.keywords)
-    named = "".join(f", {name}=arguments[{first + place}]" for place, name in enumerate(inputs.keywords))
-    given = f"*arguments[:{first}]{named}" if inputs.keywords else "*arguments"
     return f'''
 def old(arguments):
     """Return what the old body returns, as arrays."""
     copies = [one if isinstance(one, (list, tuple)) else np.array(one) for one in arguments]
-    return tuple(np.asarray(one) for one in as_tuple({facts.function}({given.replace("arguments", "copies")})))
+    return tuple(np.asarray(one) for one in as_tuple({facts.function}({_given(facts, inputs, "copies")})))
 '''
 
 
-def _values(module: str, facts: Facts) -> str:
+def _given(facts: Facts, inputs: Inputs, name: str) -> str:
+    """Return the arguments of a call, of a list of that name, the last ones by name."""
+    first = len(facts.inputs) - len(inputs.keywords)
+    named = "".join(f", {one}={name}[{first + place}]" for place, one in enumerate(inputs.keywords))
+    return f"*{name}[:{first}]{named}" if inputs.keywords else f"*{name}"
+
+
+def _values(module: str, facts: Facts, inputs: Inputs) -> str:
     return f'''
 def test_values():
     """The port returns what the old body does, called as it is and in a graph."""
@@ -136,14 +140,14 @@ def test_values():
         tensors = [tf.constant(np.asarray(one)) for one in arguments]
         expected = old(arguments)
         for port in ({module}.{facts.function}, in_graph):
-            found = as_tuple(port(*tensors))
+            found = as_tuple(port({_given(facts, inputs, "tensors")}))
             assert len(found) == len(expected)
             for one, other in zip(found, expected):
                 assert_same(one, other)
 '''
 
 
-def _gradient_of(module: str, facts: Facts) -> str:
+def _gradient_of(module: str, facts: Facts, inputs: Inputs) -> str:
     return f'''
 def gradient_of_port(arguments, output_gradients):
     """Return the gradient that TensorFlow has of the port, by each input that has one."""
@@ -151,7 +155,7 @@ def gradient_of_port(arguments, output_gradients):
     watched = [tensors[place] for place in {list(facts.differentiable)}]
     with tf.GradientTape() as tape:
         tape.watch(watched)
-        outputs = as_tuple(tf.function({module}.{facts.function})(*tensors))
+        outputs = as_tuple(tf.function({module}.{facts.function})({_given(facts, inputs, "tensors")}))
     floating = [outputs[place] for place in {list(facts.floating)}]
     given = [tf.constant(one) for one in output_gradients]
     found = tape.gradient(floating, watched, given, unconnected_gradients="zero")
@@ -198,17 +202,17 @@ def test_gradient():
         precision = max(np.finfo(outputs[place].dtype).eps for place in {list(facts.floating)})
         step = precision ** (1 / 3)
         slope, expected = 0.0, 0.0
-        moved = {{-1: list(arrays), 1: list(arrays)}}
+        below, above = list(arrays), list(arrays)
         found = gradient_of_port(arguments, output_gradients)
         for place, gradient in zip({list(facts.differentiable)}, found):
             direction = rng.normal(size=arrays[place].shape)
             slope += np.sum(np.float64(gradient) * direction)
-            for sign in moved:
-                moved[sign][place] = np.asarray(arrays[place] + sign * step * direction, arrays[place].dtype)
-        sides = {{sign: old(several) for sign, several in moved.items()}}
+            below[place] = np.asarray(arrays[place] - step * direction, arrays[place].dtype)
+            above[place] = np.asarray(arrays[place] + step * direction, arrays[place].dtype)
+        before, after = old(below), old(above)
         magnitude = 0.0
         for place, given in zip({list(facts.floating)}, output_gradients):
-            change = (np.float64(sides[1][place]) - np.float64(sides[-1][place])) / (2 * step)
+            change = (np.float64(after[place]) - np.float64(before[place])) / (2 * step)
             expected += np.sum(change * given)
             magnitude += np.sum(np.abs(change * given)) + np.sqrt(np.sum(np.square(np.float64(outputs[place]))))
         if np.isfinite(expected):

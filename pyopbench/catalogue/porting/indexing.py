@@ -86,11 +86,13 @@ def _entry(code: TypedCode, node: ast.expr) -> Entry:
 def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     """Return `x[...]` of a tensor, or by one."""
     entries = None
-    if code.is_tensor(node.value) or (code.is_tensor(node.slice) and _is_array(code, node.value)):
-        if found := _places_of_axis(code, node):
-            return found
-        entries = entries_of(code, node.slice)
-    elif isinstance(node.slice, ast.Tuple) and any(map(code.is_tensor, node.slice.elts)):
+    if code.holds_tensors(node.value) and (found := _places_of_axis(code, node)):
+        return found
+    if (
+        code.is_tensor(node.value)
+        or (code.is_tensor(node.slice) and _is_array(code, node.value))
+        or (isinstance(node.slice, ast.Tuple) and any(map(code.is_tensor, node.slice.elts)))
+    ):
         entries = entries_of(code, node.slice)
     if entries is None:
         return None

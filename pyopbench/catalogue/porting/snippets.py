@@ -6,16 +6,19 @@ from collections.abc import Iterable
 
 SNIPPETS = {
     "_replaced": '''
-@tf.autograph.experimental.do_not_convert
-def _replaced(tensor, pick, values):
-    """Return a tensor with other values at some places; `pick` picks these places out of a tensor of the same shape."""
+def _replaced(tensor, places, values):
+    """Return a tensor with other values at some of the places that `_places` numbers."""
     tensor = tf.convert_to_tensor(tensor)
-    places = pick(tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor)))
     values = tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places))
     flat = tf.tensor_scatter_nd_update(
         tf.reshape(tensor, [-1]), tf.reshape(places, [-1, 1]), tf.reshape(values, [-1])
     )
     return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
+''',
+    "_places": '''
+def _places(tensor):
+    """Return the numbers of a tensor's elements, in its shape."""
+    return tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor))
 ''',
     "_from_front": '''
 def _from_front(places, size):

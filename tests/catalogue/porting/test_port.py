@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pyopbench.catalogue.porting.port import WRITERS
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.core import own_target
 from pyopbench.core.portable import PORTABLE
+from pyopbench.run.port import format_text
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
@@ -45,9 +47,11 @@ def test_helpers_of_another_file_and_constants_are_written_into_the_port(
 def test_a_file_is_clean_by_the_default_rules_of_ruff(tmp_path: Path) -> None:
     made = write(str(CORPUS / "losses" / "contrastive.py"))
     for name, text in (("ported.py", made.port), ("test_ported.py", made.test)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    command = ["ruff", "check", "--isolated", "--no-cache", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        formatted = format_text(text, tmp_path / name)
+        assert formatted is not None
+        (tmp_path / name).write_text(formatted, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("ruff")), "check", "--isolated", "--no-cache", "."]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout
 
 
