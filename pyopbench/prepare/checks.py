@@ -26,7 +26,7 @@ class Checked:
     finite_difference: float | None = None
 
 
-def require_equal(what: str, got: Any, expected: Any, tolerance: float) -> float:
+def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negligible: float = 0.0) -> float:
     """Check an array against the reference.
 
     Args:
@@ -35,6 +35,7 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float) -> float
         expected: the reference array.
         tolerance: largest error allowed, relative to the largest magnitude in `expected` (absolute if that is 0);
             what is not floating has to be equal.
+        negligible: a magnitude that cannot be told from 0; where neither array exceeds it, they are equal.
 
     Returns:
         The largest error, relative in the same way.
@@ -54,6 +55,8 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float) -> float
     if expected.dtype.kind != "f":
         error, tolerance = (got != expected).astype(np.float64), 0.0
     else:
+        if np.maximum(np.abs(got).max(), np.abs(expected).max()) <= negligible:  # which NaN is not
+            return 0.0
         error = _relative_error(got, expected)
     worst = np.unravel_index(int(np.argmax(error)), error.shape)
     if error[worst] > tolerance:

@@ -203,6 +203,8 @@ def as_traced(value: Any) -> TracedArray:
         return value
     if tf.is_tensor(value):
         return TracedArray(value)
+    if getattr(value, "stacked", None) is not None:
+        return value.array()
     if isinstance(value, list | tuple) and holds_traced(value):
         from pyopbench.catalogue.traced.creation import stacked
 
@@ -213,7 +215,7 @@ def as_traced(value: Any) -> TracedArray:
 
 def holds_traced(value: Any) -> bool:
     """Is there a traced array or a tensor in a nest of lists and tuples?"""
-    if type(value) is TracedArray or tf.is_tensor(value):
+    if type(value) is TracedArray or tf.is_tensor(value) or getattr(value, "stacked", None) is not None:
         return True
     return isinstance(value, list | tuple) and any(map(holds_traced, value))
 

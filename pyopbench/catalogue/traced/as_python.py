@@ -54,7 +54,10 @@ class AsPython(Storage):
             raise refuse("conversion to an array of NumPy's", why="needs the values while the graph is built")
         return np.array(array, dtype)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        if self.ndim:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self._number(lambda array: array.item(), "hash"))
 
     def __repr__(self) -> str:
         return f"TracedArray({self.dtype}, shape={self.static_shape})"

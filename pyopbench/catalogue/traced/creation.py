@@ -41,7 +41,7 @@ def stacked(nest: Any, dtype: Any = None) -> TracedArray:
 
 
 def _leaves(nest: Any) -> tuple[list[TracedArray], tuple[int, ...]]:
-    if type(nest) not in (list, tuple):
+    if not isinstance(nest, list | tuple) or getattr(nest, "stacked", None) is not None:
         return [as_traced(nest)], ()
     parts = [_leaves(one) for one in nest]
     if len({shape for _, shape in parts}) > 1:
@@ -62,7 +62,7 @@ def is_dynamic(value: Any) -> bool:
     """Is there an array in a nest whose value only the graph knows?"""
     if type(value) is TracedArray:
         return not value.is_known
-    if tf.is_tensor(value):
+    if tf.is_tensor(value) or getattr(value, "stacked", None) is not None:
         return True
     if isinstance(value, dict):
         return any(map(is_dynamic, value.values()))
@@ -88,6 +88,8 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any
         return asarray(TracedArray(a), dtype)
     if isinstance(a, map | zip | filter | range):
         a = list(a) if isinstance(a, range) else a
+    if getattr(a, "stacked", None) is not None:
+        return asarray(a.array(), dtype)
     if isinstance(a, list | tuple) and holds_traced(a):
         if is_dynamic(a):
             return stacked(a, dtype)

@@ -87,6 +87,17 @@ def _item(x: TracedArray, *place: Any) -> Any:
     return TracedArray(found, scalar=True, weak=weak) if weak in dtypes.WEAK else wrap(found)
 
 
+def _tolist(x: TracedArray) -> Any:
+    array = as_traced(x)
+    if array.known is not None:
+        return array.known.tolist()
+    if not array.ndim:
+        return _item(array)
+    if array.static_shape[0] is None:
+        raise refuse(".tolist", why="needs a length that is known before the graph runs", fix="leave it an array")
+    return [_tolist(as_traced(array[place])) for place in range(array.static_shape[0])]
+
+
 def _conj(x: TracedArray) -> Any:
     return np.conjugate(x)
 
@@ -114,6 +125,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "sort": _sort,
     "partition": _partition,
     "item": _item,
+    "tolist": _tolist,
     "conj": _conj,
     "conjugate": _conj,
     "numpy": _numpy,
@@ -130,7 +142,7 @@ ATTRIBUTES: dict[str, Callable[[TracedArray], Any]] = {
     "flat": _flat,
 }
 
-FIXES = {"tolist": "leave it an array", "tobytes": "", "view": ".astype(dtype) converts values", "resize": "np.resize"}
+FIXES = {"tobytes": "", "view": ".astype(dtype) converts values", "resize": "np.resize"}
 """What arrays have and traced ones have not, and what works in its place."""
 
 
@@ -146,8 +158,6 @@ def method(x: TracedArray, name: str) -> Any:
         return lambda *arguments, **options: function(x, *arguments, **options)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name](x)
-    if name == "tolist" and x.known is not None:
-        return x.known.tolist
     if hasattr(np.ndarray, name) and not name.startswith("__"):
         raise refuse(f".{name}", fix=FIXES.get(name, ""))
     raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")

@@ -15,11 +15,18 @@ import types
 from typing import Any
 
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
+from pyopbench.catalogue.traced.code_templates import RUNTIME
 from pyopbench.catalogue.traced.creation import CREATION, _known, is_dynamic
 from pyopbench.catalogue.traced.functions import call_function
+from pyopbench.catalogue.traced.grown_list import GrownList, as_argument
+from pyopbench.catalogue.traced.loops import run_for, run_while
 from pyopbench.catalogue.traced.number_functions import MATH, extreme, length, rounded
+from pyopbench.catalogue.traced.parts import BREAK, Returned, run_part
+from pyopbench.catalogue.traced.rewriting import rewritten
 from pyopbench.catalogue.traced.scalar_types import NUMBERS, SCALARS
 from pyopbench.catalogue.traced.scipy_functions import SCIPY
+from pyopbench.catalogue.traced.sequences import SEQUENCES
+from pyopbench.catalogue.traced.snapshot import UNBOUND, State, read
 from pyopbench.catalogue.traced.tape import refuse
 from pyopbench.catalogue.traced.untyped import np
 
@@ -41,7 +48,7 @@ class _Scope(dict[str, Any]):
     """The globals of a copied function: looked up in the module when they are read."""
 
     def __init__(self, names: dict[str, Any]) -> None:
-        super().__init__(__builtins__=_BUILTINS, __name__=names.get("__name__"))
+        super().__init__(__builtins__=_BUILTINS, __name__=names.get("__name__"), **{RUNTIME: _PARTS})
         self.names = names
 
     def __getitem__(self, name: str) -> Any:
@@ -55,7 +62,10 @@ class _Scope(dict[str, Any]):
 def _copied(function: types.FunctionType) -> Any:
     scope = _SCOPES.setdefault(id(function.__globals__), _Scope(function.__globals__))
     cells = tuple(map(_cell, function.__closure__ or ())) or None
-    copy = types.FunctionType(function.__code__, scope, function.__name__, None, cells)
+    code = function.__code__ if _top(function) == "numpy" else rewritten(function.__code__, function.__qualname__)
+    by_name = dict(zip(function.__code__.co_freevars, cells or (), strict=True))
+    cells = tuple(by_name[name] for name in code.co_freevars) or None
+    copy = types.FunctionType(code, scope, function.__name__, None, cells)
     copy.__defaults__ = function.__defaults__ and tuple(map(_meant, function.__defaults__))
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__ = function.__module__
@@ -166,6 +176,7 @@ class _Returning:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         # NumPy does not look for traced arrays in lists.
+        arguments = tuple(as_argument(self.__name__, one) for one in arguments)
         if is_dynamic([list(one) for one in arguments if isinstance(one, list | tuple)]):
             if hasattr(self._function, "__wrapped__"):  # has the protocol
                 return call_function(self._function, arguments, options)
@@ -263,4 +274,18 @@ _BUILTINS = {
     "min": extreme("min", lambda one, found: one < found),
     "round": rounded,
     "__import__": _importing,
+    **SEQUENCES,
 }
+
+_PARTS = types.SimpleNamespace(
+    run_block=run_part,
+    run_for=run_for,
+    run_while=run_while,
+    State=State,
+    read=read,
+    UNBOUND=UNBOUND,
+    BREAK=BREAK,
+    List=GrownList,
+    Returned=Returned,
+)
+"""What rewritten code calls."""

@@ -55,6 +55,8 @@ def length(value: Any) -> Any:
     """Return `len`, of a traced array also where only the graph knows it."""
     if type(value) is TracedArray and value.static_shape and value.static_shape[0] is None:
         return value.shape[0]
+    if getattr(value, "stacked", None) is not None:
+        return value.length()
     return len(value)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyopbench.catalogue.traced.array import as_traced
+from pyopbench.catalogue.traced.image_functions import IMAGES
 from pyopbench.catalogue.traced.reductions import axes_of
 from pyopbench.catalogue.traced.tape import refuse
 from pyopbench.catalogue.traced.untyped import np
@@ -45,5 +46,6 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "scipy.special.logsumexp": logsumexp,
     "scipy.special.softmax": softmax,
     "scipy.special.log_softmax": log_softmax,
+    **IMAGES,
 }
 """By the name under which SciPy documents it."""

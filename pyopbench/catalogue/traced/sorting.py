@@ -7,13 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.traced.array import as_traced
+from pyopbench.catalogue.traced.array import as_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
 from pyopbench.catalogue.traced.dtypes import NEP50
 from pyopbench.catalogue.traced.float_functions import is_nan
 from pyopbench.catalogue.traced.reductions import axes_of
 from pyopbench.catalogue.traced.registry import in_numpy, in_tensors, only
-from pyopbench.catalogue.traced.tape import refuse
+from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.untyped import np
 
 UniqueAll = collections.namedtuple("UniqueAll", ["values", "indices", "inverse_indices", "counts"])
@@ -108,11 +108,25 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Return the number of the bin of each element; bins ascend or descend."""
     edges = as_traced(bins)
     side = "left" if right else "right"
-    if edges.is_known and np.all(np.diff(edges.value) <= 0) and edges.value.size > 1:
+    if edges.ndim != 1:
+        raise ValueError("object of too small depth for desired array")
+    ascends, descends = np.all(edges[1:] >= edges[:-1]), np.all(edges[1:] <= edges[:-1])
+    if edges.is_known:
+        if ascends:  # of bins that are all equal too
+            return np.searchsorted(edges, x, side)
+        if not descends:
+            raise ValueError("bins must be monotonically increasing or decreasing")
         return edges.static_shape[0] - np.searchsorted(edges[::-1], x, side)
-    if not edges.is_known:
-        raise refuse("np.digitize", why="needs bins that are known before the graph runs", fix="use np.searchsorted")
-    return np.searchsorted(edges, x, side)
+    upwards = np.searchsorted(edges, x, side)
+    downwards = edges.shape[0] - np.searchsorted(edges[::-1], x, side)
+    is_sorted, value = (ascends | descends).value, np.where(ascends, upwards, downwards).value
+    return wrap(step("digitize", lambda: _required(is_sorted, value)))
+
+
+def _required(is_sorted: Any, value: Any) -> Any:
+    checked = tf.debugging.Assert(is_sorted, ["bins must be monotonically increasing or decreasing"])
+    with tf.control_dependencies([checked]):
+        return tf.identity(value)
 
 
 def _groups(tensor: Any) -> tuple[Any, Any]:

@@ -6,11 +6,13 @@ import itertools
 import sys
 from typing import Any
 
-from pyopbench.catalogue.traced.array import as_traced
+import tensorflow as tf
+
+from pyopbench.catalogue.traced.array import as_traced, number
 from pyopbench.catalogue.traced.reductions import axes_of
 from pyopbench.catalogue.traced.registry import in_numpy
 from pyopbench.catalogue.traced.shaping import moveaxis
-from pyopbench.catalogue.traced.tape import refuse
+from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.untyped import np
 
 
@@ -38,9 +40,28 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         lengths = [each + 1] * more + [each] * (int(indices_or_sections) - more)
         ends = [int(end) for end in np.cumsum([0, *lengths])]
     else:
-        ends = [0, *map(int, indices_or_sections), sys.maxsize if size is None else size]
+        ends = [0, *_places(indices_or_sections), sys.maxsize if size is None else size]
     before = (slice(None),) * place
     return [x[(*before, slice(begin, end))] for begin, end in itertools.pairwise(ends)]
+
+
+def _places(indices: Any) -> list[Any]:
+    """Return where an array is cut, as integers or traced ones.
+
+    Raises:
+        Refused: only the graph knows how many there are.
+    """
+    found = as_traced(indices)
+    if found.is_known:
+        return [int(one) for one in found.value]
+    if found.static_shape[0] is None:
+        raise refuse("np.split", why="at a number of places that is known only when the graph runs")
+    return [_integer(found[place]) for place in range(found.static_shape[0])]
+
+
+def _integer(traced: Any) -> Any:
+    value = traced.value
+    return number(step("int", lambda: tf.cast(value, tf.int64)), int)
 
 
 in_numpy("vsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))

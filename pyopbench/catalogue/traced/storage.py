@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.traced import dtypes, indexing, views
+from pyopbench.catalogue.traced import dtypes, indexing, journal, views
 from pyopbench.catalogue.traced.tape import current, refuse
+
+JOINED = "x[...] = value"
+"""What is refused of arrays that may be one or another."""
+
+SERIALS = itertools.count()
+"""Numbers of arrays, in the order in which they are made."""
 
 
 class Storage:
@@ -34,6 +41,8 @@ class Storage:
         self._parent: Storage | None = None
         self._lens: Any = None
         self._layout: Any = None
+        self._kin: tuple[tuple[Storage, int], ...] = ()  # what it may be the same array as, and their versions
+        self._serial = next(SERIALS)
         self.is_outside = False  # of the body, like an array of its module, which a graph cannot write to
         if c_order is None:
             c_order = value.flags.c_contiguous if isinstance(value, np.ndarray) else len(value.shape) < 2
@@ -44,7 +53,10 @@ class Storage:
     def value(self) -> Any:
         """The tensor, or the array of NumPy's if that is known, with all that was written to it or what it views."""
         root = self._root
+        if root._kin and any(one._version != version for one, version in root._kin):
+            raise refuse(JOINED, why="writes to what may be the same array as one that is read later", fix=".copy()")
         if self._parent is not None and root._version != self._seen:
+            journal.touch(self)
             self._value = self._lens.get(self._parent.value)
             self._seen = root._version
         return self._value
@@ -101,6 +113,10 @@ class Storage:
             raise refuse(
                 "x[...] = value", why="writes to an array outside of the function", fix="work on a .copy() of it"
             )
+        if root._kin:
+            why = "writes to what an `if` or a loop leaves one array or another, depending on values"
+            raise refuse(JOINED, why=why, fix="use .copy() first")
+        journal.touch(root)
         self._write(value)
         root._version += 1
         array: Storage | None = self
@@ -113,6 +129,7 @@ class Storage:
             if isinstance(self._lens, views.Uncertain):
                 self._lens.get(None)
             self._parent._write(self._lens.put(self._parent.value, value))
+        journal.touch(self)
         self._value = value
 
     def seen_through(self, lens: Any) -> Any:

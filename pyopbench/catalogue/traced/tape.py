@@ -10,23 +10,46 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyopbench.catalogue.traced.refusal import Refused, place_of_user
 
-MOST_STEPS = 3_000
-"""NumPy operations in one path through a body, each of them a few ops of TensorFlow: about 10 s of tracing. A loop over
-the elements of an array is unrolled, and a graph of more is slower than what it is to replace."""
+MOST_STEPS = 2_500
+"""NumPy operations on all ways through a body, each of them a few ops of TensorFlow: some seconds of tracing. A graph
+of more is slower than what it is to replace."""
+
+
+PART = "a part of the body"
 
 
 class Fork(BaseException):
     """A body asks for the truth of a value. No `Exception`, so that no body catches it."""
 
-    def __init__(self, condition: Any, log: list[tuple[str, Any]]) -> None:
+    def __init__(self, condition: Any, log: list[Any]) -> None:
         super().__init__("the truth of a value")
         self.condition = condition
         self.log = log
         self.place = place_of_user()
+
+
+@dataclass
+class Shared:
+    """What all calls of a body, and of parts of it, have in common while it is traced.
+
+    Attributes:
+        steps: how many were built.
+        ways: how many ways were begun.
+        joins: are ways joined behind the part of the body in which they part? Else at the end of the body.
+        has_joined: were any?
+        apart: code of parts whose ways cannot be joined behind it, and of loops that cannot be one of the graph; why.
+    """
+
+    steps: int = 0
+    ways: int = 0
+    joins: bool = True
+    has_joined: bool = False
+    apart: dict[Any, str] = field(default_factory=dict)
 
 
 class Tape:
@@ -35,13 +58,16 @@ class Tape:
     Args:
         log: name and result of each step that was taken already, in this graph or one around it.
         decisions: the answers to the questions that were asked already.
+        shared: what all calls of a body while it is traced have in common.
     """
 
-    def __init__(self, log: list[tuple[str, Any]], decisions: tuple[bool, ...]) -> None:
+    def __init__(self, log: list[Any], decisions: tuple[bool, ...], shared: Shared | None = None) -> None:
         self.log = log
         self.decisions = decisions
-        self.done: list[tuple[str, Any]] = []
+        self.shared = shared or Shared()
+        self.done: list[Any] = []
         self.asked = 0
+        self.parts = 0
         self.inside = False
         self.refusal: Refused | None = None
 
@@ -50,15 +76,14 @@ class Tape:
         if self.inside:
             return build()
         place = len(self.done)
-        if place == MOST_STEPS:
-            raise Refused(
-                name, why=f"is step {MOST_STEPS + 1} of a body: its loops are unrolled", fix="work on whole arrays"
-            )
+        if self.shared.steps >= MOST_STEPS:
+            raise _too_many_steps(name, MOST_STEPS + 1)
         if place < len(self.log):
             known, result = self.log[place]
             if known != name:
                 raise Refused(name, why="is not done in every call, so that the body cannot be traced")
         else:
+            self.shared.steps += 1
             self.inside = True
             try:
                 result = build()
@@ -66,6 +91,56 @@ class Tape:
                 self.inside = False
         self.done.append((name, result))
         return result
+
+    def begin_part(self) -> int:
+        """Return the number of a part of the body that begins; in each call the same part has the same one."""
+        self.parts += 1
+        return self.parts
+
+    def has_left(self, code: Any) -> bool:
+        """Was the part of some code, if that is next, run in a call before, and are its ways joined?"""
+        place = len(self.done)
+        return place < len(self.log) and self.log[place][0] == (PART, self.parts + 1, code)
+
+    def left(self) -> Any:
+        """Return what the part that is next has left in a call before."""
+        return self.log[len(self.done)][1]
+
+    def mark(self) -> tuple[int, int, int]:
+        """Return where the call is, for `since`, `rewind` and `end_part`."""
+        return len(self.done), self.asked, self.parts
+
+    def since(self, mark: tuple[int, int, int]) -> tuple[list[Any], tuple[bool, ...]]:
+        """Return the steps and the decisions since a mark."""
+        return self.done[mark[0] :], self.decisions[mark[1] :]
+
+    def rewind(self, mark: tuple[int, int, int]) -> tuple[list[Any], int, int]:
+        """Go back to a mark; returns what was undone, for `redo`."""
+        undone = (list(self.done), self.asked, self.parts)
+        del self.done[mark[0] :]
+        self.asked, self.parts = mark[1:]
+        return undone
+
+    def redo(self, undone: tuple[list[Any], int, int]) -> None:
+        """Go on from where `rewind` went back."""
+        self.done[:], self.asked, self.parts = undone
+
+    def end_part(self, code: Any, mark: tuple[int, int, int], left: Any, decisions: int) -> None:
+        """Note what a part that began behind a mark has left, in place of its steps and of parts inside."""
+        self.rewind(mark)
+        self.begin_part()
+        self.done.append(((PART, self.parts, code), left))
+        self.asked += decisions
+        self.shared.has_joined = True
+
+    def foresee(self, name: str, steps: int) -> None:
+        """Refuse what will take more steps than there may be, as a loop of many rounds.
+
+        Raises:
+            Refused: it will.
+        """
+        if self.shared.steps + steps > MOST_STEPS:
+            raise _too_many_steps(name, self.shared.steps + steps)
 
     def decide(self, condition: Any) -> bool:
         """Return the truth of a condition, or end the call where it is asked for the first time."""
@@ -96,6 +171,11 @@ def refuse(missing: str, *, why: str = "", fix: str = "") -> Refused:
     if tape is not None and tape.refusal is None:
         tape.refusal = refusal
     return refusal
+
+
+def _too_many_steps(name: str, steps: int) -> Refused:
+    why = f"would be among {steps:,} NumPy operations, of {MOST_STEPS:,} at most: loops that cannot be one of the graph"
+    return refuse(name, why=f"{why} are unrolled", fix="work on whole arrays")
 
 
 @contextmanager

@@ -11,9 +11,10 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import names
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced
 from pyopbench.catalogue.traced.refusal import Refused
-from pyopbench.catalogue.traced.tape import Fork, Tape, recording, refuse
+from pyopbench.catalogue.traced.storage import JOINED
+from pyopbench.catalogue.traced.tape import Fork, Shared, Tape, recording, refuse
 
-MOST_PATHS = 100
+MOST_PATHS = 60
 """Ways through a body, each of which becomes a part of the graph."""
 
 MOST_QUESTIONS = 20
@@ -43,11 +44,33 @@ def traced(body: Callable[..., Any]) -> Callable[..., Any]:
             by_name = {name: _given(tensor) for name, tensor in named.items()}
             return names.rebound(body)(*map(_given, tensors), **by_name)
 
-        paths = _Paths(call)
-        found = paths.follow([], ())
+        found = _followed(call)
         return found if len(found) > 1 else found[0]
 
     return on_tensors
+
+
+def _followed(call: Callable[[], Any]) -> tuple[Any, ...]:
+    """Return the outputs of all ways through a body.
+
+    What is joined behind an `if` or a loop may be one array or another, so that it cannot be written to; ways that are
+    joined at the end of the body know.
+    """
+    paths = _Paths(call)
+    try:
+        return paths.follow([], ())
+    except (Refused, NameError) as error:
+        is_of_joining = isinstance(error, NameError) or error.missing == JOINED
+        if not paths.shared.has_joined or not is_of_joining:
+            raise
+        first: Exception = error
+    try:
+        return _Paths(call, Shared(joins=False)).follow([], ())
+    except Exception:  # noqa: BLE001 - the reason of the better way is the one to give
+        if isinstance(first, NameError):
+            why = "is read behind an `if` or a loop that may not have bound it"
+            raise Refused(first.name or "a name", why=why, fix="bind it before") from first
+        raise first from None
 
 
 def _given(tensor: Any) -> TracedArray:
@@ -65,21 +88,22 @@ class _Raised(Exception):
 class _Paths:
     """All ways through a body, joined by `tf.cond` where they part."""
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], shared: Shared | None = None) -> None:
         self.call = call
         self.count = 0
+        self.shared = shared or Shared()
 
-    def follow(self, log: list[tuple[str, Any]], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
+    def follow(self, log: list[Any], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
         """Return the outputs of the ways that begin with some decisions."""
         self.count += 1
-        tape = Tape(log, decisions)
+        tape = Tape(log, decisions, self.shared)
         with recording(tape):
             try:
                 found = outputs_of(self.call())
             except Fork as fork:
                 condition, log = fork.condition, fork.log
                 if len(decisions) == MOST_QUESTIONS or self.count > MOST_PATHS:
-                    raise _too_many(fork) from None
+                    raise _too_many(fork, self.shared) from None
             except Exception:
                 if tape.refusal is not None:
                     raise tape.refusal from None
@@ -92,7 +116,7 @@ class _Paths:
             return self.follow(log, (*decisions, bool(condition)))
         return self._both(condition, log, decisions)
 
-    def _both(self, condition: Any, log: list[tuple[str, Any]], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
+    def _both(self, condition: Any, log: list[Any], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
         raised: dict[bool, Exception] = {}
 
         def way(*, answer: bool) -> Callable[[], tuple[Any, ...]]:
@@ -118,11 +142,23 @@ class _Paths:
             return tuple(tf.identity(one) for one in self.follow(log, (*decisions, not answer)))
 
 
-def _too_many(fork: Fork) -> Refused:
+def _too_many(fork: Fork, shared: Shared) -> Refused:
     why = f"asks for a value more than {MOST_QUESTIONS} times on one way through the body, or on {MOST_PATHS} ways"
-    refusal = refuse("if or while", why=why, fix="np.where, or a loop whose length is known")
+    apart = _why_apart(fork.place, shared)
+    said = f"{why}, which cannot be joined sooner: they leave {apart}" if apart else why
+    refusal = refuse("if or while", why=said, fix="np.where, or the same dtypes and numbers of axes on both ways")
     refusal.place = fork.place
     return refusal
+
+
+def _why_apart(place: tuple[str, int] | None, shared: Shared) -> str:
+    """Return why ways that part at a place cannot be joined behind the `if` or the loop that they part in."""
+    around: dict[int, str] = {}
+    for name, why in shared.apart.items():
+        code = name[0] if isinstance(name, tuple) else name
+        if place is not None and code.co_filename == place[0] and code.co_firstlineno <= place[1]:
+            around[code.co_firstlineno] = why
+    return around[max(around)] if around else ""
 
 
 def outputs_of(returned: Any) -> tuple[Any, ...]:

@@ -81,18 +81,27 @@ def test_a_way_that_raises_is_an_assertion() -> None:
             body(np.array(wrong))
 
 
-def test_a_loop_until_a_value_is_reached_is_refused_soon() -> None:
+def test_a_loop_until_a_value_is_reached_that_no_graph_has_is_refused_soon() -> None:
     def body(x: Any) -> Any:
-        order, keep = x.argsort()[::-1], []
-        while order.size > 0:
-            keep.append(order[0])
-            order = order[1:][x[order[1:]] < x[order[0]] - 1]
-        return np.array(keep)
+        y = x
+        while y.max() > 1:
+            y = y[None] / 2
+        return y
 
     with pytest.raises(Refused) as refused:
-        graph(body, X, dynamic=True).get_concrete_function()
+        graph(body, X).get_concrete_function()
     assert refused.value.missing == "if or while"
+    assert "they leave" in refused.value.why
     assert refused.value.place == (__file__, body.__code__.co_firstlineno + 2)
+
+
+def test_lists_of_a_known_length_are_python_lists_of_traced_numbers() -> None:
+    def body(x: Any) -> Any:
+        first, *others = x.tolist()
+        return np.array([first + 1, sum(others)]), np.array(x.reshape(3, 1).tolist()) * np.float32(2)
+
+    assert difference_in_graph(body, X) == ""
+    assert difference_in_graph(body, X.astype(np.int32)) == ""
 
 
 def made(x: Any) -> Any:
@@ -172,8 +181,8 @@ def draws_numbers(x: Any) -> Any:
     return x * random.random()
 
 
-def a_list(x: Any) -> Any:
-    return np.array([len(x.tolist())])
+def in_memory(x: Any) -> Any:
+    return np.array([len(x.tobytes())])
 
 
 def a_range(x: Any) -> Any:
@@ -186,7 +195,7 @@ def as_text(x: Any) -> Any:
 
 def caught(x: Any) -> Any:
     try:
-        return x.tolist()
+        return x.tobytes()
     except Exception:  # noqa: BLE001
         return x
 
@@ -201,10 +210,10 @@ def unknown(x: Any) -> Any:
         (draws, "np.random"),
         (draws_from_a_generator, "np.random"),
         (draws_numbers, "np.random"),
-        (a_list, ".tolist"),
+        (in_memory, ".tobytes"),
         (a_range, "range(...) of a value"),
         (as_text, "dtype <U"),
-        (caught, ".tolist"),
+        (caught, ".tobytes"),
         (unknown, "np.packbits"),
     ],
 )

@@ -1,0 +1,138 @@
+"""Inputs of a body that nobody chose: of sizes down to none, with NaN, ties, zeros and infinities among the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from pyopbench.catalogue.arrays import as_given
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.load import make_inputs
+from pyopbench.core.errors import WrongResult
+from pyopbench.core.op import Op
+from pyopbench.core.variant import Variant
+from pyopbench.prepare.reference import Reference, check_values, make_reference
+from pyopbench.prepare.segments import constants, wrap
+
+SMALL = (0, 1, 2, 3)
+"""Sizes that are drawn beside the least one of the body's own; each shape is traced once, which takes seconds."""
+
+
+def _everywhere(array: Any, rng: np.random.Generator, value: float) -> Any:
+    where = rng.random(array.shape) < 0.3
+    return np.where(where, np.asarray(value, array.dtype), array)
+
+
+def _tied(array: Any, rng: np.random.Generator) -> Any:
+    return rng.choice(array.ravel()[:2], array.shape) if array.size else array
+
+
+CHANGES: dict[str, Callable[[Any, np.random.Generator], Any]] = {
+    "as drawn": lambda array, rng: array,
+    "ties": _tied,
+    "all equal": lambda array, rng: np.full_like(array, array.ravel()[0]) if array.size else array,
+    "zeros": lambda array, rng: _everywhere(array, rng, 0),
+    "NaN": lambda array, rng: _everywhere(array, rng, np.nan),
+    "infinite": lambda array, rng: _everywhere(array, rng, rng.choice([np.inf, -np.inf])),
+    "negative": lambda array, rng: -array,
+    "large": lambda array, rng: array * np.asarray(1e3, array.dtype),
+}
+"""What becomes of an input of floats. One of integers is often an index: it stays as drawn, or has ties."""
+
+OF_INTEGERS = ("as drawn", "ties", "all equal")
+
+
+@dataclass
+class Tally:
+    """What became of the inputs of a body.
+
+    Attributes:
+        equal: how often the port gave what the body did.
+        refused: how often the body raised, so that there was nothing to compare.
+        raised: how often only the port raised: on which inputs, and what.
+        wrong: where it gave something else.
+    """
+
+    equal: int
+    refused: int
+    raised: list[str]
+    wrong: list[str]
+
+
+def draw_and_compare(op: Op, variant: Variant, case: Any, *, examples: int, first: int = 0) -> Tally:
+    """Hold a port against its body on inputs that Hypothesis draws.
+
+    Args:
+        op: an op of its user's own.
+        variant: the port.
+        case: of it.
+        examples: how many inputs.
+        first: the seed that they are drawn from.
+    """
+    function = wrap(variant.build(op, case), variant, case.mode)
+    (dtype,) = op.dtypes
+    tally = Tally(0, 0, [], [])
+
+    @seed(first)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(
+        size=st.sampled_from((*SMALL, op.sizes[0])),
+        number=st.integers(0, 2**16),
+        changes=st.lists(st.sampled_from(list(CHANGES)), min_size=1, max_size=6),
+    )
+    def compare(size: int, number: int, changes: list[str]) -> None:
+        described = f"size {size}, seed {number}, {', '.join(changes)}"
+        try:
+            inputs = changed(make_inputs(op, size, dtype, number), changes, np.random.default_rng(number))
+            reference = _reference(op, inputs, dtype)
+        except Exception:  # noqa: BLE001 - no inputs of that size, or none that the body takes
+            tally.refused += 1
+            return
+        _compare(op, function, reference, described, tally)
+
+    compare()
+    return tally
+
+
+def changed(inputs: tuple[Any, ...], changes: list[str], rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return inputs of which each is changed by one of some changes, in turn."""
+    found = []
+    for place, array in enumerate(inputs):
+        name = changes[place % len(changes)]
+        is_float = array.dtype.kind == "f"
+        takes = is_float or (array.dtype.kind in "iub" and array.ndim and name in OF_INTEGERS)
+        found.append(np.asarray(CHANGES[name](array, rng)).astype(array.dtype) if takes else array)
+    return tuple(found)
+
+
+def _reference(op: Op, inputs: tuple[Any, ...], dtype: str) -> Reference:
+    assert op.numpy is not None
+    with np.errstate(all="ignore"):
+        as_tuple(op.numpy(*as_given(tuple(np.array(one) for one in inputs))))
+        return make_reference(op, inputs, dtype, np.random.default_rng(0))
+
+
+def _compare(op: Op, function: Any, reference: Reference, described: str, tally: Tally) -> None:
+    try:
+        found = as_tuple(function(*constants(reference.inputs)))
+    except (tf.errors.OpError, Exception) as error:  # noqa: BLE001 - a port may fail as it likes, but not in silence
+        tally.raised.append(f"{described}: {type(error).__name__}: {str(error).splitlines()[0][:160]}")
+        return
+    try:
+        check_values(op, found, reference, op.dtypes[0])
+    except WrongResult as error:
+        tally.wrong.append(f"{described}: {error.what}")
+    else:
+        tally.equal += 1

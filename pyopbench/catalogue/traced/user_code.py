@@ -1,0 +1,59 @@
+"""The code of functions and the trees of their sources, found in files by their lines."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import types
+
+
+def functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:
+    """Return the functions of a name that begin on a line, as trees of their own."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    return [
+        one
+        for one in ast.walk(tree)
+        if isinstance(one, ast.FunctionDef)
+        and one.name == name
+        and min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)]) == line
+    ]
+
+
+@functools.lru_cache(maxsize=32)
+def _all_codes(source: str, file: str) -> tuple[types.CodeType, ...]:
+    found = [compile(source, file, "exec", dont_inherit=True)]
+    for one in found:  # which grows
+        found += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
+    return tuple(found)
+
+
+def codes_at(source: str, file: str, line: int) -> list[types.CodeType]:
+    """Return the code of all functions that begin on a line of a source."""
+    return [one for one in _all_codes(source, file) if one.co_firstlineno == line]
+
+
+def compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
+    """Return the code of a tree that stands for a function, with the same names of functions around it."""
+    names = [ast.arg(arg=name, lineno=node.lineno, col_offset=0) for name in code.co_freevars]
+    around = ast.parse("def around(): pass").body[0]
+    assert isinstance(around, ast.FunctionDef)
+    around.args.args, around.body = names, [node]
+    module = ast.fix_missing_locations(ast.Module([around], []))
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    outer = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
+    return next((one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == node.name), None)
+
+
+def is_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Does one piece of code do what another one does?"""
+    return (one.co_name, one.co_code, one.co_names, one.co_varnames) == (
+        other.co_name,
+        other.co_code,
+        other.co_names,
+        other.co_varnames,
+    )
