@@ -70,20 +70,18 @@ def growing(value: ast.expr) -> ast.expr:
         return value
     if not isinstance(value, ast.List):
         return value
-    made = ast.parse(f"{RUNTIME}.List(ITEMS)", mode="eval").body
-    filled = _Filling({"ITEMS": value}).visit(made)
-    for one in ast.walk(filled):
-        if "lineno" in one._attributes and one is not value:
-            ast.copy_location(one, value) if not hasattr(one, "lineno") or one in (filled, filled.func) else None
-    return ast.copy_location(filled, value)
+    call: Any = ast.parse(f"{RUNTIME}.List()", mode="eval").body
+    located(value, [call])
+    call.args = [value]
+    return call
 
 
-def filled(template: str, node: ast.AST, **fillers: Any) -> list[ast.stmt]:
+def fill(template: str, node: ast.AST, **fillers: Any) -> list[ast.stmt]:
     """Return a template's statements, at the location of a statement, with names in it replaced by trees."""
     return [one for made in located(node, ast.parse(template).body) for one in _Filling(fillers).statements(made)]
 
 
-def located(node: ast.AST, made: Sequence[ast.stmt]) -> list[ast.stmt]:
+def located(node: ast.AST, made: Sequence[Any]) -> list[Any]:
     """Return statements of a template at the location of a node."""
     for one in made:
         for part in ast.walk(one):

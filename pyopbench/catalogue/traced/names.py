@@ -22,12 +22,12 @@ from pyopbench.catalogue.traced.grown_list import GrownList, as_argument
 from pyopbench.catalogue.traced.loops import run_for, run_while
 from pyopbench.catalogue.traced.number_functions import MATH, extreme, length, rounded
 from pyopbench.catalogue.traced.parts import BREAK, Returned, run_part
-from pyopbench.catalogue.traced.rewriting import rewritten
+from pyopbench.catalogue.traced.rewriting import keeps_something, rewritten
 from pyopbench.catalogue.traced.scalar_types import NUMBERS, SCALARS
 from pyopbench.catalogue.traced.scipy_functions import SCIPY
 from pyopbench.catalogue.traced.sequences import SEQUENCES
 from pyopbench.catalogue.traced.snapshot import UNBOUND, State, read
-from pyopbench.catalogue.traced.tape import refuse
+from pyopbench.catalogue.traced.tape import current, refuse
 from pyopbench.catalogue.traced.untyped import np
 
 UNTOUCHED = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "pyopbench", "numba"}
@@ -62,6 +62,9 @@ class _Scope(dict[str, Any]):
 def _copied(function: types.FunctionType) -> Any:
     scope = _SCOPES.setdefault(id(function.__globals__), _Scope(function.__globals__))
     cells = tuple(map(_cell, function.__closure__ or ())) or None
+    tape = current()
+    if tape is not None and keeps_something(function.__code__):
+        tape.shared.joins = False
     code = function.__code__ if _top(function) == "numpy" else rewritten(function.__code__, function.__qualname__)
     by_name = dict(zip(function.__code__.co_freevars, cells or (), strict=True))
     cells = tuple(by_name[name] for name in code.co_freevars) or None

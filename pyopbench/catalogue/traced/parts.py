@@ -15,7 +15,7 @@ from pyopbench.catalogue.traced.grown_list import GrownList
 from pyopbench.catalogue.traced.snapshot import UNBOUND, Snapshot, State, refill
 from pyopbench.catalogue.traced.state_tree import CannotJoin, Nest, Origin, Same, Slot, nest_of, tree_of, value_of
 from pyopbench.catalogue.traced.storage import SERIALS, Storage
-from pyopbench.catalogue.traced.tape import Fork, Tape, current, recording
+from pyopbench.catalogue.traced.tape import Fork, Tape, current, recording, refuse
 
 
 class _Break:
@@ -117,7 +117,7 @@ def leave_again(tape: Tape, code: Any, state: State) -> Any:
     now = Snapshot(state)
     others = dict(zip(left.before.objects, now.objects.values(), strict=False))
     if len(now.objects) != len(left.before.objects):
-        raise CannotJoin("what is not done in every call")
+        raise refuse("if or for", why="does not find the same in every call, so that the body cannot be traced")
     moved = {
         (kind, _moved_place(which, others) if kind in ("items", "root") else which): _moved(tree, others)
         for (kind, which), tree in left.outcome.items()

@@ -7,6 +7,7 @@ rounds of a loop (`loops`). Names that it assigns are those of the function arou
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import linecache
 import types
@@ -25,14 +26,12 @@ from pyopbench.catalogue.traced.code_templates import (
     SEEN,
     STATE,
     WHILE,
+    fill,
     growing,
     located,
     reading,
 )
-from pyopbench.catalogue.traced.joined_trees import filled
 from pyopbench.catalogue.traced.user_code import codes_at, compiled_in, functions_at, is_same
-
-FUNCTION = "_pyopbench_function"
 
 
 def rewritten(code: types.CodeType, qualified_name: str) -> types.CodeType:
@@ -59,6 +58,14 @@ def _rewritten(code: types.CodeType, file: str, line: int, name: str) -> types.C
     return compiled_in(node, code) or code
 
 
+def keeps_something(code: types.CodeType) -> bool:
+    """Does a function, or one inside, assign names of a module or of a function around it, which nobody puts back?"""
+    for one in dis.get_instructions(code):
+        if one.opname == "STORE_GLOBAL" or (one.opname == "STORE_DEREF" and one.argval in code.co_freevars):
+            return True
+    return any(keeps_something(one) for one in code.co_consts if isinstance(one, types.CodeType))
+
+
 def _has_loop_or_if(node: ast.FunctionDef) -> bool:
     inside = [one for one in ast.walk(node) if isinstance(one, ast.For | ast.While | ast.If)]
     return bool(inside) and not name_uses.OF_FRAMES & set(name_uses.reads([node]))
@@ -83,24 +90,22 @@ class _Function:
     def __init__(self, node: ast.FunctionDef, around: Iterable[str] = ()) -> None:
         self.node = node
         self.reads: Counter[str] = name_uses.reads(node.body)
-        self.declared = {
-            name for one in ast.walk(node) if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names
-        }
+        self.declared = any(isinstance(one, ast.Global | ast.Nonlocal) for one in ast.walk(node))
         self.assigned = name_uses.assigned(node.body)
         self.visible = {*around, *self.assigned, *(one.arg for one in _arguments(node))}
         self.count = 0
 
     def rewrite(self) -> None:
         """Make parts of `if`s and loops."""
-        if any(isinstance(one, ast.Yield | ast.YieldFrom | ast.Await) for one in ast.walk(self.node)):
+        if self.declared or any(isinstance(one, ast.Yield | ast.YieldFrom | ast.Await) for one in ast.walk(self.node)):
             return
         body = self._all(self.node.body, _Around())
-        if self.assigned - self.declared:  # so that a part finds each name in the function around it
-            names = " = ".join(sorted(self.assigned - self.declared))
+        if self.assigned:  # so that a part finds each name in the function around it
+            names = " = ".join(sorted(self.assigned))
             body = [*located(self.node, ast.parse(f"if False: {names} = None").body), *body]
         if self.count:
             name = ast.Name("_pyopbench_seen", ast.Load())
-            body = [*filled(SEEN, self.node, SEEN=name, READ_ALL=reading(sorted(self.visible))), *body]
+            body = [*fill(SEEN, self.node, SEEN=name, READ_ALL=reading(sorted(self.visible))), *body]
         self.node.body = body
 
     def _all(self, body: Iterable[ast.stmt], around: _Around) -> list[ast.stmt]:
@@ -122,27 +127,24 @@ class _Function:
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             node.value = growing(node.value)
         elif isinstance(node, ast.Return) and around.in_part:
-            return filled(f"return {RUNTIME}.Returned(VALUE)", node, VALUE=node.value or ast.Constant(None))
+            return fill(f"return {RUNTIME}.Returned(VALUE)", node, VALUE=node.value or ast.Constant(None))
         elif isinstance(node, ast.Break) and around.of_loop:
-            return filled(f"return {RUNTIME}.BREAK", node)
+            return fill(f"return {RUNTIME}.BREAK", node)
         elif isinstance(node, ast.Continue) and around.of_loop:
-            return filled("return None", node)
+            return fill("return None", node)
         return [node]
 
-    def _can_move(self, node: ast.stmt) -> bool:
-        return name_uses.is_movable(node) and not name_uses.assigned([node]) & self.declared
-
     def _if(self, node: ast.If, around: _Around) -> list[ast.stmt]:
-        if name_uses.leaves([node]) or not self._can_move(node):
+        if name_uses.leaves([node]) or not name_uses.is_movable(node):
             node.body, node.orelse = self._all(node.body, around), self._all(node.orelse, around)
             return [node]
         state, named = self._state(node, name_uses.read_first([node], set()))
         inside = replace(around, in_part=True)
         node.body, node.orelse = self._all(node.body, inside), self._all(node.orelse, inside)
-        return [*state, *filled(BLOCK, node, BODY=[node], **named)]
+        return [*state, *fill(BLOCK, node, BODY=[node], **named)]
 
     def _loop(self, node: ast.For | ast.While, around: _Around) -> list[ast.stmt]:
-        if node.orelse or not self._can_move(node):
+        if node.orelse or not name_uses.is_movable(node):
             plain = replace(around, of_loop=False)
             node.body, node.orelse = self._all(node.body, plain), self._all(node.orelse, around)
             return [node]
@@ -150,11 +152,11 @@ class _Function:
         state, named = self._state(node, name_uses.read_by_rounds(node))
         body = self._all(node.body, _Around(in_part=True, of_loop=True))
         if isinstance(node, ast.For):
-            made = filled(FOR, node, ITERABLE=node.iter, TARGET=node.target, BODY=body, **named)
+            made = fill(FOR, node, ITERABLE=node.iter, TARGET=node.target, BODY=body, **named)
         else:
-            made = filled(WHILE, node, TEST=node.test, BODY=body, **named)
+            made = fill(WHILE, node, TEST=node.test, BODY=body, **named)
         if has_return:
-            made += filled(PASS_ON if around.in_part else RETURN, node, **named)
+            made += fill(PASS_ON if around.in_part else RETURN, node, **named)
         return [*state, *made]
 
     def _state(self, node: ast.stmt, first: set[str]) -> tuple[list[ast.stmt], dict[str, Any]]:
@@ -167,7 +169,7 @@ class _Function:
         inside = name_uses.reads([node])
         live = tuple((self.reads[name] > inside[name], name in first) for name in names)
         unbind = [one for name in names for one in ast.parse(f"if {name} is {RUNTIME}.UNBOUND: del {name}").body]
-        state = filled(
+        state = fill(
             STATE,
             node,
             READ_ASSIGNED=reading(names),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from pyopbench.catalogue.traced.array import TracedArray
 from pyopbench.catalogue.traced.grown_list import GrownList
@@ -19,6 +18,10 @@ MOST_OBJECTS = 5_000
 
 
 LEAVES = (int, float, bool, complex, str, bytes, type(None), np.generic, type, types.ModuleType, types.FunctionType)
+
+
+OURS = frozenset({"pyopbench", "numpy", "tensorflow", "scipy", "builtins", "functools"})
+"""Top-level modules whose objects keep nothing between calls."""
 
 
 class _Unbound:
@@ -75,14 +78,14 @@ class Snapshot:
             return
         self.objects[id(value)] = value
         if type(value) is TracedArray:
-            self.roots[id(value._root)] = value._root
+            self.roots[id(value._root)] = self.objects[id(value._root)] = value._root
         elif isinstance(value, list | dict | set):
             self._contain(value)
         elif isinstance(value, tuple):
             self._follow_all(value)
         elif isinstance(value, Iterator):
             self.can_return = False
-        elif hasattr(value, "__dict__") and not tf.is_tensor(value) and not callable(value):
+        elif hasattr(value, "__dict__") and type(value).__module__.split(".")[0] not in OURS:
             self._contain(vars(value))
         if len(self.objects) > MOST_OBJECTS:
             self.can_return = False

@@ -201,12 +201,20 @@ class _Loop:
         found: Outcome = {SIGNAL: Const(None)}
         tensors = iter(results)
         for key, tree in carried.items():
-            found[key] = filled(tree, tensors)
+            found[key] = self._after(key, filled(tree, tensors), traced)
         state = self.before.state
         for name, live in zip(state.names, state.live, strict=True):
             if any(live) and ("name", name) not in self.dropped | found.keys():
                 found["name", name] = self._start(("name", name))
         return found
+
+    def _after(self, key: Key, tree: Any, traced: _Traced) -> Any:
+        """Return what is left of a tree behind the loop: where there is a round, it is not what was there before."""
+        length = 0 if self.rounds.sequence is None else self.rounds.sequence.length
+        left = traced.outcome.get(key)
+        if type(length) is not int or length == 0 or not isinstance(tree, Slot) or not isinstance(left, Slot):
+            return tree
+        return replace(tree, kin=self._outer(left).kin)
 
     def _initial(self, carried: Outcome) -> list[Any]:
         found = []
