@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyopbench.catalogue.rebinding import BODY, files_reached
+from pyopbench.catalogue.rebinding import BODY, codes_reached, files_reached
+from pyopbench.catalogue.traced.obstacles import others_in
 from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.core.failures import describe_error, shorten_reason, tidy
 from pyopbench.core.op import Op
@@ -36,13 +37,48 @@ ADVICE = re.compile(
 """TensorFlow's advice to who wrote the code for it, which nobody did here, and numbered names of tensors."""
 
 
+MOST_OTHERS = 3
+"""How many more obstacles a reason names."""
+
+NUMBA_WORDS = (
+    (
+        re.compile(r"(?:TypingError: )?missing a required argument: '(\w+)'"),
+        r"its version of a function needs `\1` too",
+    ),
+    (
+        re.compile(r"(?:TypingError: )?got an unexpected keyword argument '(\w+)'"),
+        r"its version of a function takes no `\1`",
+    ),
+    (
+        re.compile(r"(?:TypingError: )?not enough arguments: expected (\d+), got (\d+)"),
+        r"its version of a function takes \1 arguments and not \2",
+    ),
+    (re.compile(r"(?:TypingError: )?too many positional arguments"), "its version of a function takes fewer arguments"),
+)
+"""What Numba says of the arguments of a function of NumPy's that it has a version of, and the same in words."""
+
+
 def explain(error: BaseException, op: Op) -> str:
     """Return what went wrong in one line, with the place in the user's file where there is one."""
     if not op.is_own:
         return describe_error(error)
     place = error.place if isinstance(error, Refused) else place_in(error, _files_of(op))
-    where = "" if place is None else f", {Path(place[0]).name} line {place[1]}"
+    where = "" if place is None else f", {_told(place)}"
+    if isinstance(error, Refused):
+        where += _behind(error, op)
     return shorten_reason(_said(error, place), where)
+
+
+def _told(place: tuple[str, int]) -> str:
+    return f"{Path(place[0]).name} line {place[1]}"
+
+
+def _behind(refusal: Refused, op: Op) -> str:
+    """Return what else may be refused behind what was, so that all of it can be changed at once."""
+    others = others_in([] if op.numpy is None else codes_reached(op.numpy), refusal.place)[:MOST_OTHERS]
+    others = [(spelled, place) for spelled, place in others if spelled != refusal.missing]
+    told = ", ".join(f"`{spelled}` {_told(place)}" for spelled, place in others)
+    return f"; perhaps also {told}" if told else ""
 
 
 def _said(error: BaseException, place: tuple[str, int] | None) -> str:
@@ -51,11 +87,12 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
         return f"`{lacking}` has no tnp counterpart"
     # Where a module lies differs from machine to machine.
     of_numba = NUMBA_SAYS.findall(str(error))
-    return (
-        f"Numba: {MODULE_PLACE.sub('', tidy(of_numba[-1].strip()))}"
-        if of_numba
-        else ADVICE.sub("", describe_error(error))
-    )
+    if not of_numba:
+        return ADVICE.sub("", describe_error(error))
+    said = MODULE_PLACE.sub("", tidy(of_numba[-1].strip()))
+    for pattern, words in NUMBA_WORDS:
+        said = pattern.sub(words, said)
+    return f"Numba: {said}"
 
 
 def _lacking(error: BaseException, file: str, line: int) -> str | None:

@@ -154,7 +154,7 @@ def run_part(call: Callable[[], Any], state: State) -> Any:
     code, mark = call.__code__, tape.mark()  # type: ignore[attr-defined]
     if tape.has_left(code):
         return leave_again(tape, code, state)
-    tape.begin_part()
+    number = tape.begin_part()
     before = Snapshot(state)
     if not before.can_return or code in tape.shared.apart:
         return call()
@@ -167,7 +167,7 @@ def run_part(call: Callable[[], Any], state: State) -> Any:
     before.restore()
     log, decisions = tape.since(mark)
     try:
-        outcome = Ways(call, before).joined(pending.condition, log, decisions)
+        outcome = Ways(call, before, number).joined(pending.condition, log, decisions)
     except CannotJoin as error:
         tape.shared.apart[code] = str(error)
         raise pending from None
@@ -176,17 +176,25 @@ def run_part(call: Callable[[], Any], state: State) -> Any:
 
 
 class Ways:
-    """All ways through a part, from what there was before it."""
+    """All ways through a part, from what there was before it.
 
-    def __init__(self, call: Callable[[], Any], before: Snapshot) -> None:
+    Args:
+        call: runs the part.
+        before: what there was.
+        number: of the part, from which those inside it are counted.
+    """
+
+    def __init__(self, call: Callable[[], Any], before: Snapshot, number: int = 0) -> None:
         self.call = call
         self.before = before
+        self.number = number
 
     def outcome(self, log: list[Any], decisions: tuple[bool, ...]) -> Outcome:
         """Run the part in the current graph and return what it leaves; puts back all that it did."""
         parent = current()
         assert parent is not None
         tape = Tape(log, decisions, parent.shared)
+        tape.parts = self.number
         with recording(tape), journal.kept() as written:
             try:
                 signal = self.call()

@@ -163,7 +163,8 @@ def _why_apart(place: tuple[str, int] | None, shared: Shared) -> str:
 
 def outputs_of(returned: Any) -> tuple[Any, ...]:
     """Return what a body returns as tensors: of a tuple each item, of a list too if its items are arrays."""
-    several = isinstance(returned, tuple) or (isinstance(returned, list) and any(map(_is_array, returned)))
+    is_list = isinstance(returned, list) and getattr(returned, "stacked", None) is None
+    several = isinstance(returned, tuple) or (is_list and any(map(_is_array, returned)))
     return tuple(_output(one) for one in (returned if several else (returned,)))
 
 

@@ -12,9 +12,11 @@ import pytest
 from pyopbench import OwnOp
 from pyopbench.catalogue.own.complete import complete
 from pyopbench.catalogue.own.explain import explain, place_in
+from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.core.errors import Unsupported
 from pyopbench.prepare.prepare import prepare
 from small_ops import case_of, put_in_place, square
+from traced_compare import graph
 
 HERE = Path(__file__)
 
@@ -67,3 +69,35 @@ def test_a_place_is_found_in_a_message_too() -> None:
     assert place_in(quoted, ["/a/mine.py"]) == ("/a/mine.py", 7)
     assert place_in(numba, ["/a/mine.py"]) == ("/a/mine.py", 9)
     assert place_in(quoted, ["/a/other.py"]) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("got an unexpected keyword argument 'axis'", "its version of a function takes no `axis`"),
+        ("TypingError: missing a required argument: 'out'", "its version of a function needs `out` too"),
+        ("not enough arguments: expected 2, got 1", "its version of a function takes 2 arguments and not 1"),
+    ],
+)
+def test_what_numba_says_of_arguments_is_told_in_words(said: str, words: str) -> None:
+    error = ValueError(f"Failed in nopython mode pipeline (step: nopython frontend)\n{said}\n")
+    op = complete(OwnOp(inputs=(np.ones(3),), numpy=determinant), "made", HERE.parent)
+    assert explain(error, op) == f"Numba: {words}"
+
+
+def _with_two_obstacles(x: Any) -> Any:
+    packed = np.packbits(x > 0)
+    return np.ma.masked_equal(packed, 0).sum() + len(x.tobytes())
+
+
+def test_what_may_stop_a_trace_behind_the_first_is_told_too() -> None:
+    op = complete(OwnOp(inputs=(np.ones(3),), numpy=_with_two_obstacles), "made", HERE.parent)
+    with pytest.raises(Refused) as refused:
+        graph(_with_two_obstacles, np.ones(3)).get_concrete_function()
+    said = explain(refused.value, op)
+    line = _with_two_obstacles.__code__.co_firstlineno
+    assert said.startswith("`np.packbits` has no counterpart")
+    assert said.endswith(
+        f", {HERE.name} line {line + 1}; perhaps also `np.ma.masked_equal` {HERE.name} line {line + 2}, "
+        f"`.tobytes` {HERE.name} line {line + 2}"
+    )
