@@ -91,7 +91,8 @@ def _elements(nest: Nest) -> list[Slot]:
 def _joined_slots(one: Slot, other: Slot) -> Slot:
     if one.dtype != other.dtype or one.weak is not other.weak:
         one, other = _of_one_dtype(one, other), _of_one_dtype(other, one)
-    if len(one.shape) != len(other.shape) or one.is_scalar != other.is_scalar:
+    kinds = [(slot.dtype, slot.weak, slot.is_scalar, len(slot.shape)) for slot in (one, other)]
+    if kinds[0] != kinds[1]:
         raise CannotJoin(f"{described(one)} or {described(other)}")
     shape = tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True))
     kin = {id(root): root for root in (*one.kin, *other.kin)}

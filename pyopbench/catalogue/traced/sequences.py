@@ -9,6 +9,7 @@ from typing import Any
 
 from pyopbench.catalogue.traced.array import TracedArray, as_traced
 from pyopbench.catalogue.traced.creation import _known, is_dynamic
+from pyopbench.catalogue.traced.splitting import Cut
 from pyopbench.catalogue.traced.tape import refuse
 
 
@@ -31,6 +32,8 @@ def sequence_of(iterable: Any) -> Sequence | None:
         return Sequence(len(iterable), lambda place: iterable.start + iterable.step * place)
     if isinstance(iterable, _Lazy):
         return iterable.sequence()
+    if isinstance(iterable, Cut):
+        return Sequence(len(iterable), iterable.__getitem__)
     if getattr(iterable, "stacked", None) is not None:
         return Sequence(iterable.length(), iterable.__getitem__)
     if type(iterable) is TracedArray and iterable.ndim:

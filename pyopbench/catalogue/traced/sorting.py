@@ -110,16 +110,20 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     side = "left" if right else "right"
     if edges.ndim != 1:
         raise ValueError("object of too small depth for desired array")
-    ascends, descends = np.all(edges[1:] >= edges[:-1]), np.all(edges[1:] <= edges[:-1])
+    # As NumPy decides it, of NaN too: by the first edge that is another one than the first.
+    differs = edges != edges[:1]
+    is_next = differs & (np.cumsum(differs) == 1)
+    ascends = ~np.any(differs) | np.any(is_next & (edges[:1] < edges))
+    wrong = np.where(ascends, np.any(edges[:-1] > edges[1:]), np.any(edges[:-1] < edges[1:]))
     if edges.is_known:
-        if ascends:  # of bins that are all equal too
-            return np.searchsorted(edges, x, side)
-        if not descends:
+        if wrong:
             raise ValueError("bins must be monotonically increasing or decreasing")
+        if ascends:
+            return np.searchsorted(edges, x, side)
         return edges.static_shape[0] - np.searchsorted(edges[::-1], x, side)
     upwards = np.searchsorted(edges, x, side)
     downwards = edges.shape[0] - np.searchsorted(edges[::-1], x, side)
-    is_sorted, value = (ascends | descends).value, np.where(ascends, upwards, downwards).value
+    is_sorted, value = as_traced(~wrong).value, as_traced(np.where(ascends, upwards, downwards)).value
     return wrap(step("digitize", lambda: _required(is_sorted, value)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -14,6 +15,9 @@ from pyopbench.catalogue.traced.registry import in_numpy
 from pyopbench.catalogue.traced.shaping import moveaxis
 from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.untyped import np
+
+MOST_PARTS = 32
+"""How many parts between traced places are made at once."""
 
 
 @in_numpy("split", on_known=True)
@@ -40,18 +44,43 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         lengths = [each + 1] * more + [each] * (int(indices_or_sections) - more)
         ends = [int(end) for end in np.cumsum([0, *lengths])]
     else:
-        ends = [0, *_places(indices_or_sections), sys.maxsize if size is None else size]
+        indices = as_traced(indices_or_sections)
+        if not indices.is_known and (indices.static_shape[0] or 0) > MOST_PARTS:
+            return Cut(x, indices, place)
+        ends = [0, *_places(indices), sys.maxsize if size is None else size]
     before = (slice(None),) * place
     return [x[(*before, slice(begin, end))] for begin, end in itertools.pairwise(ends)]
 
 
-def _places(indices: Any) -> list[Any]:
+class Cut(Sequence[Any]):
+    """Many parts of an array between traced places, each made when it is asked for, also by a traced number."""
+
+    def __init__(self, x: Any, places: Any, axis: int) -> None:
+        whole = places.astype(np.int64)
+        self.array = x
+        self.before = (slice(None),) * axis
+        self.begins = np.concatenate([[0], whole])
+        self.ends = np.concatenate([whole, [x.shape[axis]]])
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return the part of a number, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        if type(place) is int and not -len(self) <= place < len(self):
+            raise IndexError("list index out of range")
+        bounds = slice(_integer(self.begins[place]), _integer(self.ends[place]))
+        return self.array[(*self.before, bounds)]
+
+
+def _places(found: Any) -> list[Any]:
     """Return where an array is cut, as integers or traced ones.
 
     Raises:
         Refused: only the graph knows how many there are.
     """
-    found = as_traced(indices)
     if found.is_known:
         return [int(one) for one in found.value]
     if found.static_shape[0] is None:

@@ -123,7 +123,7 @@ class _Paths:
             def build() -> tuple[Any, ...]:
                 try:
                     return self.follow(log, (*decisions, answer))
-                except Refused:
+                except (Refused, NameError):  # the name may be one that a part has left unbound
                     raise
                 except Exception as error:
                     raised[answer] = error

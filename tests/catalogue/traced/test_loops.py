@@ -25,6 +25,16 @@ def joined(x: Any) -> Any:
     return y, total
 
 
+def of_two_dtypes(x: Any) -> Any:
+    scale = 2
+    if x[0] > 0:
+        scale = 0.5
+    y = np.arange(3)
+    if x[1] > 0:
+        y = x * 2
+    return x * scale, y * 0.5
+
+
 def skipping(x: Any) -> Any:
     out, k = np.zeros(3), 0
     for i in range(len(x)):
@@ -127,6 +137,18 @@ def paired(x: Any) -> Any:
     return table
 
 
+def cut(x: Any) -> Any:
+    lengths = np.tile(np.argsort(x, kind="stable"), 14)
+    values = np.arange(44.0)
+    parts = np.split(values, np.cumsum(lengths)[:-1])
+    found = np.zeros((len(lengths), 2))
+    for place, part in enumerate(parts):
+        if not len(part):
+            continue
+        found[place, : len(part)] = part[:2]
+    return found, parts[3], np.digitize(values[:5], np.sort(x)), np.digitize(values[:5], np.sort(x)[::-1])
+
+
 def helped(x: Any) -> Any:
     found = []
 
@@ -142,8 +164,21 @@ def helped(x: Any) -> Any:
 
 
 BODIES = (
-    *(joined, skipping, leaving, returning, halving, as_long_as_a_value, long, of_lists, ranks, suppressed, rows),
-    *(paired, helped),
+    *(
+        joined,
+        of_two_dtypes,
+        skipping,
+        leaving,
+        returning,
+        halving,
+        as_long_as_a_value,
+        long,
+        of_lists,
+        ranks,
+        suppressed,
+        rows,
+    ),
+    *(paired, cut, helped),
 )
 
 
