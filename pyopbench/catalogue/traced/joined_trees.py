@@ -96,7 +96,16 @@ def _joined_slots(one: Slot, other: Slot) -> Slot:
         raise CannotJoin(f"{described(one)} or {described(other)}")
     shape = tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True))
     kin = {id(root): root for root in (*one.kin, *other.kin)}
-    return Slot(None, one.dtype, shape, one.is_scalar, one.weak, one.c_order and other.c_order, tuple(kin.values()))
+    return Slot(
+        None,
+        one.dtype,
+        shape,
+        one.is_scalar,
+        one.weak,
+        one.c_order and other.c_order,
+        tuple(kin.values()),
+        is_shared=one.has_other_names or other.has_other_names,
+    )
 
 
 def _of_one_dtype(one: Slot, other: Slot) -> Slot:

@@ -234,7 +234,29 @@ def shows_what_is_written_later(x: Any) -> Any:
     return y + 0, z
 
 
-@pytest.mark.parametrize("body", [writes_to_either, shows_what_is_written_later])
+def writes_to_one_of_two_names(x: Any) -> Any:
+    if x[0] > 0:
+        y = x * 2
+        z = y
+    else:
+        y = x * 3
+        z = y[:2]
+    y[0] = 7
+    return y, z
+
+
+def appends_one_array_again_and_again(x: Any) -> Any:
+    found, state = [], np.zeros(3)
+    for t in range(200):
+        state[t % 3] += x[0]
+        found.append(state)
+    return np.array(found), state
+
+
+@pytest.mark.parametrize(
+    "body",
+    [writes_to_either, writes_to_one_of_two_names, appends_one_array_again_and_again, shows_what_is_written_later],
+)
 def test_arrays_that_may_be_the_same_are_never_taken_for_two(body: Any) -> None:
     try:
         traced = graph(body, INPUTS[0])
