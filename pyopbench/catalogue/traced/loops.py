@@ -18,6 +18,9 @@ UNROLLED = 200
 """Steps up to which a loop of known length is unrolled: a graph without loops has more that can run at once, and is
 what XLA and gradients are best at; it takes a second to trace."""
 
+LONG = 16
+"""Rounds from which on a loop is tried without its first round unrolled: what is traced once is traced sooner."""
+
 STEPS_OF_WAY = 30
 """What one more way through a part counts as, because it is traced as a graph of its own."""
 
@@ -80,6 +83,8 @@ def _of_known_length(sequence: Sequence, part: Callable[[Any], Any], state: Stat
         if tape.has_left(name_of(here)):
             run_staged(here)
             return None
+        if place == 0 and sequence.length > LONG and _try_staged(here, once=False):
+            return None
         cost, steps, mark = _cost(tape), tape.shared.steps, tape.mark()
         try:
             signal = _round(part, sequence.element(place), state)
@@ -108,8 +113,8 @@ def _rest(sequence: Sequence, place: int) -> Sequence:
     return Sequence(sequence.length - place, lambda one: sequence.element(one + place))
 
 
-def _try_staged(rounds: _Rounds) -> bool:
-    """Run a loop as a `tf.while_loop` if that can be done; each loop is tried once."""
+def _try_staged(rounds: _Rounds, *, once: bool = True) -> bool:
+    """Run a loop as a `tf.while_loop` if that can be done; each loop is tried once, and before its first round."""
     tape = current()
     assert tape is not None
     name = name_of(rounds)
@@ -118,7 +123,8 @@ def _try_staged(rounds: _Rounds) -> bool:
     try:
         run_staged(rounds)
     except Exception as error:  # noqa: BLE001 - what stops it is met again where it is unrolled, or is of no concern
-        tape.shared.apart[name] = str(error)
+        if once:
+            tape.shared.apart[name] = str(error)
         return False
     return True
 

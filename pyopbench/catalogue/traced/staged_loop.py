@@ -73,14 +73,41 @@ class _Loop:
 
     def outcome(self) -> Outcome:
         """Build the loop and return what it leaves."""
-        carried: Outcome = {}
+        carried = self._expected()
         for _ in range(MOST_TRACES):
             traced = self._traced(carried)
             wider = self._wider(carried, traced.outcome)
             if list(wider) == list(carried) and all(signature(wider[key]) == signature(carried[key]) for key in wider):
+                self._expect(wider)
                 return self._built(wider, traced)
             carried = wider
         raise CannotJoin("other dtypes or shapes after each round")
+
+    def _expect(self, carried: Outcome) -> None:
+        """Note what goes from round to round, by what is the same when the loop is traced again."""
+        tape = current()
+        assert tape is not None
+        places = {"root": list(self.before.roots), "items": list(self.before.containers)}
+        tape.shared.loops[name_of(self.rounds)] = [
+            (kind, places[kind].index(which) if kind in places else which, tree)
+            for (kind, which), tree in carried.items()
+        ]
+
+    def _expected(self) -> Outcome:
+        """Return what went from round to round when the loop was traced before: a trace that is not needed again."""
+        tape = current()
+        assert tape is not None
+        places = {"root": list(self.before.roots), "items": list(self.before.containers)}
+        found: Outcome = {}
+        for kind, which, tree in tape.shared.loops.get(name_of(self.rounds), ()):
+            if kind in places and which >= len(places[kind]):
+                return {}
+            key = (kind, places[kind][which] if kind in places else which)
+            try:
+                found[key] = self._outer(join(self._fresh(self._start(key)), _without_kin(tree)))
+            except CannotJoin:
+                return {}
+        return found
 
     def _wider(self, carried: Outcome, outcome: Outcome) -> Outcome:
         """Return what goes from round to round, of which the trees hold what it begins with and what a round leaves."""
@@ -265,6 +292,12 @@ class _Loop:
         return concrete(build, [tf.TensorSpec(slot.shape, tf.as_dtype(slot.dtype)) for slot in slots])
 
 
+def _without_kin(tree: Any) -> Any:
+    if isinstance(tree, Nest):
+        return replace(tree, parts=tuple(map(_without_kin, tree.parts)))
+    return replace(tree, kin=(), same=None) if isinstance(tree, Slot) else tree
+
+
 def _asked_unless_left(asked: Any) -> Any:
     """Return a condition that is not asked for where a round was left by `break`: it might not be defined there."""
 
@@ -275,7 +308,7 @@ def _asked_unless_left(asked: Any) -> Any:
 
 
 def _as_int64(length: Any) -> Any:
-    return tf.constant(length, tf.int64) if isinstance(length, int) else tf.cast(length.tensor, tf.int64)
+    return tf.constant(length, tf.int64) if type(length) is int else tf.cast(length.tensor, tf.int64)
 
 
 def _ways(call: Callable[[], Any], state: Any) -> Ways:

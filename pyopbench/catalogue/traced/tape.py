@@ -42,6 +42,7 @@ class Shared:
         ways: how many ways were begun.
         joins: are ways joined behind the part of the body in which they part? Else at the end of the body.
         has_joined: were any?
+        loops: what goes from round to round of each loop that is one of the graph, for when it is traced again.
         apart: code of parts whose ways cannot be joined behind it, and of loops that cannot be one of the graph; why.
     """
 
@@ -49,6 +50,7 @@ class Shared:
     ways: int = 0
     joins: bool = True
     has_joined: bool = False
+    loops: dict[Any, Any] = field(default_factory=dict)
     apart: dict[Any, str] = field(default_factory=dict)
 
 
@@ -77,7 +79,7 @@ class Tape:
             return build()
         place = len(self.done)
         if self.shared.steps >= MOST_STEPS:
-            raise _too_many_steps(name, MOST_STEPS + 1)
+            raise _too_many_steps(name, MOST_STEPS + 1, self.shared)
         if place < len(self.log):
             known, result = self.log[place]
             if known != name:
@@ -140,7 +142,7 @@ class Tape:
             Refused: it will.
         """
         if self.shared.steps + steps > MOST_STEPS:
-            raise _too_many_steps(name, self.shared.steps + steps)
+            raise _too_many_steps(name, self.shared.steps + steps, self.shared)
 
     def decide(self, condition: Any) -> bool:
         """Return the truth of a condition, or end the call where it is asked for the first time."""
@@ -173,9 +175,11 @@ def refuse(missing: str, *, why: str = "", fix: str = "") -> Refused:
     return refusal
 
 
-def _too_many_steps(name: str, steps: int) -> Refused:
+def _too_many_steps(name: str, steps: int, shared: Shared) -> Refused:
     why = f"would be among {steps:,} NumPy operations, of {MOST_STEPS:,} at most: loops that cannot be one of the graph"
-    return refuse(name, why=f"{why} are unrolled", fix="work on whole arrays")
+    loops = [said for code, said in shared.apart.items() if isinstance(code, tuple)]
+    said = f" are unrolled; of one, a round leaves {loops[-1]}" if loops else " are unrolled"
+    return refuse(name, why=f"{why}{said}", fix="work on whole arrays")
 
 
 @contextmanager
