@@ -34,6 +34,29 @@ def blank(tree: Any) -> Any:
     return replace(tree, value=np.zeros([size or 0 for size in tree.shape], tree.dtype), kin=(), same=None)
 
 
+def fresh(tree: Any) -> Any:
+    """Return a tree in which no array is the same as before, because it is one of each round's own."""
+    if isinstance(tree, Nest):
+        return replace(tree, parts=tuple(map(fresh, tree.parts)))
+    return replace(tree, same=None) if isinstance(tree, Slot) else tree
+
+
+def outer(tree: Any, born: int) -> Any:
+    """Return a tree whose kin are arrays that were made before a serial number."""
+    if isinstance(tree, Nest):
+        return replace(tree, parts=tuple(outer(one, born) for one in tree.parts))
+    if not isinstance(tree, Slot):
+        return tree
+    return replace(tree, kin=tuple(root for root in tree.kin if root._serial < born))
+
+
+def without_kin(tree: Any) -> Any:
+    """Return the dtypes and shapes of a tree alone."""
+    if isinstance(tree, Nest):
+        return replace(tree, parts=tuple(map(without_kin, tree.parts)))
+    return replace(tree, kin=(), same=None) if isinstance(tree, Slot) else tree
+
+
 class Beginning:
     """A context in which names, lists and arrays are what a round begins with; all is put back behind it."""
 

@@ -11,13 +11,12 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, number
 from pyopbench.catalogue.traced.joined_trees import filled, fitted, join
-from pyopbench.catalogue.traced.loop_begin import Beginning, blank, concrete
+from pyopbench.catalogue.traced.loop_begin import Beginning, blank, concrete, fresh, outer, without_kin
 from pyopbench.catalogue.traced.parts import BREAK, SIGNAL, Key, Left, Outcome, Ways, leave, leave_again, start_of
 from pyopbench.catalogue.traced.snapshot import UNBOUND, Snapshot
 from pyopbench.catalogue.traced.state_tree import (
     CannotJoin,
     Const,
-    Nest,
     Same,
     Slot,
     as_slot,
@@ -104,7 +103,7 @@ class _Loop:
                 return {}
             key = (kind, places[kind][which] if kind in places else which)
             try:
-                found[key] = self._outer(join(self._fresh(self._start(key)), _without_kin(tree)))
+                found[key] = outer(join(fresh(self._start(key)), without_kin(tree)), self.before.born)
             except CannotJoin:
                 return {}
         return found
@@ -117,7 +116,7 @@ class _Loop:
                 continue
             try:
                 begins = carried[key] if key in carried else self._begins_with(key, tree)
-                joined = self._outer(join(self._fresh(begins), self._fresh(tree)))
+                joined = outer(join(fresh(begins), fresh(tree)), self.before.born)
             except CannotJoin:
                 if not self._may_drop(key):
                     raise
@@ -157,20 +156,6 @@ class _Loop:
         """May a name be left unbound, because no round reads what the one before has left in it?"""
         names = self.before.state.names
         return key[0] == "name" and not self.before.state.live[names.index(key[1])][1]
-
-    def _fresh(self, tree: Any) -> Any:
-        """Return a tree in which no array is the same as before, because it is one of each round's own."""
-        if isinstance(tree, Nest):
-            return replace(tree, parts=tuple(map(self._fresh, tree.parts)))
-        return replace(tree, same=None) if isinstance(tree, Slot) else tree
-
-    def _outer(self, tree: Any) -> Any:
-        """Return a tree whose kin are arrays that were there before the loop."""
-        if isinstance(tree, Nest):
-            return replace(tree, parts=tuple(map(self._outer, tree.parts)))
-        if not isinstance(tree, Slot):
-            return tree
-        return replace(tree, kin=tuple(root for root in tree.kin if root._serial < self.before.born))
 
     def _traced(self, carried: Outcome) -> _Traced:
         slots = [slot for tree in carried.values() for slot in slots_of(tree)]
@@ -241,12 +226,12 @@ class _Loop:
         left = traced.outcome.get(key)
         if type(length) is not int or length == 0 or not isinstance(tree, Slot) or not isinstance(left, Slot):
             return tree
-        return replace(tree, kin=self._outer(left).kin)
+        return replace(tree, kin=outer(left, self.before.born).kin)
 
     def _initial(self, carried: Outcome) -> list[Any]:
         found = []
         for key, tree in carried.items():
-            start = self._fresh(self.blank[key] if key in self.blank else self._start(key))
+            start = fresh(self.blank[key] if key in self.blank else self._start(key))
             found += fitted(tree, start, iter(tensors_of(start)))
         return found
 
@@ -259,7 +244,7 @@ class _Loop:
         for key, tree in carried.items():
             begun = [next(given) for _ in slots_of(tree)]
             if key in traced.outcome:
-                found += fitted(tree, self._fresh(traced.outcome[key]), iter(left[key]))
+                found += fitted(tree, fresh(traced.outcome[key]), iter(left[key]))
             else:
                 found += begun
         return found
@@ -290,12 +275,6 @@ class _Loop:
             return tf.cast(tf.convert_to_tensor(slot.value), tf.bool)
 
         return concrete(build, [tf.TensorSpec(slot.shape, tf.as_dtype(slot.dtype)) for slot in slots])
-
-
-def _without_kin(tree: Any) -> Any:
-    if isinstance(tree, Nest):
-        return replace(tree, parts=tuple(map(_without_kin, tree.parts)))
-    return replace(tree, kin=(), same=None) if isinstance(tree, Slot) else tree
 
 
 def _asked_unless_left(asked: Any) -> Any:
