@@ -144,7 +144,8 @@ def _most_likely(variances: Floats, own: Floats, counted: Floats) -> list[Spread
         logs = np.log1p(scaled * (np.exp(-best_variances(degrees)) / degrees)[:, None])
         trend = special.digamma((kinds + degrees[:, None]) / 2) - special.digamma(degrees / 2)[:, None]
         # The rest is 0 where the derivative by the variance is.
-        return np.greater((counts * trend).sum(axis=1), (counted * logs).sum(axis=1))
+        found: npt.NDArray[np.bool_] = (counts * trend).sum(axis=1) > (counted * logs).sum(axis=1)
+        return found
 
     low, high = (np.full(len(counted), math.log(end)) for end in (LEAST_DEGREES, ALL_EQUAL))
     while float((high - low).max()) > NEAR_DEGREES:
