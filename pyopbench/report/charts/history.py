@@ -64,7 +64,7 @@ def _x(field: str = "x") -> alt.X:
 
 
 def _y(field: str, measure: Measure | None = None) -> alt.Y:
-    y = alt.Y(f"{field}:Q", title=None).scale(type="log", zero=False, nice=False, padding=10)
+    y = alt.Y(f"{field}:Q", title=None).scale(type="log", nice=False, padding=10)
     found: alt.Y = y if measure is None else y.axis(labelExpr=NUMBERS[measure], tickCount=5)
     return found
 
