@@ -53,8 +53,9 @@ def series_chart(measure: Measure) -> Spec:
 
 
 def _chart(told: str) -> alt.Chart:
-    """Return a chart of the rows that have a field."""
-    return alt.Chart(alt.Undefined).transform_filter(f"isValid(datum.{told})")
+    """Return a chart of the rows that have a field, named after it: a page leaves out those that no row has."""
+    found: alt.Chart = alt.Chart(alt.Undefined).transform_filter(f"isValid(datum.{told})").properties(name=told)
+    return found
 
 
 def _x(field: str = "x") -> alt.X:
