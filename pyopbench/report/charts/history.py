@@ -53,8 +53,9 @@ def series_chart(measure: Measure) -> Spec:
 
 
 def _chart(told: str) -> alt.Chart:
-    """Return a chart of the rows that have a field."""
-    return alt.Chart(alt.Undefined).transform_filter(f"isValid(datum.{told})")
+    """Return a chart of the rows that have a field, named after it: a page leaves out those that no row has."""
+    found: alt.Chart = alt.Chart(alt.Undefined).transform_filter(f"isValid(datum.{told})").properties(name=told)
+    return found
 
 
 def _x(field: str = "x") -> alt.X:
@@ -64,7 +65,7 @@ def _x(field: str = "x") -> alt.X:
 
 
 def _y(field: str, measure: Measure | None = None) -> alt.Y:
-    y = alt.Y(f"{field}:Q", title=None).scale(type="log", zero=False, nice=False, padding=10)
+    y = alt.Y(f"{field}:Q", title=None).scale(type="log", nice=False, padding=10)
     found: alt.Y = y if measure is None else y.axis(labelExpr=NUMBERS[measure], tickCount=5)
     return found
 

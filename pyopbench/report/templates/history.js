@@ -62,7 +62,9 @@ const charts = (() => {
       const one = series[number(figure)];
       const labels = JSON.stringify(moments.map(([label]) => label));
       const spec = JSON.parse(specs[one.measure].replaceAll('"LABELS"', JSON.stringify(`${labels}[datum.value]`)));
-      spec.datasets.rows = rowsOf(one, linked);
+      const rows = rowsOf(one, linked);
+      spec.datasets.rows = rows;
+      spec.layer = spec.layer.filter((layer) => rows.some((row) => layer.name in row));
       spec.width = Math.max(100, width - 80);
       const { view } = await vegaEmbed(canvas, spec, options);
       view.addEventListener("click", (event, item) => {
