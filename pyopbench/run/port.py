@@ -146,18 +146,9 @@ def format_text(text: str, path: Path) -> str | None:
     ruff = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
     if ruff is None:
         return None
-    name = path.name
-    for command in (
-        ["check", "--isolated", "--select", "I001", "--fix", "--quiet", "--stdin-filename", name, "-"],
-        ["format", "--stdin-filename", name, "-"],
-    ):
-        done = subprocess.run(
-            [ruff, *command], input=text, capture_output=True, text=True, cwd=path.parent, check=False
-        )
-        if done.returncode:
-            return None
-        text = done.stdout
-    return text
+    command = [ruff, "format", "--stdin-filename", path.name, "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=path.parent, check=False)
+    return done.stdout if done.returncode == 0 else None
 
 
 def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:

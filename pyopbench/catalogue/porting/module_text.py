@@ -27,10 +27,10 @@ def module_text(docstring: str, statements: Sequence[str], units: Units, extra: 
         extra: import statements of other files beside it.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
-    return (
-        "\n\n".join([f'"""{docstring}"""', imports_of(body, units, extra), "", body]).replace("\n\n\n\n", "\n\n\n")
-        + "\n"
-    )
+    first = ast.parse(body).body[0]
+    # As isort has it: two empty lines before a definition, and one before anything else.
+    gap = "\n\n\n" if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else "\n\n"
+    return f'"""{docstring}"""\n\n{imports_of(body, units, extra)}{gap}{body}\n'
 
 
 def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
