@@ -88,7 +88,7 @@ def repository_in(folder: Path) -> Path:
     """
     part = versions.read(folder)[0].folder
     run = store.read_run(part)
-    start.require_same_own(part, {name: one for name, one in run.get("own", {}).items() if name not in brought()}, {})
+    start.require_same_own(folder, {name: one for name, one in run.get("own", {}).items() if name not in brought()}, {})
     ops = {Case.from_id(key).op for key in run["cases"]} & set(run["catalogue"]["ops"])
     return revisions.repository_of(sorted(ops))
 
