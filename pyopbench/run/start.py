@@ -178,7 +178,7 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
     """
     run = store.read_run(folder)
     store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
-    _require_same_own(folder, run.get("own", {}), brought() if own is None else own)
+    require_same_own(folder, run.get("own", {}), brought() if own is None else own)
     cases = [Case.from_id(key) for key in run["cases"]]
     known = find("variants")
     require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
@@ -197,7 +197,8 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
         )
 
 
-def _require_same_own(folder: Path, then: Mapping[str, Any], now: Mapping[str, Target]) -> None:
+def require_same_own(folder: Path, then: Mapping[str, Any], now: Mapping[str, Target]) -> None:
+    """Check that the own ops of a run are there and unchanged; the arguments are those of then and of now."""
     then_words = [word for one in then.values() for word in one["words"]]
     for name, one in then.items():
         if name not in now or now[name].fingerprint != one["fingerprint"]:

@@ -13,6 +13,7 @@ import msgspec
 from pyopbench.core.checkout import Checkout
 from pyopbench.core.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.core.model import Case
+from pyopbench.core.own_target import brought
 from pyopbench.results import store, versions
 from pyopbench.results.versions import Revision, ValueDifference, Values
 from pyopbench.run import checkouts, revisions, start
@@ -66,14 +67,14 @@ def begin(
     return folder, begun
 
 
-def checkouts_in(folder: Path, own_repository: Path | None = None) -> dict[Path, Checkout]:
+def checkouts_in(folder: Path) -> dict[Path, Checkout]:
     """Return the checkout of each run in a folder of revisions, made where it is not there.
 
     Raises:
         BadInput: as `checkouts.checkout_of`.
     """
     parts = versions.read(folder)
-    repository = own_repository or repository_in(folder)
+    repository = repository_in(folder)
     return {
         one.folder: checkouts.checkout_of(repository, one.revision.commit) for one in parts if one.revision is not None
     }
@@ -83,9 +84,11 @@ def repository_in(folder: Path) -> Path:
     """Return the repository of a run over revisions: that of the ops which this process was given.
 
     Raises:
-        BadInput: as `revisions.repository_of`.
+        BadInput: as `revisions.repository_of`; or this process was not given one of the run's own ops.
     """
-    run = store.read_run(versions.read(folder)[0].folder)
+    part = versions.read(folder)[0].folder
+    run = store.read_run(part)
+    start.require_same_own(folder, {name: one for name, one in run.get("own", {}).items() if name not in brought()}, {})
     ops = {Case.from_id(key).op for key in run["cases"]} & set(run["catalogue"]["ops"])
     return revisions.repository_of(sorted(ops))
 
@@ -162,7 +165,7 @@ class _Kept:
             is_there = path.exists()
             asked = {"do": "values", "op": op, "size": size, "dtype": dtype}
             told = _ask(worker, {**asked, "against" if is_there else "save": str(path)})
-            compared += is_there
+            compared += is_there and told["kind"] != "unknown"
             if told["kind"]:
                 differences.append(ValueDifference(op, size, dtype, told["kind"], told["reason"]))
         return Values(compared, tuple(differences))

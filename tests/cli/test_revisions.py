@@ -170,6 +170,8 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
     assert worktrees(project) == 2
     parts = [one.folder for one in versions.read(folder)]
     kept = [(part / store.SAMPLES_FILE).read_bytes() for part in parts]
+    without = call("resume", folder)
+    assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an own op")
     resumed = call("resume", folder, "mine.py")
     assert resumed.code in (0, 3), resumed.err
     for part, before in zip(parts, kept, strict=True):

@@ -35,6 +35,10 @@ def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Pat
     assert wording.answer_text(read_gate(folder, 0.03, None)) == (
         "6 cases compared; slower ones do not fail (--fail-on never)."
     )
+    assert wording.answer_text(replace(read_gate(folder, 0.03, 0.05), fail_on=0.03)) == (
+        "Passed: no case is shown to be slower by 3% or more, of 6; but that would be found from "
+        f"{formatting.smallest_difference(read_gate(folder, 0.03, 0.05).smallest)} on only."
+    )
     alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
     assert wording.answer_text(read_gate(alone, 0.03, 0.05)) == (
         "Nothing to compare: no case has an interval on both sides."

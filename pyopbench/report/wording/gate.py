@@ -44,7 +44,10 @@ def answer_text(gate: Gate) -> str:
         return "Nothing to compare: no case has an interval on both sides."
     if gate.fail_on is None:
         return f"{formatting.count(gate.cases, 'case')} compared; slower ones do not fail (--fail-on never)."
-    return f"Passed: no case is shown to be slower by {_fail_on(gate)}, of {gate.cases:,}."
+    passed = f"Passed: no case is shown to be slower by {_fail_on(gate)}, of {gate.cases:,}"
+    if gate.smallest is not None and gate.smallest > gate.fail_on:  # a gate that sees nothing is not to look like one
+        return f"{passed}; but that would be found from {formatting.smallest_difference(gate.smallest)} on only."
+    return f"{passed}."
 
 
 def _fail_on(gate: Gate) -> str:
