@@ -169,5 +169,7 @@ def _print(judgement: PipelineJudgement) -> None:
 
 def _print_left_out(left_out: Sequence[tuple[str, str]]) -> None:
     if left_out:
-        out.print()
-        print_table("Left out", ("arrangement", "why"), left_out, folds=True)
+        out.print("\n[italic]Left out[/]")
+    for keys, reason in left_out:
+        say(escape(keys))
+        say(escape(reason), mark="  ")

@@ -48,6 +48,8 @@ def _of_batch(elements: Elements, function: Callable[..., Any]) -> Callable[...,
     Raises:
         Unsupported: neither takes the function the batch axis, nor can TensorFlow vectorise it.
     """
+    # A port that does not work for an element at all says so itself.
+    tf.function(function, autograph=False)(*map(tf.constant, elements.inputs[0]))
     columns = [tf.constant(np.stack(column)) for column in zip(*elements.inputs, strict=True)]
     ways: tuple[Callable[..., Any], ...] = (
         function,
