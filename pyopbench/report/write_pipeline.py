@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pyopbench.core.printable import printable
 from pyopbench.core.write_file import write_atomically
 from pyopbench.judge.pipeline import PipelineJudgement
+from pyopbench.report import page
 from pyopbench.report.charts.pipeline import as_svg, scaling_chart, throughput_chart
 from pyopbench.report.pipeline import as_data, as_markdown, report_of
 from pyopbench.results import pipeline_file
 
-TEMPLATES = Path(__file__).parent / "templates"
 MARKDOWN, HTML, DECISION = "pipeline.md", "pipeline.html", "pipeline-decision.json"
 
 
@@ -25,19 +24,13 @@ def render(judgement: PipelineJudgement) -> dict[str, str]:
     charts = [throughput_chart(judgement)]
     if judgement.lock is not None and judgement.lock.is_known:
         charts.append(scaling_chart(judgement.lock))
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     pictures = [Markup(as_svg(chart)) for chart in charts]
-    page = environment.get_template("pipeline.html.j2").render(report=report, charts=pictures)
+    template = page.environment(autoescape=True).get_template("pipeline.html.j2")
+    html = template.render(report=report, charts=pictures)
     return {
         pipeline_file.FILE: pipeline_file.as_json(judgement.document),
         MARKDOWN: printable(as_markdown(report)),
-        HTML: printable(page) + "\n",
+        HTML: printable(html) + "\n",
         DECISION: json.dumps(as_data(judgement), indent=1) + "\n",
     }
 

@@ -8,7 +8,7 @@ import pytest
 
 from pyopbench.report.charts import style
 from pyopbench.report.charts.style import COLOURS, OUTCOMES
-from pyopbench.report.write import TEMPLATES
+from pyopbench.report.page import TEMPLATES
 
 PAGE = (TEMPLATES / "page.css").read_text(encoding="utf-8")
 PAGES = re.findall(r"--page: (#[0-9a-f]{6})", PAGE)
