@@ -209,7 +209,7 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
         "--rev",
         "HEAD",
         "--launches",
-        "400",
+        "6",
         "--evenly",
         "--out",
         str(folder),
