@@ -380,9 +380,11 @@ def test_the_worker_is_given_its_memory_limit(folder: Path, monkeypatch: pytest.
     given: list[int | None] = []
     whole = worker_process.Worker
 
-    def worker(seconds: float, python: Path | None, limit: int | None, *, heard: Event) -> worker_process.Worker:
+    def worker(
+        seconds: float, python: Path | None, limit: int | None, *, heard: Event, checkout: None
+    ) -> worker_process.Worker:
         given.append(limit)
-        return whole(seconds, python, limit, heard=heard)
+        return whole(seconds, python, limit, heard=heard, checkout=checkout)
 
     monkeypatch.setattr(warm_launch, "Worker", worker)
     plan(folder, "well", sizes=(1,))
