@@ -70,7 +70,7 @@ class KerasArray:
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
             return lambda *arguments, **options: CALLS[METHODS[name]](self, *arguments, **options)
-        if name.startswith("__"):
+        if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(name)
         raise Lacking(f"x.{name}")
 

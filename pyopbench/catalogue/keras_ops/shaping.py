@@ -73,11 +73,15 @@ def _where(condition: Any, *values: Any) -> KerasArray:
     return KerasArray(ops.where(as_keras(condition, np.dtype(bool)).tensor, *chosen))
 
 
-def _clip(array: Any, a_min: Any = None, a_max: Any = None) -> KerasArray:
+def _clip(array: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> KerasArray:
+    # NumPy takes them as `min` and `max` too, from 2.1 on.
+    low, high = named.pop("min", a_min), named.pop("max", a_max)
+    if named:
+        raise Lacking(f"np.clip(..., {next(iter(named))}=...)")
     found = as_keras(array)
-    if a_min is not None:
-        found = CALLS["maximum"](found, a_min)
-    return found if a_max is None else CALLS["minimum"](found, a_max)
+    if low is not None:
+        found = CALLS["maximum"](found, low)
+    return found if high is None else CALLS["minimum"](found, high)
 
 
 def _full_like(value: Any) -> Callable[..., KerasArray]:

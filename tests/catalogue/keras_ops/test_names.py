@@ -23,6 +23,7 @@ if available.why_no_keras_ops():
 from keras import ops
 
 from pyopbench.catalogue.keras_ops import names
+from pyopbench.catalogue.keras_ops.array import CALLS, as_keras
 from pyopbench.catalogue.keras_ops.names import on_keras
 
 X = (np.arange(12.0).reshape(3, 4) - 5) / 4
@@ -140,6 +141,15 @@ def test_what_keras_has_not_got_is_named(body: Callable[..., Any], missing: str)
     with pytest.raises(Lacking) as refused:
         tf.function(on_keras(body), autograph=False)(tf.constant(X))
     assert refused.value.missing == missing
+
+
+def test_clip_takes_the_names_of_newer_numpy() -> None:
+    found = CALLS["clip"](as_keras(X), min=-0.5, max=0.5)
+    np.testing.assert_array_equal(found.tensor, np.clip(X, -0.5, 0.5))
+
+
+def test_what_no_array_has_is_no_attribute() -> None:
+    assert not hasattr(as_keras(X), "is_tensor_like")
 
 
 def test_random_numbers_are_refused() -> None:
