@@ -50,8 +50,10 @@ def why_text(judgement: PipelineJudgement) -> str:
 
 def _undecided_text(judgement: PipelineJudgement) -> str:
     best = judgement.choice.gain
+    if any(one["key"] == judgement.document["baseline"] for one in judgement.document["failures"]):
+        return "The current callback failed while it was measured, so that there is too little to compare with."
     if best is None or not best.change.known:
-        return "one launch gives no interval: give it more time (--budget)."
+        return "One launch gives no interval: give it more time (--budget)."
     return f"{best.label} may be better, but the intervals are too wide to say: give it more time (--budget)."
 
 
