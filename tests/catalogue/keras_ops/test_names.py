@@ -110,7 +110,6 @@ def test_a_body_gives_numpys_values(body: Callable[..., Any]) -> None:
         lambda x: np.concatenate([x, np.ones((1, 4))]),
         lambda x: x - np.array([1, 2, 3, 4], np.int64),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("inputs", [N, N.astype(np.int64), F], ids=["int32", "int64", "float32"])
 def test_dtypes_are_numpys(body: Callable[..., Any], inputs: Any) -> None:
