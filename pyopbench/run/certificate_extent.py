@@ -88,8 +88,8 @@ class Extent:
 
 
 # To show a pair equal, or a slowdown by 5% to be above 3%, takes a standard error of about half a point. A second of
-# blocks leaves 2 to 6 points (2 cores) and launches of the same code differ by little else. With 48 s for each group 67
-# of 72 pairs were shown equal, and 10 of 12 slowdowns by 5% were found, in 300 rounds at the most; so there are more.
+# blocks leaves 2 to 6 points (2 cores) and launches of the same code differ by little else. With 300 rounds at the most
+# 67 of 72 pairs were shown equal and 10 of 12 slowdowns by 5% found, with 450 all of both (docs/certification.md).
 # All get the same, and none is looked at before the end: what is resolved early would have been resolved cheaply, and
 # every look would ask more of all others.
 CONTROLS = replace(start.FULL, first_rounds=450, rounds=450, evenly=True, group_seconds=3.5, further=False)

@@ -80,7 +80,7 @@ def _told(place: tuple[str, int]) -> str:
 
 def _behind(refusal: Refused, op: Op) -> str:
     """Return what else may be refused behind what was, so that all of it can be changed at once."""
-    others = others_in([] if op.numpy is None else codes_reached(op.numpy), refusal.place)[:MOST_OTHERS]
+    others = others_in(codes_reached(op.numpy), refusal.place)[:MOST_OTHERS]
     others = [(spelled, place) for spelled, place in others if spelled != refusal.missing]
     told = ", ".join(f"`{spelled}` {_told(place)}" for spelled, place in others)
     return f"; perhaps also {told}" if told else ""

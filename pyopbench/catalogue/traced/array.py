@@ -204,7 +204,8 @@ def as_traced(value: Any) -> TracedArray:
     if tf.is_tensor(value):
         return TracedArray(value)
     if getattr(value, "stacked", None) is not None:
-        return value.array()
+        found: TracedArray = value.array()
+        return found
     if isinstance(value, list | tuple) and holds_traced(value):
         from pyopbench.catalogue.traced.creation import stacked
 

@@ -70,7 +70,8 @@ def growing(value: ast.expr) -> ast.expr:
         return value
     if not isinstance(value, ast.List):
         return value
-    call: Any = ast.parse(f"{RUNTIME}.List()", mode="eval").body
+    call = ast.parse(f"{RUNTIME}.List()", mode="eval").body
+    assert isinstance(call, ast.Call)
     located(value, [call])
     call.args = [value]
     return call

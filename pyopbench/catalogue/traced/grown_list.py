@@ -137,7 +137,7 @@ def _radd(self: GrownList, other: Any) -> Any:
 
 
 GrownList.__radd__ = _radd  # type: ignore[attr-defined]
-GrownList.__hash__ = None  # type: ignore[assignment]
+GrownList.__hash__ = None
 
 
 def appended(stacked: Any, item: Any) -> Any:

@@ -137,7 +137,8 @@ def map_coordinates(
     modes = ("nearest", "constant", "reflect", "mirror") if order == 1 else ("nearest", "constant")
     if output is not None or order not in (0, 1) or mode not in modes:
         raise refuse(f"scipy.ndimage.map_coordinates(..., order={order}, mode={mode!r})")
-    if None in x.static_shape or 0 in x.static_shape:
+    sizes = [size for size in x.static_shape if size]
+    if len(sizes) < x.ndim:
         raise refuse("scipy.ndimage.map_coordinates", why="needs sizes that are known before the graph runs")
     floats = [places[axis].astype(np.float64) for axis in range(x.ndim)]
     found: Any = 0.0
@@ -149,10 +150,10 @@ def map_coordinates(
             if order:
                 share = floats[axis] - begin
                 weight = weight * (share if upper else 1 - share)
-            index.append(_mapped(begin.astype(np.int64) + upper, x.static_shape[axis], mode))
+            index.append(_mapped(begin.astype(np.int64) + upper, sizes[axis], mode))
         found = found + x[tuple(index)].astype(np.float64) * weight
     if mode == "constant":
-        for place, size in zip(floats, x.static_shape, strict=True):
+        for place, size in zip(floats, sizes, strict=True):
             found = np.where((place < 0) | (place > size - 1), cval, found)
     return found.astype(x.dtype)
 

@@ -59,9 +59,9 @@ def _grown(one: Nest, other: Nest) -> Nest:
         CannotJoin: the elements are not numbers or arrays of one dtype and number of axes.
     """
     items = [item for side in (one, other) for item in _elements(side)]
-    joined = items[0] if items else None
-    for item in items[1:]:
-        joined = _joined_slots(joined, item)
+    joined = None
+    for item in items:
+        joined = item if joined is None else _joined_slots(joined, item)
     if joined is None:
         raise CannotJoin("empty lists")
     kin = {id(root): root for item in items for root in item.kin}

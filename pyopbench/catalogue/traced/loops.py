@@ -49,7 +49,7 @@ def _unrolled(iterable: Any, run: Callable[[Any], Any]) -> Any:
 
 
 def _round(part: Callable[[Any], Any], item: Any, state: State) -> Any:
-    return run_part(_Call(lambda: part(item), part.__code__), state)  # type: ignore[attr-defined]
+    return run_part(_Call(lambda: part(item), part.__code__), state)
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def run_part(call: Callable[[], Any], state: State) -> Any:
     tape = current()
     if tape is None or tape.inside or not tape.shared.joins:
         return call()
-    code, mark = call.__code__, tape.mark()  # type: ignore[attr-defined]
+    code, mark = call.__code__, tape.mark()
     if tape.has_left(code):
         return leave_again(tape, code, state)
     number = tape.begin_part()

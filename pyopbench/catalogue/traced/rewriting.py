@@ -173,8 +173,8 @@ class _Function:
             STATE,
             node,
             READ_ASSIGNED=reading(names),
-            NAMES=ast.Constant(tuple(names)),
-            LIVE=ast.Constant(live),
+            NAMES=ast.Constant(tuple(names)),  # type: ignore[arg-type]
+            LIVE=ast.Constant(live),  # type: ignore[arg-type]
             TARGETS=ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()),
             UNBIND=unbind,
             **named,

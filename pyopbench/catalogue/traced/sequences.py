@@ -125,7 +125,8 @@ class Reversed(_Lazy):
         (one,) = self.parts
         if type(one) is TracedArray:
             return (one[place] for place in builtins.range(len(one) - 1, -1, -1))
-        return builtins.reversed(one)
+        found: Iterator[Any] = builtins.reversed(one)
+        return found
 
 
 class Range(_Lazy):

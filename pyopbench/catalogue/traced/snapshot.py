@@ -74,10 +74,11 @@ class Snapshot:
         self.born = next(SERIALS)
 
     def _follow(self, value: Any) -> None:
-        if (isinstance(value, LEAVES) and type(value) is not TracedArray) or id(value) in self.objects:
+        is_array = type(value) is TracedArray
+        if (isinstance(value, LEAVES) and not is_array) or id(value) in self.objects:
             return
         self.objects[id(value)] = value
-        if type(value) is TracedArray:
+        if is_array:
             self.roots[id(value._root)] = self.objects[id(value._root)] = value._root
         elif isinstance(value, list | dict | set):
             self._contain(value)
