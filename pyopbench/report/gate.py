@@ -89,7 +89,7 @@ def _with_table(gate: Gate, lines: list[str]) -> list[str]:
     room = MOST_LINES - len(lines) - len(head) - len(tail)
     shown = rows if len(rows) <= room else rows[: max(room - 2, 1)]
     if len(shown) < len(rows):
-        tail = ["", f"and {len(rows) - len(shown):,} more, in {DOCUMENT}", *tail[1:]]
+        tail = ["", f"and {len(rows) - len(shown):,} more, in {DOCUMENT}", *tail]
     return [*lines, *head, *(f"| {' | '.join(map(escape, row))} |" for row in shown), *tail]
 
 

@@ -344,7 +344,7 @@ def test_a_spent_budget_is_told(
     planned()
     whole = run.measure_together
 
-    def measure_and_spend(tasks: Sequence[Task], tell: Tell) -> list[MeasuringEnded]:
+    def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
         # Two launches and no more, whatever time is left.
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, evenly=True))], tell)

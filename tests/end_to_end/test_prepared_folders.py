@@ -13,20 +13,26 @@ import typer
 
 import certificates
 import copied_files
+import pipelines
 import placement_files
 import probe_files
 import stored
 from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.results import certificate, versions
+from pyopbench.results import certificate, pipeline_file, versions
 from pyopbench.run import certify, count_copies, measure_copies, probe, start
 
 KEPT = b"keep me"
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 RUN = ("run.json", "samples.jsonl", "lock", "probes.json", "placement.json", "copies.json", "certificate.json")
 OTHERS = ("versions.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", "my_op.cc", "r.json", "r-mix-1.csv")
-NAMES = (*REPORT, *RUN, *OTHERS)
+LATER = (
+    "ported.py",
+    "test_ported.py",
+    *(f"{name}.{kind}" for name in ("history", "pipeline") for kind in ("html", "md", "json")),
+)
+NAMES = (*REPORT, *RUN, *OTHERS, *LATER, "pipeline-decision.json", "reruns")
 FOREIGN = ROOT / "tests/data/foreign/pytest-benchmark-first.json"
 
 WRITING: dict[str, list[list[str]]] = {
@@ -41,6 +47,9 @@ WRITING: dict[str, list[list[str]]] = {
     "probe": [["--out", "trap/probes.json"]],
     "certify": [["--out", "trap"]],
     "new op": [["trap/my_op.py", "--kernel"]],
+    "port": [["own.py:double", "--input", "1.0", "--to", "traced", "--out", "trap/ported.py"]],
+    "history": [["whole", "--out", "trap"]],
+    "pipeline": [["double", "--results", "pipeline.json", "--out", "trap"]],
 }
 """Command -> arguments with which it writes into a folder that somebody has prepared."""
 
@@ -86,6 +95,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     (here / "trap").mkdir()
     shutil.copy(FOREIGN, here / "foreign.json")
     (here / "source.py").write_text(SITE, encoding="utf-8")
+    (here / "own.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
+    (here / "pipeline.json").write_text(
+        pipeline_file.as_json(pipelines.document({one.key: 1e-4 for one in pipelines.ALL})), encoding="utf-8"
+    )
     for folder in (whole, here / "several", *(one.folder for one in named)):
         links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
     links_into(here / "trap", victim, set())

@@ -232,6 +232,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         copy_costs=None,
         probes=None,
         checked={},
+        own={},
     )
 
 

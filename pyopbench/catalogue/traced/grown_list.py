@@ -116,7 +116,7 @@ def _refused(name: str) -> Callable[..., Any]:
 
 def _refuse(name: str) -> NoReturn:
     raise refuse(
-        name.replace("list.__iter__", "for x in list"),
+        "for x in list" if name == "list.__iter__" else name,
         why="of a list that is as long as a value says",
         fix="np.array(list)",
     )

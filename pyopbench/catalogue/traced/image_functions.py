@@ -154,7 +154,7 @@ def map_coordinates(
         found = found + x[tuple(index)].astype(np.float64) * weight
     if mode == "constant":
         for place, size in zip(floats, sizes, strict=True):
-            found = np.where((place < 0) | (place > size - 1), cval, found)
+            found = np.where((place >= 0) & (place <= size - 1), found, cval)  # cval for NaN
     return found.astype(x.dtype)
 
 

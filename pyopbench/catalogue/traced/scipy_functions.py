@@ -38,7 +38,8 @@ def softmax(x: Any, axis: Any = None) -> Any:
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """Return the logarithm of exponentials as shares of their sum."""
     array = _floats(x)
-    away = array - np.max(array, axis=axis, keepdims=True)
+    high = np.max(array, axis=axis, keepdims=True)
+    away = array - np.where(np.isfinite(high), high, np.zeros(1, array.dtype))
     return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 
 

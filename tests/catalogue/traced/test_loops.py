@@ -291,4 +291,4 @@ def test_a_loop_that_no_graph_has_is_refused_with_its_line(body: Any, said: str)
     assert refused.value.place is not None
     file, line = refused.value.place
     assert file == __file__
-    assert body.__code__.co_firstlineno < line <= body.__code__.co_firstlineno + 3
+    assert body.__code__.co_firstlineno < line <= body.__code__.co_firstlineno + 4
