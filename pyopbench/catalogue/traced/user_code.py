@@ -38,8 +38,8 @@ def codes_at(source: str, file: str, line: int) -> list[types.CodeType]:
 
 def compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """Return the code of a tree that stands for a function, with the same names of functions around it."""
-    at = {"lineno": node.lineno, "col_offset": 0, "end_lineno": node.lineno, "end_col_offset": 0}
-    names = [ast.arg(arg=name, **at) for name in code.co_freevars]
+    at = node.lineno
+    names = [ast.arg(arg=name, lineno=at, col_offset=0, end_lineno=at, end_col_offset=0) for name in code.co_freevars]
     around = ast.parse("def around(): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
     around.args.args, around.body = names, [node]
