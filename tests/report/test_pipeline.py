@@ -96,6 +96,13 @@ def test_the_line_of_amdahl_goes_through_what_threads_brought() -> None:
     assert line[-1]["speedup"] == pytest.approx(1.5)
 
 
+def test_the_axis_of_threads_has_a_tick_for_each_number_that_was_measured() -> None:
+    lock = lock_share(document(ALIKE)["rates"])
+    assert lock is not None
+    (axis,) = {str(layer["encoding"]["x"]["axis"]["values"]) for layer in scaling_chart(lock)["layer"]}
+    assert axis == str([1, *(many for many, *_ in lock.scaling)])
+
+
 @pytest.mark.parametrize("step", [None, 1e-3, 3.2e-3, 1.0])
 def test_every_judgement_has_words_for_its_step(step: float | None) -> None:
     found = judged({BATCH.key: 1e-5}, step)

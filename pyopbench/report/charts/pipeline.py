@@ -68,7 +68,8 @@ def scaling_chart(lock: LockShare) -> dict[str, Any]:
         for what, speedup in zip(("threads", "processes"), speedups, strict=True)
     ]
     line = [{"workers": at, "speedup": lock.speedup(1 + _worth(lock, at))} for at in _steps(lock.many)]
-    x = alt.X("workers:Q", title="threads or processes").axis(tickMinStep=1, format="d")
+    counts = [1, *(many for many, *_ in lock.scaling)]
+    x = alt.X("workers:Q", title="threads or processes").axis(values=counts, format="d")
     y = alt.Y("speedup:Q", title="times the calls of one").scale(domainMin=0)
     names = ["threads", "processes"]
     colour = alt.Color("what:N", title=None).scale(domain=names, range=[COLOURS["parallel"], COLOURS["processes"]])
