@@ -152,9 +152,11 @@ def map_coordinates(
                 weight = weight * (share if upper else 1 - share)
             index.append(_mapped(begin.astype(np.int64) + upper, sizes[axis], mode))
         found = found + x[tuple(index)].astype(np.float64) * weight
-    if mode == "constant":
-        for place, size in zip(floats, sizes, strict=True):
+    for place, size in zip(floats, sizes, strict=True):
+        if mode == "constant":
             found = np.where((place >= 0) & (place <= size - 1), found, cval)  # cval for NaN
+        elif mode != "nearest":  # SciPy finds no place in the image to which NaN and infinity are folded back
+            found = np.where(np.isfinite(place), found, cval)
     return found.astype(x.dtype)
 
 

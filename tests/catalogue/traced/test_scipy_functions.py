@@ -54,6 +54,10 @@ CALLS: dict[str, list[Any]] = {
         ),
         lambda x: ndimage.map_coordinates(x, np.indices((3, 3))[: x.ndim] - 0.5, order=0, cval=1.0),
         lambda x: ndimage.map_coordinates(PLACES[0], (x * 0 + 1.5, x * 0 + 2), order=1),
+        *(
+            lambda x, mode=mode: ndimage.map_coordinates(PLACES[0], (x + 1.5, x * 0 + 2), order=1, mode=mode, cval=7.0)
+            for mode in ("reflect", "mirror")
+        ),
     ],
 }
 
