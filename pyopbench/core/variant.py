@@ -55,7 +55,7 @@ class Variant:
         op: of a floor, the op that it is measured with in place of the case's, at its smallest size.
         stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
             waiting.
-        also_on: frameworks beside TensorFlow that it runs on, whatever the body.
+        also_on: frameworks beside TensorFlow that have all functions which it uses, whatever the body.
         unsupported: `(op, case) -> reason` why this combination cannot be, or None.
 
     Raises:

@@ -20,5 +20,5 @@ def test_every_kind_has_words(kind: str) -> None:
 
 
 def test_where_else_a_port_runs_is_said_of_what_says_so() -> None:
-    assert works_text(["JAX", "PyTorch"]) == "yes; also runs on JAX and PyTorch"
+    assert works_text(["JAX", "PyTorch"]) == "yes; its functions exist for JAX and PyTorch too"
     assert works_text([]) == "yes"

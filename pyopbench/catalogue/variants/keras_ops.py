@@ -1,4 +1,4 @@
-"""The NumPy body as it stands, on public functions of `keras.ops` alone: it runs on JAX and PyTorch as well."""
+"""The NumPy body as it stands, on public functions of `keras.ops` alone, which Keras has for JAX and PyTorch too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _build(op: Op, case: Case) -> Body:
 
 VARIANT = Variant(
     name="keras_ops",
-    summary="the NumPy body on keras.ops' public functions alone, which also run on JAX and PyTorch",
+    summary="the NumPy body on keras.ops' public functions alone, which exist for JAX and PyTorch too",
     body="numpy",
     kind="port",
     effort=2,

@@ -26,5 +26,5 @@ def change_text(change: Change) -> str:
 
 
 def works_text(also_on: Sequence[str]) -> str:
-    """Return that a port works, and the frameworks that it runs on beside TensorFlow."""
-    return f"yes; also runs on {formatting.listing(also_on)}" if also_on else "yes"
+    """Return that a port works, and the frameworks that have all of its functions beside TensorFlow; it ran on none."""
+    return f"yes; its functions exist for {formatting.listing(also_on)} too" if also_on else "yes"
