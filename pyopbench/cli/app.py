@@ -18,6 +18,7 @@ from pyopbench.cli.copies import copies
 from pyopbench.cli.errors import Debug, FileLimit, run_command
 from pyopbench.cli.history import history
 from pyopbench.cli.list import list_, verify
+from pyopbench.cli.merge import merge
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
     USUAL_EFFECT,
@@ -36,8 +37,10 @@ from pyopbench.cli.options import (
     Modes,
     Ops,
     Quiet,
+    Replicates,
     Requires,
     SeedWith,
+    ShardText,
     StepMilliseconds,
     TensorFlows,
     TrustFolder,
@@ -46,6 +49,7 @@ from pyopbench.cli.options import (
     read_axes,
     read_judging,
     read_memory_limit,
+    read_shard,
 )
 from pyopbench.cli.output import out
 from pyopbench.cli.pipeline import pipeline
@@ -140,6 +144,8 @@ def run(
     rev: Revisions = None,
     every: Every = 1,
     fail_on: FailOn = None,
+    shard: ShardText = None,
+    replicates: Replicates = 1,
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -164,7 +170,13 @@ def run(
         "memory_limit_bytes": read_memory_limit(memory_limit),
         "linearity": linearity,
     }
-    request = start.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
+    request = start.Request(
+        axes,
+        replace(settings, **changes),
+        baseline,
+        ("pyopbench", *sys.argv[1:]),
+        shard=read_shard(shard, replicates, rev),
+    )
     several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
     folder = begin(out_dir, request, tf, several)
     is_probed = bool(require) or (probes and not rev)
@@ -237,6 +249,7 @@ def report(
 
 
 app.command(rich_help_panel=MEASURE)(resume)
+app.command(rich_help_panel=MEASURE)(merge)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)

@@ -210,7 +210,9 @@ def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Co
     label = baseline if today.empty else str(today["label"].iloc[0])
     kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
     paired = measured.ratios.merge(others[["case", "label", "size"]], on="case")
-    contrasts = contrasts_of(paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model)
+    contrasts = contrasts_of(
+        paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model, run.hosts
+    )
     return Comparison(
         setting,
         label,

@@ -197,7 +197,40 @@ class NoLaunchOverMix:
     kind: Literal["no_launch_over_mix"] = "no_launch_over_mix"
 
 
-Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix
+@dataclass(frozen=True)
+class KindAnswer:
+    """The answer on the machines of one kind alone.
+
+    Attributes:
+        machine: the kind: processor and cores.
+        machines: how many of them have measured it.
+        action, choice, saved, saved_low, saved_high, launches: as in `Decision`.
+    """
+
+    machine: str
+    machines: int
+    action: Action
+    choice: str | None
+    saved: float | None
+    saved_low: float | None
+    saved_high: float | None
+    launches: int | None
+
+    @property
+    def answer(self) -> Answer:
+        """What to do there."""
+        return Answer(self.action, self.choice)
+
+
+@dataclass(frozen=True)
+class DiffersByMachine:
+    """Kinds of machine have different answers, each of them clear; `answers` has all kinds."""
+
+    answers: tuple[KindAnswer, ...]
+    kind: Literal["differs_by_machine"] = "differs_by_machine"
+
+
+Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix | DiffersByMachine
 
 # What would change a decision
 

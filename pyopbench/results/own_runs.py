@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
 from pyopbench.results import copy_costs, counted_copies, probes, store
 from pyopbench.results.run import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
-from pyopbench.results.warnings import UnreadableFile, gpu_warnings, left_running
+from pyopbench.results.shards import Merged, lacking
+from pyopbench.results.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -69,7 +71,7 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=(*warnings, *left_running(prepared), *gpu_warnings(groups)),
+        warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
@@ -78,6 +80,8 @@ def _read_run(folder: Path) -> Run:
         workers=tuple(line for line in lines if line["kind"] == "workers"),
         ended=next((line for line in reversed(lines) if line["kind"] == "ended"), None),
         own={name: tuple(one["words"]) for name, one in (content.get("own") or {}).items()},
+        hosts=_hosts(content, lines),
+        machines=content["merged"]["hosts"] if "merged" in content else {},
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
@@ -86,6 +90,26 @@ def _read_run(folder: Path) -> Run:
     ):
         whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
+
+
+def _hosts(content: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Return the machine of each launch of a merged run: as the launch says, which a shard may have been resumed on."""
+    if "merged" not in content:
+        return {}
+    of_shards = {
+        launch: str(shard["host"]) for shard in content["merged"]["shards"] for launch in range(*shard["launches"])
+    }
+    told = {line["launch"]: line["environment"].get("host") for line in lines if line["kind"] == "launch"}
+    return of_shards | {launch: host for launch, host in told.items() if isinstance(host, str)}
+
+
+def _missing_shards(content: Mapping[str, Any]) -> tuple[MissingShards, ...]:
+    """Return a warning if shards are missing of what a run was merged from."""
+    if not content.get("merged", {}).get("missing"):
+        return ()
+    merged = msgspec.convert(content["merged"], Merged)
+    units = lacking(merged, [one.index for one in merged.shards])
+    return (MissingShards(tuple(merged.missing), merged.of, tuple(units)),)
 
 
 def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
@@ -182,7 +206,9 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 def _pool(runs: Sequence[Run]) -> Run:
     frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
+    hosts: dict[int, str] = {}
     for run in runs:
+        hosts |= {launch + offset: host for launch, host in run.hosts.items()}
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
@@ -218,6 +244,8 @@ def _pool(runs: Sequence[Run]) -> Run:
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
         probes=next((run.probes for run in runs if run.probes), None),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
+        hosts=hosts,
+        machines={name: one for run in reversed(runs) for name, one in run.machines.items()},
     )
 
 

@@ -79,6 +79,8 @@ class Run:
         counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
             beside the samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
+        hosts: number of a launch -> name of the machine that it was on; none where all were on one.
+        machines: environment of each machine, by name; none where all launches were on one.
     """
 
     name: str
@@ -107,3 +109,5 @@ class Run:
     copy_costs: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[int, str] = field(default_factory=dict)
+    machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from pyopbench.core.own_target import Target, brought
 from pyopbench.results import certificate, store
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
 from pyopbench.run.settings import Settings
+from pyopbench.run.shards import ShardChoice, narrowed
 
 QUICK = Settings(
     seed=0,
@@ -56,7 +57,7 @@ class Request:
 
     `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
     measure on, of those of `environments.available`; None is the one beside this Python. `checkout` has the files of
-    the revision to measure; None is the working tree.
+    the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
     """
 
     axes: Axes
@@ -66,6 +67,7 @@ class Request:
     pairs: Mapping[str, str] = field(default_factory=dict)
     tf: str | None = None
     checkout: Checkout | None = None
+    shard: ShardChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
     for folder, request in asked:
         check_request(request)
         store.require_new(folder)
-    return create_all([(folder, _planned(request)) for folder, request in asked])
+    contents = narrowed([_planned(request) for _, request in asked], asked[0][1].shard)
+    return create_all([(folder, content) for (folder, _), content in zip(asked, contents, strict=True)])
 
 
 def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[PlannedRun]:

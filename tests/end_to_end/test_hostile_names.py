@@ -18,6 +18,7 @@ import certificates
 import copied_files
 import placement_files
 import probe_files
+import sharded
 import stored
 from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.cli import app, build
@@ -170,6 +171,24 @@ def test_a_recording_obeys_nothing_that_a_program_left(
     assert (code, is_shown_as_text(told)) == (0, True)
 
 
+def test_a_merge_obeys_nothing_that_shards_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = NASTY.replace("/", "")
+    said = {"command": ["pyopbench", NASTY], "environment": nasty(stored.ENVIRONMENT)}
+    shards = [sharded.write_shard(tmp_path / f"{name}-{index}", index, 4, **said) for index in (1, 2)]
+    odd = sharded.write_shard(tmp_path / f"odd {name}", 3, 4, environment={**stored.ENVIRONMENT, "numpy": NASTY})
+    for folders, options, code in (
+        (shards, [], 2),
+        ([*shards, odd, tmp_path / name], ["--allow-missing"], 2),
+        (shards, ["--allow-missing"], 0),
+    ):
+        ended, told = call(monkeypatch, capsys, "merge", *folders, "--out", tmp_path / f"out {name}", *options)
+        assert (ended, is_shown_as_text(told)) == (code, True), told
+    code, told = call(monkeypatch, capsys, "report", tmp_path / f"out {name}")
+    assert (code, is_shown_as_text(told)) == (0, True)
+
+
 def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let own ops and variants, of files that one was given, say what they like."""
     case = stored.case(f"native{NASTY.replace('/', '')}", f"op{NASTY.replace('/', '')}")
@@ -213,6 +232,8 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         [NASTY],
         ["report", NASTY],
         ["history", NASTY],
+        ["merge", NASTY, "--out", "x"],
+        ["run", "double", "--shard", NASTY],
         ["port", NASTY, "--to", NASTY, "--out", "x.py"],
         ["pipeline", NASTY],
         ["report", f"--{NASTY}"],

@@ -16,6 +16,7 @@ import copied_files
 import pipelines
 import placement_files
 import probe_files
+import sharded
 import stored
 from commands import REPORT, Call
 from places import ROOT
@@ -49,6 +50,7 @@ WRITING: dict[str, list[list[str]]] = {
     "new op": [["trap/my_op.py", "--kernel"]],
     "port": [["own.py:double", "--input", "1.0", "--to", "traced", "--out", "trap/ported.py"]],
     "history": [["whole", "--out", "trap"]],
+    "merge": [["shard-1", "shard-2", "--out", "trap"], ["shard-1", "shard-2", "--out", "fresh"]],
     "pipeline": [["double", "--results", "pipeline.json", "--out", "trap"]],
 }
 """Command -> arguments with which it writes into a folder that somebody has prepared."""
@@ -92,7 +94,9 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     for one in named:
         shutil.copytree(whole, one.folder)
     versions.write(here / "several", named)
+    sharded.write_shards(here, 2)
     (here / "trap").mkdir()
+    (here / "fresh").mkdir()
     shutil.copy(FOREIGN, here / "foreign.json")
     (here / "source.py").write_text(SITE, encoding="utf-8")
     (here / "own.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
@@ -102,6 +106,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     for folder in (whole, here / "several", *(one.folder for one in named)):
         links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
     links_into(here / "trap", victim, set())
+    links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "versions.json"})
     monkeypatch.setattr(count_copies, "count", lambda wanted, tell: placement_files.document())
     monkeypatch.setattr(measure_copies, "measure", lambda: copied_files.document(copied_files.row(1, 1e-4)))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])

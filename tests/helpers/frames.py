@@ -233,6 +233,8 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         probes=None,
         checked={},
         own={},
+        hosts={},
+        machines={},
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,11 +9,10 @@ from typing import Any
 import pytest
 
 from places import ROOT
+from workflow_steps import BASH, install, run_shell
 
 yaml = pytest.importorskip("yaml", reason="the action is read with PyYAML, which the extra `docs` brings")
 
-BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
-"""How GitHub runs a step with `shell: bash`. Source: GitHub's documentation of `jobs.<job_id>.steps[*].shell`."""
 STUB = """#!/bin/sh
 for word in "$@"; do printf '[%s]' "$word"; done > "$RECORD"
 mkdir -p "$FOLDER"; [ -z "$WRITES" ] || echo '### the comment' > "$FOLDER/comment.md"
@@ -40,22 +37,13 @@ def run_step(name: str, folder: Path, **environment: str) -> subprocess.Complete
     variables = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary", "RECORD": "record"}
     places = {key: str(folder / value) for key, value in variables.items()}
     for program in ("pyopbench", "python"):
-        (folder / program).write_text(STUB, encoding="utf-8")
-        (folder / program).chmod(stat.S_IRWXU)
+        install(folder, program, STUB)
     defaults = {
         "WRITES": "",
         "ENDS_WITH": "0",
         "FOLDER": str(folder / "results"),
-        "PATH": f"{folder}:{os.environ['PATH']}",
     }
-    return subprocess.run(
-        [*BASH, step(name)["run"]],
-        env={**os.environ, **places, **defaults, **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_shell([*BASH, step(name)["run"]], folder, {**places, **defaults, **environment})
 
 
 def measured(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ from pyopbench.judge.findings import (
     CandidateLacksSizes,
     Caveat,
     ClearGain,
+    DiffersByMachine,
     DiffersBySize,
     DtypeNotCalled,
     FasterBaseline,
@@ -37,6 +38,7 @@ from pyopbench.judge.findings import (
     VariantMeasured,
     WouldChange,
 )
+from pyopbench.report.wording.machines import answers_text
 from pyopbench.stats.estimate import MOST_LAUNCHES
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 """Open candidates that a reason names; the verdicts list all of them."""
 PROVISIONAL_TEXT = "provisional"
+DIFFERS_TEXT = "depends on the machine"
 COUNTED: dict[Action, str] = {
     "port": "to port",
     "switch": "to switch to another callback",
@@ -80,6 +83,12 @@ def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
 def answer_text(answer: Answer) -> str:
     """Return `keep`, `undecided`, `port to native` or `switch to numpy_function`."""
     return answer.action if answer.choice is None else f"{answer.action} to {answer.choice}"
+
+
+def decision_text(decision: Decision) -> str:
+    """Return the answer of a decision, or that kinds of machine have different ones."""
+    differs = any(isinstance(caveat, DiffersByMachine) for caveat in decision.caveats)
+    return DIFFERS_TEXT if differs else answer_text(decision.answer)
 
 
 def loss_text(decision: Decision) -> str:
@@ -138,6 +147,8 @@ def caveat_text(caveat: Caveat) -> str:
             return f"{gone} and is a candidate only at the other sizes"
         case NoLaunchOverMix():
             return f"{caveat.label} has no launch with all sizes of the mix and is a candidate only by size"
+        case DiffersByMachine():
+            return answers_text(caveat)
 
 
 def change_text(flip: WouldChange) -> str:
