@@ -16,7 +16,7 @@ def script():
     """The script that prints the table."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "scripts"))
-        for name in ("change_thresholds", "change_alarms"):
+        for name in ("change_thresholds", "change_alarms", "gate_trials"):
             patch.delitem(sys.modules, name, raising=False)
         import change_alarms
 
@@ -46,4 +46,25 @@ def test_a_method_that_takes_every_point_for_a_change_would_be_told(script):
 
 def test_what_is_not_installed_is_said(script, monkeypatch):
     monkeypatch.setattr(script, "METHODS", {"missing": lambda: None})
-    assert [line.split("missing")[1].strip().split(":")[0] for line in list(script.lines(1))[2:]] == ["skipped"] * 3
+    rows = list(script.lines(1, script.Kept()))[2:]
+    assert [line.split("missing")[1].strip().split(":")[0] for line in rows] == ["skipped"] * 3
+
+
+def test_batches_are_simulated_once_and_a_portion_ends_before_the_next(script, monkeypatch, tmp_path):
+    asked = []
+
+    def simulated(method, kind, series, seed):
+        asked.append((kind, series, seed))
+        return script.Row(1, 0, series, series, series)
+
+    monkeypatch.setattr(script, "simulated", simulated)
+    monkeypatch.setattr(script, "METHODS", {"some": lambda: script.interleaved})
+    monkeypatch.setattr(script, "DRAWN", {"normal": None})
+    path = tmp_path / "kept.json"
+    assert list(script.lines(600, script.Kept(path, -1.0)))[-1].endswith("not simulated yet")
+    first = list(script.lines(600, script.Kept(path)))
+    assert asked == [("normal", 250, 0), ("normal", 250, 1), ("normal", 100, 2)]
+    assert first[-1].split()[2] == "5.0", "three alarms in 600 series"
+    assert list(script.lines(600, script.Kept(path, -1.0))) == first
+    assert list(script.lines(1000, script.Kept(path, -1.0)))[-1].endswith("of 500 series")
+    assert len(asked) == 3
