@@ -58,13 +58,14 @@ def test_batches_are_simulated_once_and_a_portion_ends_before_the_next(script, m
         return script.Row(1, 0, series, series, series)
 
     monkeypatch.setattr(script, "simulated", simulated)
-    monkeypatch.setattr(script, "METHODS", {"some": lambda: script.interleaved})
-    monkeypatch.setattr(script, "DRAWN", {"normal": None})
     path = tmp_path / "kept.json"
-    assert list(script.lines(600, script.Kept(path, -1.0)))[-1].endswith("not simulated yet")
-    first = list(script.lines(600, script.Kept(path)))
+
+    def of(series, most_seconds=None):
+        return script.Kept(path, most_seconds).of(script.interleaved, "some", "normal", series)
+
+    assert of(600, -1.0).series == 0
+    assert of(600) == script.Row(3, 0, 600, 600, 600)
     assert asked == [("normal", 250, 0), ("normal", 250, 1), ("normal", 100, 2)]
-    assert first[-1].split()[2] == "5.0", "three alarms in 600 series"
-    assert list(script.lines(600, script.Kept(path, -1.0))) == first
-    assert list(script.lines(1000, script.Kept(path, -1.0)))[-1].endswith("of 500 series")
+    assert of(600, -1.0) == script.Row(3, 0, 600, 600, 600)
+    assert of(1000, -1.0) == script.Row(2, 0, 500, 500, 500), "batches of another size are others"
     assert len(asked) == 3
