@@ -12,8 +12,6 @@ Nothing else may run meanwhile.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gate_trials import Trial, at_least, in_portions, keep, rows_of, told_apart
+from helpers import helper
 
 from pyopbench.core.parse import parse_duration
 
@@ -54,12 +53,6 @@ OPTIONS = ("--variant", "py_function_numpy,numpy_function,py_func", "--mode", "n
 COMMITS = 12
 SLOWER, FASTER, CHANGED = 3, 6, 9
 """The commits that differ from the one before: 200 to 210 rounds, 210 to 189, and 0.5 more."""
-AUTHOR = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "a tester"), ("EMAIL", "tester@localhost"))
-}
-NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 @dataclass(frozen=True)
@@ -88,25 +81,15 @@ def rounds_of(number: int) -> int:
 
 def make_repository(folder: Path) -> list[str]:
     """Make the repository where it is not there; return the hashes of its commits, in order."""
+    repositories = helper("repositories")
     if not (folder / ".git").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        _git(folder, "init", "--quiet", "--initial-branch", "main")
-        (folder / FILE).write_text(OP, encoding="utf-8")
+        repositories.repository(folder)
         for number in range(COMMITS):
             shift = 0.5 if number >= CHANGED else 0.0
-            source = WORK.format(rounds=rounds_of(number), shift=shift, note=f"commit {number}")
-            (folder / "work.py").write_text(source, encoding="utf-8")
-            _git(folder, "add", "--all")
-            _git(folder, "commit", "--quiet", "--message", f"commit {number}", day=number + 1)
-    return _git(folder, "rev-list", "--reverse", "main").split()
-
-
-def _git(folder: Path, *words: str, day: int = 1) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"2026-01-{day:02}T12:00:00+00:00")
-    environment = {**kept, **AUTHOR, **NO_SETTINGS, **dates}
-    command = ["git", "-C", str(folder), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+            work = WORK.format(rounds=rounds_of(number), shift=shift, note=f"commit {number}")
+            repositories.commit(folder, {FILE: OP, "work.py": work}, f"commit {number}", day=number + 1)
+    found: str = repositories.git(folder, "rev-list", "--reverse", "main")
+    return found.split()
 
 
 def trials_in(folder: Path, commits: Sequence[str], budget: str, repetitions: int) -> list[tuple[Expected, Trial]]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from helpers import helper
 
 from pyopbench.compare.changes import Traced, changes_in, importance
 from pyopbench.compare.history import History, Options
@@ -28,7 +29,6 @@ from pyopbench.compare.series import Series
 from pyopbench.report.history_page import html
 from pyopbench.stats.change_points import segment
 
-HELPERS = Path(__file__).resolve().parents[1] / "tests" / "helpers"
 PAGE = "history.html"
 MOST_BYTES, MOST_SECONDS = 8_000_000, 2.0
 OPENED = 5
@@ -88,8 +88,7 @@ def _series(rng: np.random.Generator, number: int, commits: int) -> Series:
 
 def looked_at(path: Path) -> Iterator[str]:
     """Open the page in a browser; yield what was seen, the seconds to the first chart first."""
-    sys.path.insert(0, str(HELPERS))
-    browsers: Any = import_module("browsers")
+    browsers = helper("browsers")
     if browsers.found() is None:
         yield browsers.WITHOUT
         return
