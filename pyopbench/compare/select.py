@@ -194,7 +194,8 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
 
 def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     shortened = axis == "commit" and re.fullmatch(f"[0-9a-f]{{{SHORTEST_HASH},}}", label)
-    found = [one for one in known if one == label or (shortened and one.startswith(label))]
+    # A label in full is meant as it is: that of a control begins with the one of its revision.
+    found = [one for one in known if one == label] or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
             f"no such {axis}" if not found else f"several of this {axis}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -12,12 +11,13 @@ from typing import Any
 
 import pyopbench
 from pyopbench.core import formatting
-from pyopbench.core.checkout import Checkout
+from pyopbench.core.checkout import Checkout, is_installed
 from pyopbench.core.discover import PACKAGE, find, require_known
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import FLOOR_SUFFIX, TWIN_SUFFIX, Axes, Case
 from pyopbench.core.own_target import Target, brought
 from pyopbench.results import certificate, store
+from pyopbench.run import git
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
 from pyopbench.run.settings import Settings
 from pyopbench.run.shards import ShardChoice, narrowed
@@ -240,23 +240,11 @@ def tf_of(folder: Path) -> str | None:
 
 def _commit() -> dict[str, Any]:
     """Return the commit of the checkout that pyopbench runs from; None where it runs from an installed package."""
-    commit = _git("rev-parse", "HEAD")
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    if is_installed(PACKAGE):  # which may lie in a repository of the user's, as a .venv does
+        return {"commit": None, "dirty": None}
+    commit = git.ask(PACKAGE, "rev-parse", "HEAD")
+    changes = git.ask(PACKAGE, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "dirty": None if commit is None else bool(changes)}
-
-
-def _git(*arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(PACKAGE), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def require_measured(folder: Path) -> None:

@@ -18,9 +18,11 @@ def install(folder: Path, program: str, script: str) -> None:
     (folder / program).chmod(stat.S_IRWXU)
 
 
-def run_shell(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder whose programs are found before all others."""
-    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+def run_shell(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], programs: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder; programs of that folder, or of another, are found before all others."""
+    path = {"PATH": f"{programs or folder}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
         command,
         env={**os.environ, **path, **environment},
