@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 from pyopbench.catalogue.arrays import as_given
-from pyopbench.worker.pipeline.form import Workplace
+from pyopbench.worker.pipeline.form import PipelineContext
 
 ELEMENTS = 8
 
 
-def thread_rate(workplace: Workplace, threads: int, seconds: float) -> float:
+def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float:
     """Return calls of the body a second by so many threads at once, each over and over on elements of its own copies.
 
     Raises:
@@ -22,10 +22,10 @@ def thread_rate(workplace: Workplace, threads: int, seconds: float) -> float:
     barrier = threading.Barrier(threads)
 
     def work(place: int) -> None:
-        rows = [as_given(row) for row in workplace.elements.inputs[:ELEMENTS]]
+        rows = [as_given(row) for row in context.elements.inputs[:ELEMENTS]]
         try:
             barrier.wait()
-            counts[place] = _calls_a_second(workplace.elements.body, rows, seconds)
+            counts[place] = _calls_a_second(context.elements.body, rows, seconds)
         except Exception as error:  # noqa: BLE001 - a body may raise anything
             errors.append(error)
             barrier.abort()
