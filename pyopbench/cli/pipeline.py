@@ -24,7 +24,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
-from pyopbench.core.arrangement import AUTOTUNE
+from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE
@@ -34,8 +34,6 @@ from pyopbench.core.parse import parse_duration, parse_share, split_some
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
     from pyopbench.run.pipeline import PipelineProgress
-
-STEP_ELEMENTS = 32
 
 OneOp = Annotated[
     str,
