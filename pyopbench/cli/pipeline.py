@@ -56,6 +56,9 @@ def pipeline(
     deterministic: Annotated[
         bool, typer.Option("--deterministic/--any-order", help="Do elements keep their order in a parallel map?")
     ] = True,
+    private_threads: Annotated[
+        int, typer.Option(min=0, help="Threads of a pool of the pipeline's own; usually it has TensorFlow's.")
+    ] = 0,
     baseline: Baseline = BASELINE,
     step_ms: Annotated[
         float | None, typer.Option("--step-ms", help="Milliseconds of a training step whose input is at hand.")
@@ -98,6 +101,7 @@ def pipeline(
             dtype,
             batch=_read_numbers("--batch", batch),
             deterministic=deterministic,
+            private_threads=private_threads,
             baseline=baseline,
             timeout_seconds=parse_duration(case_timeout),
             seed=seed,

@@ -184,6 +184,7 @@ class _PipelineRun:
                 "batch": list(request.batch),
                 "deterministic": request.deterministic,
                 "processes": max(len(usable_cores()), 2),
+                "private_threads": request.private_threads,
                 "elements": self._described.get("elements"),
             }
         )

@@ -39,6 +39,7 @@ class PipelineRequest:
         parallel: values of `num_parallel_calls`; 1 is always among them.
         batch: elements that one callback gets.
         deterministic: do elements keep their order?
+        private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
         baseline: variant that is the current callback.
         launches: worker processes that are planned; there are more where time is left.
         budget_seconds: that all of them may take together.
@@ -52,6 +53,7 @@ class PipelineRequest:
     parallel: tuple[int, ...] = field(default_factory=usual_parallel)
     batch: tuple[int, ...] = BATCH
     deterministic: bool = True
+    private_threads: int = 0
     baseline: str = BASELINE
     launches: int = LAUNCHES
     budget_seconds: float = BUDGET_SECONDS

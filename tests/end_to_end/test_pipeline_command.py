@@ -16,6 +16,8 @@ import pytest
 
 from places import ROOT
 from processes import LONG, has_ended, is_gone
+from pyopbench.core.discover import find
+from pyopbench.run.pipeline import THREADS
 
 pytestmark = pytest.mark.long
 
@@ -28,6 +30,7 @@ from pyopbench import OwnOp
 
 FOLDER = Path(__file__).parent
 BEHAVIOURS = {behaviours!r}
+FORMS = {forms!r}
 IS_IN_POOL = "process" in sys.argv[0]
 CALLS, KEPT = Counter(), []
 
@@ -43,7 +46,7 @@ def at():
     with open("/proc/self/fd/2", "rb") as log:
         log.seek(max(os.fstat(log.fileno()).st_size - 4096, 0))
         lines = log.read().decode(errors="replace").splitlines()
-    return next((line for line in reversed(lines) if line in BEHAVIOURS), "")
+    return next((line for line in reversed(lines) if line.split(" ")[0] in FORMS), "")
 
 
 def body(x):
@@ -90,7 +93,7 @@ OPTIONS = ("--batch", "4", "--parallel", "1,2,3,4", "--launches", "1", "--budget
 
 def start(folder: Path, behaviours: dict[str, str], *options: str) -> subprocess.Popen[str]:
     path = folder / "hostile.py"
-    path.write_text(SOURCE.format(behaviours=behaviours), encoding="utf-8")
+    path.write_text(SOURCE.format(behaviours=behaviours, forms=[*find("forms"), THREADS]), encoding="utf-8")
     command = (sys.executable, "-m", "pyopbench", "pipeline", str(path), *OPTIONS, *options)
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -35,7 +35,7 @@ class Pipelines:
 
         Args:
             request: `op`, `variant` (the current callback), `size`, `dtype` (each empty for the usual one), `parallel`,
-                `batch`, `deterministic`, `processes`, and `elements`, how many, or None in the first worker.
+                `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, how many, or None in the first worker.
             emit: sends an event.
         """
         reason = why_unloadable()
@@ -43,7 +43,11 @@ class Pipelines:
             return {"error": reason}
         emit({"event": "at", "case": BODY})
         settings = PipelineSettings(
-            tuple(request["parallel"]), tuple(request["batch"]), request["deterministic"], request["processes"]
+            tuple(request["parallel"]),
+            tuple(request["batch"]),
+            request["deterministic"],
+            request["processes"],
+            request["private_threads"],
         )
         try:
             op = load_op(request["op"])

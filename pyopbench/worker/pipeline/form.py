@@ -26,12 +26,14 @@ class PipelineSettings:
         batch: elements of a batch that goes into one callback.
         deterministic: do elements keep their order?
         processes: worker processes of a pool.
+        private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
     """
 
     parallel: tuple[int, ...]
     batch: tuple[int, ...]
     deterministic: bool
     processes: int
+    private_threads: int = 0
 
 
 class PipelineContext:

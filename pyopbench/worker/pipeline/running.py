@@ -70,7 +70,8 @@ class RunningPipeline:
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
         # Results of calls that run ahead, what the last stage has made, and what it is making.
         self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
-        self._iterator = iter(_in_deliveries(build(context), arrangement, self.delivered).prefetch(PREFETCHED))
+        dataset = _in_deliveries(build(context), arrangement, self.delivered).prefetch(PREFETCHED)
+        self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
         self._draw = _drawing(self._iterator)
         self.seconds_per_element = math.inf
 
@@ -170,6 +171,14 @@ def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered
     if hasattr(dataset, "rebatch"):
         return dataset.rebatch(delivered, drop_remainder=True)
     return dataset.unbatch().batch(delivered, drop_remainder=True)
+
+
+def _with_threads(dataset: tf.data.Dataset, private_threads: int) -> tf.data.Dataset:
+    if not private_threads:
+        return dataset
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = private_threads
+    return dataset.with_options(options)
 
 
 def _drawing(iterator: Any) -> Callable[[Any], Any]:
