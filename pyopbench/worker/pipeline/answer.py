@@ -35,7 +35,8 @@ class Pipelines:
 
         Args:
             request: `op`, `variant` (the current callback), `size`, `dtype` (each empty for the usual one), `parallel`,
-                `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, how many, or None in the first worker.
+                `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, how many, or None in the first
+                worker.
             emit: sends an event.
         """
         reason = why_unloadable()

@@ -18,6 +18,7 @@ import tensorflow as tf
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.core.cores import usable_cores
 from pyopbench.core.errors import WrongResult
+from pyopbench.worker.pipeline import children
 from pyopbench.worker.pipeline.form import Build, PipelineContext
 from pyopbench.worker.pipeline.warm_up import warm_up_of
 
@@ -155,9 +156,9 @@ class RunningPipeline:
         """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone."""
         until = time.perf_counter() + MOST_QUIET_SECONDS
         while time.perf_counter() < until:
-            cpu = time.process_time()
+            cpu = time.process_time() + children.cpu_seconds()
             time.sleep(QUIET_SECONDS)
-            is_working = time.process_time() - cpu > BUSY_SHARE * QUIET_SECONDS
+            is_working = time.process_time() + children.cpu_seconds() - cpu > BUSY_SHARE * QUIET_SECONDS
             if not is_working and not self._context.is_busy:
                 return
 
