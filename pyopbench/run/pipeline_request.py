@@ -39,12 +39,12 @@ class PipelineRequest:
         parallel: values of `num_parallel_calls`; 1 is always among them.
         batch: elements that one callback gets.
         deterministic: do elements keep their order?
-        private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
         baseline: variant that is the current callback.
         launches: worker processes that are planned; there are more where time is left.
         budget_seconds: that all of them may take together.
         timeout_seconds: longest silence of one arrangement.
         seed: makes the order of everything repeatable.
+        private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
     """
 
     op: str
@@ -53,12 +53,12 @@ class PipelineRequest:
     parallel: tuple[int, ...] = field(default_factory=usual_parallel)
     batch: tuple[int, ...] = BATCH
     deterministic: bool = True
-    private_threads: int = 0
     baseline: str = BASELINE
     launches: int = LAUNCHES
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = 30.0
     seed: int = 0
+    private_threads: int = 0
 
     def check(self) -> None:
         """Check what can be checked without TensorFlow.
