@@ -124,7 +124,8 @@ class Recorder:
                 add(event)
                 _, site, _, start, end, _ = event
                 if site is not OUTSIDE:
-                    self.called = [start, end] if self.called is None else [min(self.called[0], start), end]
+                    first, last = self.called or (start, end)
+                    self.called = [min(first, start), max(last, end)]
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         clock = self.clock
