@@ -35,7 +35,7 @@ class ThreadedCalls:
         label: its variant, with its gradient.
         threads: that called at once.
         rate: calls a second of all of them together.
-        times_baseline: its rate over that of the baseline with as many threads; None without a baseline.
+        times_baseline: its rate over that of the baseline with as many threads; None without one, and for itself.
         latencies: median, 95% and 99% of the seconds that a call took; None where there were too few calls.
     """
 
@@ -59,7 +59,7 @@ def threaded_calls(document: Mapping[str, Any], baseline: str) -> tuple[Threaded
     keys = [(case, threads) for case in labels for threads in document["threads"] if (case, threads) in rates]
     base = {key: _baseline_of(key, keys, labels, baseline) for key in keys}
     found = dict(zip(keys, _measured([list(rates[key].values()) for key in keys]), strict=True))
-    paired = [key for key in keys if base[key] is not None]
+    paired = [key for key in keys if base[key] not in (None, key)]
     logs = [
         [rates[key][one] - rates[base[key]][one] for one in rates[key] if one in rates[base[key]]] for key in paired
     ]
