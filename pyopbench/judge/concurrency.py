@@ -57,13 +57,14 @@ def threaded_calls(document: Mapping[str, Any], baseline: str) -> tuple[Threaded
     rates = _launch_rates(document)
     labels = {one["case"]: one["label"] for one in document["cases"]}
     keys = [(case, threads) for case in labels for threads in document["threads"] if (case, threads) in rates]
-    base = {key: _baseline_of(key, keys, labels, baseline) for key in keys}
     found = dict(zip(keys, _measured([list(rates[key].values()) for key in keys]), strict=True))
-    paired = [key for key in keys if base[key] not in (None, key)]
+    pairs = {key: _baseline_of(key, keys, labels, baseline) for key in keys}
+    others = {key: other for key, other in pairs.items() if other is not None and other != key}
     logs = [
-        [rates[key][one] - rates[base[key]][one] for one in rates[key] if one in rates[base[key]]] for key in paired
+        [rates[key][one] - rates[other][one] for one in rates[key] if one in rates[other]]
+        for key, other in others.items()
     ]
-    ratios = dict(zip(paired, _measured(logs), strict=True))
+    ratios = dict(zip(others, _measured(logs), strict=True))
     return tuple(
         ThreadedCalls(
             Case.from_id(case),
