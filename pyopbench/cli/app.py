@@ -62,6 +62,7 @@ from pyopbench.cli.resume import resume
 from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
 from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, parts_of, refuse_json
 from pyopbench.cli.scan import scan
+from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Axes
@@ -136,6 +137,7 @@ def run(
     linearity: Annotated[
         bool, typer.Option(help="In mode node, graphs of 1, 2, 4 ... 32 copies: does each add as much?")
     ] = False,
+    threads: Threads = "",
     require: Requires = None,
     probes: Annotated[
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
@@ -153,6 +155,7 @@ def run(
     """Measure ops in every variant, store the samples and write the decision report."""
     effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
     options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
+    numbers = read_threads(threads, [name for name, given in (("--tf", tf), ("--rev", rev)) if given])
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
     check_revisions(rev, tf, fail_on, every, options.minimum_effect)
@@ -180,6 +183,8 @@ def run(
     several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
     folder = begin(out_dir, request, tf, several)
     is_probed = bool(require) or (probes and not rev)
+    if numbers:
+        measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
     raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
 
 

@@ -24,7 +24,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
-from pyopbench.core.arrangement import AUTOTUNE
+from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE
@@ -34,8 +34,6 @@ from pyopbench.core.parse import parse_duration, parse_share, split_some
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
     from pyopbench.run.pipeline import PipelineProgress
-
-STEP_ELEMENTS = 32
 
 OneOp = Annotated[
     str,
@@ -58,6 +56,9 @@ def pipeline(
     deterministic: Annotated[
         bool, typer.Option("--deterministic/--any-order", help="Do elements keep their order in a parallel map?")
     ] = True,
+    private_threads: Annotated[
+        int, typer.Option(min=0, help="Threads of a pool of the pipeline's own; usually it has TensorFlow's.")
+    ] = 0,
     baseline: Baseline = BASELINE,
     step_ms: Annotated[
         float | None, typer.Option("--step-ms", help="Milliseconds of a training step whose input is at hand.")
@@ -100,6 +101,7 @@ def pipeline(
             dtype,
             batch=_read_numbers("--batch", batch),
             deterministic=deterministic,
+            private_threads=private_threads,
             baseline=baseline,
             timeout_seconds=parse_duration(case_timeout),
             seed=seed,

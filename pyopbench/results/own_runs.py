@@ -13,7 +13,7 @@ import pandas as pd
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
-from pyopbench.results import copy_costs, counted_copies, probes, store
+from pyopbench.results import copy_costs, counted_copies, pipeline_file, probes, store, threads_file
 from pyopbench.results.run import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
 from pyopbench.results.shards import Merged, lacking
 from pyopbench.results.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
@@ -87,6 +87,8 @@ def _read_run(folder: Path) -> Run:
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
         ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
         ("probes", folder / probes.FILE, probes.read),
+        ("pipeline", folder / pipeline_file.FILE, pipeline_file.read),
+        ("threads", folder / threads_file.FILE, threads_file.read),
     ):
         whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
@@ -242,6 +244,8 @@ def _pool(runs: Sequence[Run]) -> Run:
         checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
         counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
+        pipeline=next((run.pipeline for run in runs if run.pipeline), None),
+        threads=next((run.threads for run in runs if run.threads), None),
         probes=next((run.probes for run in runs if run.probes), None),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
         hosts=hosts,
