@@ -81,19 +81,21 @@ class ConsoleListener(Listener):
 class NotebookListener(Listener):
     """Shows in the output of a notebook's cell how a run goes: one line and a bar, written over as it goes on.
 
-    What stays is the last sentence, so that a stored notebook is not full of progress.
+    What stays are warnings, paths, commands and the last sentence, so that a stored notebook is not full of progress.
     """
 
     def __init__(self, display: Callable[..., Any]) -> None:
         """Show by `display`, which is that of `IPython.display`."""
         self._handle = display({"text/plain": "", "text/html": ""}, raw=True, display_id=True)
-        self._said: list[str] = []
+        self._kept: list[str] = []
+        self._said = ""
 
     @contextmanager
     def busy(self, what: str) -> Iterator[Callable[[str], None]]:
         """Show what takes a while."""
         self._show(f"{what} …")
         yield lambda text: self._show(f"{text} …")
+        self._show("")
 
     @contextmanager
     def sampling(self) -> Iterator[Tell]:
@@ -111,17 +113,20 @@ class NotebookListener(Listener):
         self._show("")
 
     def say(self, text: str, *, whole: bool = False) -> None:
-        """Put a sentence in place of the one before."""
-        self._said = [text]
+        """Put a sentence in place of the one before, or keep it if it is a whole one."""
+        if whole:
+            self._kept.append(text.strip())
+        else:
+            self._said = text
         self._show("")
 
     def problem(self, error: PyopbenchError, what: str = "") -> None:
         """Keep a warning, or an error, above the line of progress."""
-        self._said = [f"warning: {what}: {error}" if what else str(error)]
+        self._kept.append(f"warning: {what}: {error}" if what else str(error))
         self._show("")
 
     def _show(self, text: str, done: float | None = None) -> None:
-        lines = [printable(one) for one in (*self._said, text) if one]
+        lines = [printable(one) for one in (*self._kept, self._said, text) if one]
         bar = "" if done is None else f'<progress style="width:8em" value="{done:.3f}"></progress> '
         html = "<br>".join(escape_html(line).replace("\n", "<br>") for line in lines)
         shown = {"text/plain": "\n".join(lines), "text/html": f"<small>{bar}{html}</small>"}

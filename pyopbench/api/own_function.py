@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.api.shipped_source import is_found_by_name, source_of
+from pyopbench.api.shipped_source import home_of, name_of, source_of
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import VARIABLE
@@ -80,14 +80,14 @@ def _op_in_words(op: Op, folder: Path) -> str:
             legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
             next_step="for example pyopbench.run(my_function, [example_of_each_argument])",
         )
-    name = getattr(op, "__name__", "")
-    if not is_found_by_name(op):
+    name, module = name_of(op), home_of(op)
+    if not module:
         source = source_of(op).encode()
-        path = folder / f"{name}_{_digest(source)}.py"
+        path = folder / f"{op.__name__}_{_digest(source)}.py"
         _write(path, source)
-        return f"{path.resolve()}:{name}"
+        return f"{path.resolve()}:{op.__name__}"
     file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
-    return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{op.__module__}:{name}"
+    return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
 
 
 def _inputs_in_words(inputs: Inputs, folder: Path) -> list[str]:

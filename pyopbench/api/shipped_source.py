@@ -89,14 +89,24 @@ class _Parts:
             raise _cannot_travel(name, value, user, f"of type {type(value).__name__}")
 
 
+def home_of(value: object) -> str:
+    """Return the module in which other processes find a function or class under its name; "" if there is none."""
+    for module in (str(getattr(value, "__module__", "")), "numpy"):  # ufuncs do not know theirs
+        found = sys.modules.get(module)
+        if found is not None and module != "__main__" and vars(found).get(name_of(value)) is value:
+            return module
+    return ""
+
+
+def name_of(value: object) -> str:
+    """Return the name that a function or class was defined under; "" for anything else."""
+    return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+
+
 def _import_of(name: str, value: object) -> str:
     """Return the line that imports a value of a module under a name; "" if there is none."""
-    original = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")  # a ufunc has the second alone
-    for module in (getattr(value, "__module__", None), "numpy"):
-        found = sys.modules.get(str(module))
-        if found is not None and module != "__main__" and vars(found).get(original) is value:
-            return f"from {module} import {original}" + (f" as {name}" if original != name else "")
-    return ""
+    module, original = home_of(value), name_of(value)
+    return f"from {module} import {original}" + (f" as {name}" if original != name else "") if module else ""
 
 
 def _written(value: object) -> str:
@@ -156,14 +166,16 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
 
 def _source(function: FunctionType) -> str:
     try:
-        return textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError) as error:
+        source = textwrap.dedent(inspect.getsource(function))
+        ast.parse(source)  # lines of a text that stand further left than the function keep it from being dedented
+    except (OSError, TypeError, SyntaxError) as error:
         raise BadInput(
             f"the source of {function.__name__} is not to be had",
             received=f"{function.__name__}, defined in {function.__code__.co_filename}",
             legal="a function of a file, or of a notebook's cell",
             next_step=WAY_OUT,
         ) from error
+    return source
 
 
 def _globals_of(code: CodeType) -> Iterator[str]:
@@ -193,10 +205,3 @@ def _cannot_travel(name: str, value: object, user: FunctionType, what: str) -> B
         legal="modules, functions, classes of modules, numbers, texts, and lists or dicts of these",
         next_step=f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",
     )
-
-
-def is_found_by_name(function: object) -> bool:
-    """Whether another process finds a function under its name: in a module that is not `__main__`."""
-    module = sys.modules.get(str(getattr(function, "__module__", None)))
-    name = getattr(function, "__name__", "")
-    return module is not None and module.__name__ != "__main__" and vars(module).get(name) is function

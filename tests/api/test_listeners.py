@@ -79,12 +79,21 @@ def test_a_notebook_shows_one_line_that_is_written_over() -> None:
     assert shown.last["text/plain"] == "4 cases; results in <results>"
     assert "&lt;results&gt;" in shown.last["text/html"]
     assert "progress" not in shown.last["text/html"]
+    with listener.busy("judging") as tell:
+        tell("judging more")
+        assert shown.last["text/plain"].splitlines()[-1] == "judging more …"
+    listener.say("after 2 launches")
+    listener.say("after 3 launches")
+    assert shown.last["text/plain"].splitlines() == ["4 cases; results in <results>", "after 3 launches"]
 
 
 def test_a_notebook_keeps_a_warning() -> None:
     shown = Shown()
-    NotebookListener(shown).problem(ERROR, "probing failed")
-    assert shown.last["text/plain"].startswith("warning: probing failed: what\n")
+    listener = NotebookListener(shown)
+    listener.problem(ERROR, "probing failed")
+    listener.say("done")
+    first, *_, last = shown.last["text/plain"].splitlines()
+    assert (first, last) == ("warning: probing failed: what", "done")
 
 
 def test_who_listens_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,11 @@ def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
     assert brought() == {}
 
 
+def test_a_function_without_a_file_is_named_by_its_module(tmp_path: Path) -> None:
+    (target,) = targets(np.sinh, X, tmp_path).values()
+    assert (target.place, target.function) == ("numpy", "sinh")
+
+
 def test_the_source_of_another_function_is_shipped(tmp_path: Path) -> None:
     def body(x: Any) -> Any:
         return x + 1

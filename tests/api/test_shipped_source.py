@@ -13,7 +13,7 @@ import pytest
 from numpy import sinh
 
 import places
-from pyopbench.api.shipped_source import is_found_by_name, source_of
+from pyopbench.api.shipped_source import home_of, source_of
 from pyopbench.core.errors import BadInput
 
 SCALE = 2.5
@@ -131,8 +131,21 @@ def test_a_function_without_a_source_is_refused() -> None:
         source_of(scope["typed"])
 
 
-def test_only_functions_of_modules_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert is_found_by_name(places.line_of)
-    assert not is_found_by_name(nested())
+def test_a_text_that_keeps_a_function_from_being_dedented_is_no_syntax_error() -> None:
+    def shifted(x: Any) -> Any:
+        return (
+            x,
+            """
+left""",
+        )
+
+    with pytest.raises(BadInput, match="the source of shifted is not to be had"):
+        source_of(shifted)
+
+
+def test_functions_of_modules_have_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert home_of(places.line_of) == "places"
+    assert home_of(np.sinh) == "numpy"
+    assert home_of(nested()) == ""
     monkeypatch.setattr(helper, "__module__", "__main__")
-    assert not is_found_by_name(helper)
+    assert home_of(helper) == ""

@@ -11,7 +11,10 @@ import vl_convert
 
 WIDTH_PIXELS = 900
 """Of the whole chart: what a cell of a notebook has room for."""
-WIDEST_PANEL_PIXELS = 420
+WIDEST_PANEL_PIXELS, WIDEST_SINGLE_PIXELS = 520, 640
+"""As in `charts.js`."""
+PADDING = {"left": 24, "top": 5, "right": 12, "bottom": 5}
+"""In pixels: a browser's letters may be wider than those that the picture was laid out with."""
 GAP_PIXELS = 24
 LEGEND_COLUMN_PIXELS = 210
 """What a name in the legend may take, as in `charts.js`."""
@@ -28,7 +31,8 @@ def picture(spec: Mapping[str, Any], width: int = WIDTH_PIXELS) -> str:
         spec: of Vega-Lite; one of panels is fitted to the width, as a page does.
         width: in pixels.
     """
-    svg = str(vl_convert.vegalite_to_svg(_fitted(spec, width) if "usermeta" in spec else dict(spec)))
+    fitted = _fitted(spec, width) if "usermeta" in spec else dict(spec)
+    svg = str(vl_convert.vegalite_to_svg({**fitted, "padding": PADDING}))
     digest = hashlib.sha256(svg.encode()).hexdigest()[:8]
     return CLIP.sub(f"clip-{digest}-", svg)
 
@@ -37,7 +41,8 @@ def _fitted(spec: Mapping[str, Any], width: int) -> dict[str, Any]:
     """Return a spec of panels with as many side by side as there is room for."""
     axis, narrowest, panels = (spec["usermeta"][name] for name in ("axis", "narrowest", "panels"))
     columns = max(1, min(spec["columns"], len(panels), (width - axis) // narrowest))
-    panel = min(WIDEST_PANEL_PIXELS, (width - axis) // columns - GAP_PIXELS)
+    widest = WIDEST_PANEL_PIXELS if columns > 1 else WIDEST_SINGLE_PIXELS
+    panel = min(widest, (width - axis) // columns - GAP_PIXELS)
     legend = {**spec["config"]["legend"], "columns": max(1, width // LEGEND_COLUMN_PIXELS)}
     config = {**spec["config"], "legend": legend}
     return {**spec, "config": config, "columns": columns, "spec": {**spec["spec"], "width": panel}}
