@@ -15,7 +15,7 @@ MARGIN = 1.0
 
 
 def loss(anchors, same, others):
-    """Return the mean hinge loss of three `(n, features)` arrays: `same` should be nearer to `anchors` than `others`."""
+    """Return the mean hinge loss of three `(n, features)` arrays: `same` should be nearer to `anchors`."""
     near = np.sum((anchors - same) ** 2, axis=1)
     far = np.sum((anchors - others) ** 2, axis=1)
     return np.mean(np.maximum(near - far + MARGIN, 0), keepdims=True)
