@@ -60,8 +60,8 @@ def trusted(reference: Path = REFERENCE) -> str:
     if certificate is None:
         return "(The run carries no certificate.)\n"
     held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
-    lines = [("what", "found", "promised"), ("---",) * 3, *held]
-    return "\n" + "\n".join(f"| {' | '.join(map(escape, line))} |" for line in lines) + "\n\n"
+    lines = [("what", "found", "promised"), ("---",) * 3, *(tuple(map(escape, row)) for row in held)]
+    return "\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n"
 
 
 def replaced(text: str, begin: str, end: str, block: str) -> str:
