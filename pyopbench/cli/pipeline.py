@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import (
     USUAL_EFFECT,
     AsJson,
@@ -105,7 +106,7 @@ def pipeline(
             seed=seed,
             **chosen,
         )
-        with err.status("starting") as status:
+        with alone_on_this_machine(), err.status("starting") as status:
             document = measuring.measure(request, _telling(status.update))
     judgement = judge(document, effect, step)
     if out_dir is not None:
