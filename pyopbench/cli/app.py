@@ -15,6 +15,7 @@ from pyopbench.cli.check import check
 from pyopbench.cli.compare import compare
 from pyopbench.cli.copies import copies
 from pyopbench.cli.errors import Debug, FileLimit, run_command
+from pyopbench.cli.fleet import fleet
 from pyopbench.cli.history import history
 from pyopbench.cli.list import list_, verify
 from pyopbench.cli.merge import merge
@@ -240,6 +241,7 @@ app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)
 app.command(rich_help_panel=MEASURE)(build)
 app.command(rich_help_panel=MEASURE)(port)
+app.add_typer(fleet, name="fleet", rich_help_panel=MEASURE)
 app.command(rich_help_panel=JUDGE)(compare)
 app.command(rich_help_panel=JUDGE)(history)
 app.command(rich_help_panel=JUDGE)(check)

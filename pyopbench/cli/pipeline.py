@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench.api.listeners import pipeline_text
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import (
     USUAL_EFFECT,
     AsJson,
@@ -106,7 +107,7 @@ def pipeline(
             seed=seed,
             **chosen,
         )
-        with err.status("starting") as status:
+        with alone_on_this_machine(), err.status("starting") as status:
             document = measuring.measure(request, lambda step: status.update(escape(pipeline_text(step))))
     judgement = judge(document, effect, step)
     if out_dir is not None:
