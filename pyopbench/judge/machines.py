@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import DiffersByMachine, KindAnswer
+from pyopbench.judge.answer import DiffersByMachine, KindAnswer
 from pyopbench.stats.machines import MachinesEstimate
 
 if TYPE_CHECKING:
