@@ -46,7 +46,9 @@ def answer_text(gate: Gate) -> str:
         return f"{formatting.count(gate.cases, 'case')} compared; slower ones do not fail (--fail-on never)."
     passed = f"Passed: no case is shown to be slower by {_fail_on(gate)}, of {gate.cases:,}"
     if gate.smallest is not None and gate.smallest > gate.fail_on:  # a gate that sees nothing is not to look like one
-        return f"{passed}; but that would be found from {formatting.smallest_difference(gate.smallest)} on only."
+        least = formatting.smallest_difference(gate.smallest)
+        noisy = least == formatting.TOO_NOISY
+        return f"{passed}; but {f'it was {least}' if noisy else f'that would be found from {least} on only'}."
     return f"{passed}."
 
 
@@ -99,7 +101,13 @@ def reach_text(gate: Gate) -> str:
     """Return which slowdown would have been found."""
     if gate.smallest is None:
         return "No case has an interval, so nothing is told apart."
-    return f"A usual case would be found slower from {formatting.smallest_difference(gate.smallest)} on."
+    least = formatting.smallest_difference(gate.smallest)
+    if least == formatting.TOO_NOISY:
+        return (
+            f"A usual case is {least}: even one that takes twice as long could be missed here. Stop other work on the "
+            "machine, or give the run more time."
+        )
+    return f"A usual case would be found slower from {least} on."
 
 
 def problem_text(version: Version) -> str:
