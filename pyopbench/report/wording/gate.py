@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyopbench.compare.diff import ComparedCase
 from pyopbench.compare.gate import Gate
 from pyopbench.core import formatting
-from pyopbench.results.versions import Revision, ValueDifference, Version
+from pyopbench.results.versions import Revision, ValueDifference, Version, short_hash
 
 KINDS = {
     "outputs": "other values for the same inputs",
@@ -26,7 +26,7 @@ def name_text(version: Version) -> str:
 
 
 def _short(revision: Revision) -> str:
-    return f"{revision.commit[:10]}{', not committed' if revision.dirty else ''}"
+    return f"{short_hash(revision.commit)}{', not committed' if revision.dirty else ''}"
 
 
 def answer_text(gate: Gate) -> str:
