@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,7 +52,10 @@ class Reruns:
     def __call__(self, command, **options):
         self.commands.append(tuple(command))
         assert options["stdout"] is not None  # what it prints is no output of this command
-        folder = Path(command[command.index("--out") + 1])
+        goes_on = command[3] == "resume"
+        folder = Path(command[4] if goes_on else command[command.index("--out") + 1])
+        if goes_on:
+            shutil.rmtree(folder)
         if not self.code:
             write_versions(folder, "2.18.1", "2.19.1", **{"2.19.1": {"factors": {CHANGED: self.factor}}})
         return SimpleNamespace(returncode=self.code)
@@ -94,6 +98,17 @@ def test_what_was_measured_again_is_kept_and_not_measured_twice(call, tmp_path, 
     call(versions, "--confirm")
     code, _, _ = call(versions, "--confirm")
     assert (code, len(again.commands)) == (0, 1)
+    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+
+
+def test_what_is_not_settled_is_measured_on_by_the_next_one(call, tmp_path, monkeypatch, versions):
+    again = Reruns(monkeypatch, 1.03)
+    assert call(versions, "--confirm")[0] == 0
+    assert [one["status"] for one in changes(tmp_path)] == ["open"]
+    again.factor = 1.2
+    assert call(versions, "--confirm")[0] == 1
+    on = ("resume", "results/history/reruns/2.18.1-2.19.1", "--yes")
+    assert again.commands[1:] == [(sys.executable, "-m", "pyopbench", *on)]
     assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
 
 
