@@ -46,7 +46,7 @@ class Reruns:
 
     def __init__(self, monkeypatch, factor: float, code: int = 0) -> None:
         self.commands: list[tuple[str, ...]] = []
-        self.factor, self.code = factor, code
+        self.factor, self.code, self.launches = factor, code, 4
         monkeypatch.setattr(history.subprocess, "run", self)
 
     def __call__(self, command, **options):
@@ -57,7 +57,9 @@ class Reruns:
         if goes_on:
             shutil.rmtree(folder)
         if not self.code:
-            write_versions(folder, "2.18.1", "2.19.1", **{"2.19.1": {"factors": {CHANGED: self.factor}}})
+            usual = {"launches": self.launches}
+            changes = {"2.18.1": usual, "2.19.1": {**usual, "factors": {CHANGED: self.factor}}}
+            write_versions(folder, *changes, **changes)
         return SimpleNamespace(returncode=self.code)
 
 
@@ -102,10 +104,11 @@ def test_what_was_measured_again_is_kept_and_not_measured_twice(call, tmp_path, 
 
 
 def test_what_is_not_settled_is_measured_on_by_the_next_one(call, tmp_path, monkeypatch, versions):
-    again = Reruns(monkeypatch, 1.03)
+    again = Reruns(monkeypatch, 1.2)
+    again.launches = 1
     assert call(versions, "--confirm")[0] == 0
     assert [one["status"] for one in changes(tmp_path)] == ["open"]
-    again.factor = 1.2
+    again.launches = 4
     assert call(versions, "--confirm")[0] == 1
     on = ("resume", "results/history/reruns/2.18.1-2.19.1", "--yes")
     assert again.commands[1:] == [(sys.executable, "-m", "pyopbench", *on)]
