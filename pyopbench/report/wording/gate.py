@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyopbench.compare.diff import ComparedCase
 from pyopbench.compare.gate import Gate
 from pyopbench.core import formatting
-from pyopbench.results.versions import Revision, ValueDifference, Version
+from pyopbench.results.versions import Revision, ValueDifference, Version, short_hash
 
 KINDS = {
     "outputs": "other values for the same inputs",
@@ -26,7 +26,7 @@ def name_text(version: Version) -> str:
 
 
 def _short(revision: Revision) -> str:
-    return f"{revision.commit[:10]}{', not committed' if revision.dirty else ''}"
+    return f"{short_hash(revision.commit)}{', not committed' if revision.dirty else ''}"
 
 
 def answer_text(gate: Gate) -> str:
@@ -46,7 +46,9 @@ def answer_text(gate: Gate) -> str:
         return f"{formatting.count(gate.cases, 'case')} compared; slower ones do not fail (--fail-on never)."
     passed = f"Passed: no case is shown to be slower by {_fail_on(gate)}, of {gate.cases:,}"
     if gate.smallest is not None and gate.smallest > gate.fail_on:  # a gate that sees nothing is not to look like one
-        return f"{passed}; but that would be found from {formatting.smallest_difference(gate.smallest)} on only."
+        least = formatting.smallest_difference(gate.smallest)
+        noisy = least == formatting.TOO_NOISY
+        return f"{passed}; but {f'it was {least}' if noisy else f'that would be found from {least} on only'}."
     return f"{passed}."
 
 
@@ -99,7 +101,13 @@ def reach_text(gate: Gate) -> str:
     """Return which slowdown would have been found."""
     if gate.smallest is None:
         return "No case has an interval, so nothing is told apart."
-    return f"A usual case would be found slower from {formatting.smallest_difference(gate.smallest)} on."
+    least = formatting.smallest_difference(gate.smallest)
+    if least == formatting.TOO_NOISY:
+        return (
+            f"A usual case is {least}: even one that takes twice as long could be missed here. Stop other work on the "
+            "machine, or give the run more time."
+        )
+    return f"A usual case would be found slower from {least} on."
 
 
 def problem_text(version: Version) -> str:

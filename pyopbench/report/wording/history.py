@@ -70,10 +70,11 @@ def change_text(change: FoundChange) -> str:
 
 
 def place_text(change: FoundChange) -> str:
-    """Return at which moment a change is, and between which it lies if that is not certain."""
-    if change.first == change.last:
-        return f"{change.before} to {change.after}"
-    return f"{change.before} to {change.after}; between {change.first} and {change.last}"
+    """Return at which moment a change is, and how early and late it may be if that is not certain."""
+    early = f"as early as {change.first}" if change.first != change.after else ""
+    late = f"as late as {change.last}" if change.last != change.after else ""
+    others = " or ".join(filter(None, (early, late)))
+    return f"{change.before} to {change.after}{others and f', or {others}'}"
 
 
 def again_text(change: FoundChange) -> str:
