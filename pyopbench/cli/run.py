@@ -29,7 +29,7 @@ from pyopbench.run.schedule import Ended, Task, measure_together
 
 EXIT_INTERRUPTED = 130
 
-PLANNING = "planning: TensorFlow starts, kernels are compiled, ports are tried"
+PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
 
 
@@ -53,7 +53,7 @@ def begin(
 ) -> Path:
     """Plan a run, or one for each version of TensorFlow or each revision, and return its folder."""
     announce(tf or [])
-    with err.status("planning, and installing what is not there of TensorFlow" if tf else PLANNING):
+    with err.status("planning, and installing TensorFlow where it is missing" if tf else PLANNING):
         if revisions is not None:
             folder, begun = start_revisions.begin(
                 folder, request, revisions.asked, revisions.every, each_has_budget=revisions.each_has_budget
@@ -64,7 +64,7 @@ def begin(
             begun = [start.begin(folder, request)]
             folder = begun[0].folder
     for one in begun:
-        counts = f"{one.cases:,} cases, {one.skips:,} combinations that cannot be"
+        counts = f"{one.cases:,} cases, {one.skips:,} not supported"
         err.print(f"{counts}; results in {escape(str(one.folder))}", soft_wrap=True)
     if revisions is not None:
         print_values(folder)
@@ -79,7 +79,7 @@ def probe_beside(folder: Path, options: judge.Judging) -> None:
                 folder, options.requires, lambda done, total: status.update(f"probing {done:,} of {total:,}")
             )
     except PyopbenchError as error:
-        say_error(error, "[yellow]warning:[/] nothing was probed:")
+        say_error(error, "[yellow]warning:[/] probing failed:")
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -95,10 +95,10 @@ def refuse_json(received: str, *, as_json: bool) -> None:
     """
     if as_json:
         raise BadInput(
-            "a run on several versions has a report for each",
+            "a run on several versions has one report per version",
             received=received,
             legal="--json with one version, or its folder",
-            next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
+            next_step="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
         )
 
 
@@ -135,7 +135,7 @@ def telling_how_to_resume(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         name = shlex.quote(str(folder))
-        err.print(f"interrupted; what was finished is in {escape(str(folder))}", soft_wrap=True)
+        err.print(f"interrupted; finished measurements are in {escape(str(folder))}", soft_wrap=True)
         err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -157,8 +157,8 @@ def measure(folder: Path, options: judge.Judging) -> Ended | None:
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
-        spent = f"the budget of {settings.budget_seconds:g} s was spent"
-        err.print(f"{spent}, by {ended.launches} of at most {settings.launches} launches")
+        spent = f"the budget of {settings.budget_seconds:g} s is spent"
+        err.print(f"{spent} after {ended.launches} of at most {settings.launches} launches")
     return ended
 
 
@@ -184,6 +184,6 @@ def _look_together(folder: Path, options: judge.Judging, launches: int) -> Mappi
 
 def _look(folder: Path, options: judge.Judging, most: int, launches: int) -> frozenset[str]:
     found = judge.look(folder, options, launches, most)
-    goes_on = f"{formatting.count(len(found.open), 'case')} measured on" if found.open else "nothing is measured on"
+    goes_on = f"measuring {formatting.count(len(found.open), 'case')} further" if found.open else "done"
     say(f"{progress_text(found)}; {goes_on}", err)
     return found.open

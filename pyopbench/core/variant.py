@@ -158,8 +158,8 @@ class Variant:
 def _require(variant: Variant, name: str, holds: bool, legal: str) -> None:  # noqa: FBT001
     if not holds:
         raise BadInput(
-            f"the variant {variant.name} has a {name} that it cannot have",
+            f"the variant {variant.name} has an invalid {name}",
             received=f"{name}={getattr(variant, name)!r}, role={variant.role!r}",
             legal=legal,
-            next_step="see `Variant` in the documentation of the API",
+            next_step="see `Variant` in docs/api.md",
         )

@@ -298,10 +298,10 @@ def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | 
     measured = [one for one in comparisons if one.seconds and is_called(one, calls)]
     if calls is not None and not measured and any(one.seconds for one in comparisons):
         raise BadInput(
-            "the mix has calls in no dtype that was measured",
+            "no dtype of the mix was measured",
             received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
             legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
-            next_step="correct the dtypes of the mix, or measure in these as well",
+            next_step="fix the dtypes of the mix, or measure them too",
         )
     reachable = [one for one in measured if not sizes_beyond(one, calls)]
     if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):

@@ -69,7 +69,7 @@ def call_and_count(chain: Chain, arguments: Sequence[Any]) -> tuple[Any, Counts 
     scope = chain.scope
     concrete = chain.function.get_concrete_function(*arguments)
     if not _named(concrete.graph.get_operations(), scope):
-        raise Elided("the body adds no node to a graph, so that there is nothing to time")
+        raise Elided("the body adds no node to a graph, so there is nothing to time")
     results, executed = _call(chain.function, scope, arguments)
     if executed is None:
         return results, None

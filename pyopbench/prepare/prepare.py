@@ -98,7 +98,7 @@ def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies 
     """
     op, variant = load_op(case.op), load_variant(case.variant)
     if is_simulated():
-        raise Unsupported("this process has the simulated device, beside which nothing is timed")
+        raise Unsupported("nothing is timed in a process with the simulated device")
     _use_device(case)
     node_graph.use_grappler(enabled=case.mode != "node")
     try:

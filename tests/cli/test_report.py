@@ -31,7 +31,7 @@ def invoke(*arguments: object, **environment: str):
 
 def test_help_groups_commands_and_tells_exit_codes():
     shown = invoke("--help").output
-    for words in ("Measure", "Judge what was measured", "Exit codes", "--install-completion", "NO_COLOR"):
+    for words in ("Measure", "Judge results", "Exit codes", "--install-completion", "NO_COLOR"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= COLUMNS
 
@@ -54,7 +54,7 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal(monkeypat
         show(step)
     lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
     shown = [line for line in lines if line.startswith("sweep")]
-    assert shown[-1] == "sweep 12 of 3 workers 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
+    assert shown[-1] == "sweep 12 (3 workers) 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
     assert max(map(len, shown)) <= COLUMNS
 
 

@@ -111,7 +111,7 @@ def test_a_folded_chain_is_told() -> None:
 def test_a_body_that_adds_nothing_is_told() -> None:
     with pytest.raises(Elided) as elided:
         counts_of(lambda x: x, 2)
-    assert elided.value.what == "the body adds no node to a graph, so that there is nothing to time"
+    assert elided.value.what == "the body adds no node to a graph, so there is nothing to time"
 
 
 def test_nodes_that_no_output_needs_are_not_asked_for() -> None:

@@ -71,7 +71,7 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
     match = re.fullmatch(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", site)
     if match is None:
         raise BadInput(
-            "not the place of a callback",
+            "not the location of a callback",
             received=repr(site),
             legal="FILE:LINE or FILE:LINE:COLUMN, as `pyopbench scan` lists them",
             next_step="for example --draft train.py:42",
@@ -87,7 +87,7 @@ def _find(source: Source, site: str, line: int, column: int | None) -> CallbackN
     if not here:
         legal = ", ".join(str(one) for one in sorted({one.node.lineno for one in found}))
         raise BadInput(
-            "no callback begins there",
+            "no callback starts there",
             received=site,
             legal=f"lines {legal}" if legal else "the file has no callback",
             next_step="`pyopbench scan FILE` lists them",
@@ -102,9 +102,9 @@ def _op_name(name: str, out: Path | None) -> str:
         taken.append(name)
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in taken:
         raise BadInput(
-            "not a name for a new op",
+            "not a valid name for a new op",
             received=name,
-            legal="small letters, digits and underscores, beginning with a letter, and no built-in op's name",
+            legal="lower-case letters, digits and underscores, starting with a letter; no built-in op has it",
             next_step="give another file with --out, for example --out my_op.py",
         )
     return name

@@ -68,7 +68,7 @@ def scan(paths: Sequence[Path]) -> Scan:
             raise BadInput(
                 "no such file or folder",
                 received=path,
-                legal="Python files, folders of them, SavedModels, GraphDefs (.pb, .pbtxt)",
+                legal="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt)",
                 next_step="give a path that exists",
             )
     found, seen = Scan(), set[tuple[int, int]]()

@@ -7,8 +7,8 @@ from typing import Protocol
 from pyopbench.core import formatting
 
 FEWER = {
-    "memory": "fewer than three, because of the memory",
-    "budget": "fewer than three, because of the budget",
+    "memory": "fewer than three, to fit the memory",
+    "budget": "fewer than three, to fit the budget",
 }
 
 
@@ -37,7 +37,7 @@ def stage_text(step: Step) -> str:
     workers = formatting.count(step.workers, "worker")
     if step.doing == "preparing":
         return f"{workers} preparing"
-    return f"sweep {step.sweep + 1} of {workers}"
+    return f"sweep {step.sweep + 1} ({workers})"
 
 
 def workers_text(step: Step) -> str:

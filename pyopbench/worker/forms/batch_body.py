@@ -44,9 +44,9 @@ def _require_batch_axis(elements: Elements) -> None:
     try:
         elements.check(np.arange(len(elements.inputs)), elements.as_outputs(elements.body(*columns)))
     except WrongResult as error:
-        raise Unsupported(f"the body does not take a batch as it stands: {describe_error(error)}") from error
+        raise Unsupported(f"the function does not accept a batch as it is: {describe_error(error)}") from error
     except Exception as error:
-        raise Unsupported(f"the body does not take a batch: {describe_error(error)}") from error
+        raise Unsupported(f"the function does not accept a batch: {describe_error(error)}") from error
 
 
 FORM = Form("batch_body", "one callback for a batch, with the body over all of it", _arrange)

@@ -58,7 +58,7 @@ def _of_batch(elements: Elements, function: Callable[..., Any]) -> Callable[...,
     reasons = [_why_not(elements, way, columns) for way in ways]
     fitting = [way for way, reason in zip(ways, reasons, strict=True) if reason is None]
     if not fitting:
-        raise Unsupported(f"the port takes no batch, and cannot be vectorised: {reasons[-1]}")
+        raise Unsupported(f"the port does not accept a batch, and cannot be vectorized: {reasons[-1]}")
     return fitting[0]
 
 
