@@ -141,7 +141,7 @@ def require_alive(counts: Mapping[int, Counts]) -> None:
     executed = [copy for count in counts.values() for copy in count.executed]
     if not {kind for copy in executed for kind in copy} - BOOKKEEPING:
         built = next(iter(counts.values())).built[0]
-        raise Elided(f"the executed graph has nothing left of the op, which was built with {_listed(built)}")
+        raise Elided(f"the executed graph has lost the op, which was built with {_listed(built)}")
     most = _most(executed)
     for copies, count in counts.items():
         wanted = [_most([most, built]) for built in count.built]

@@ -167,4 +167,4 @@ def require_there(what: str, tensors: Sequence[Any]) -> None:
     """
     for i, tensor in enumerate(tensors):
         if tensor is not None and tensor.dtype.is_floating and not is_on_device(tensor):
-            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it and falls back")
+            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it")

@@ -149,7 +149,7 @@ def _too_large(path: Path, kind: Kind, size_bytes: int) -> BadInput:
 
 
 def _refusal(path: Path, kind: Kind, received: str, *, limited: bool = False) -> BadInput:
-    raised = "--file-limit, such as --file-limit 4G, raises what a file may have, if you trust it"
+    raised = "--file-limit, such as --file-limit 4G, raises the limit, if you trust the file"
     return BadInput(
         f"{kind.name} cannot be read",
         received=f"{path}: {received}",

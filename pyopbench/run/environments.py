@@ -180,12 +180,12 @@ def _run(command: Sequence[str], version: str) -> None:
             umask=UMASK,
         )
     except subprocess.TimeoutExpired:
-        told = f"uv was not done after {INSTALL_SECONDS} s"
+        told = f"uv took longer than {INSTALL_SECONDS} s"
     else:
         if not done.returncode:
             return
         told = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:])
-        told = told or f"uv ended with exit code {done.returncode} and said nothing"
+        told = told or f"uv ended with exit code {done.returncode} and no message"
     raise BadInput(
         f"cannot create the environment for TensorFlow {version}",
         received=told,

@@ -211,7 +211,7 @@ class _PipelineRun:
         prepared: list[str] = []
         for key in sorted(keys, key=lambda one: one != self._baseline):
             if self._left() < 0 and prepared and not launch:
-                self._holes.append({"key": key, "reason": "the time was up before it could be prepared"})
+                self._holes.append({"key": key, "reason": "time ran out before it could be prepared"})
                 continue
             self._progress("preparing", launch, key)
             answer = worker.ask({"do": "pipeline_prepare", "key": key})

@@ -87,7 +87,7 @@ def test_what_grappler_leaves_nothing_of_is_told() -> None:
     node_graph.use_grappler(enabled=True)
     with pytest.raises(Elided) as elided:
         require_alive({1: counts_of(tf.identity, 1)})
-    assert elided.value.what == "the executed graph has nothing left of the op, which was built with 1 Identity"
+    assert elided.value.what == "the executed graph has lost the op, which was built with 1 Identity"
 
 
 def test_a_folded_chain_is_told() -> None:

@@ -140,7 +140,7 @@ except Elsewhere as error:
     print(json.dumps(error.what))
 """
     )
-    assert told == "output 1 is on the CPU: TensorFlow has no GPU kernel for it and falls back"
+    assert told == "output 1 is on the CPU: TensorFlow has no GPU kernel for it"
 
 
 @needs_none

@@ -94,7 +94,9 @@ def _read_part(path: Path) -> Mapping[str, Any]:
         wrong = str(error)
     except BadInput as error:
         wrong = str(error.received)
-    return part if wrong is None else {"sites": [], "trouble": f"{path.name} is not of this recording: {wrong}"}
+    return (
+        part if wrong is None else {"sites": [], "trouble": f"{path.name} does not belong to this recording: {wrong}"}
+    )
 
 
 def environment_of(parts: Path) -> dict[str, str]:

@@ -150,14 +150,14 @@ def _output_dtypes(tout: ast.expr | None) -> list[str]:
 
 def _todo(body: Snippet, *, is_recorded: bool) -> list[str]:
     todo = [
-        "make the values of the inputs what your program passes; shapes and dtypes are those of the recording"
+        "replace the input values with yours; shapes and dtypes are from the recording"
         if is_recorded
-        else "make the inputs what your program passes: number, shapes, dtypes, values"
+        else "replace the inputs with yours: number, shapes, dtypes, values"
     ]
     if not body.code:
-        todo.insert(0, "write the body: it is not in the file, or made when the program runs")
+        todo.insert(0, "write the body: it is not in the file, or is created at run time")
     if body.missing:
-        todo.insert(0, f"bring along what the body uses from elsewhere: {', '.join(body.missing)}")
+        todo.insert(0, f"add what the body uses from elsewhere: {', '.join(body.missing)}")
     return [*todo, "add a gradient (numpy_gradient, or tensor_gradient) if your program has one"]
 
 

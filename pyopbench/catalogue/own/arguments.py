@@ -102,7 +102,7 @@ def _arrange_port(arguments: Arguments) -> Callable[[Body], Body]:
 
     def arrange(port: Body) -> Body:
         if any(one.form == "rows" for one in arguments.each):
-            raise TypeError("an argument is a list of rows of unequal length, which no tensor holds")
+            raise TypeError("an argument is a list of rows of different lengths, which no tensor can hold")
         keywords, first = arguments.keywords, len(arguments.each) - len(arguments.keywords)
         if not keywords:
             return port
