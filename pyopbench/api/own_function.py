@@ -82,10 +82,10 @@ def _op_in_words(op: Op, folder: Path) -> str:
         )
     name, module = name_of(op), home_of(op)
     if not module:
-        source = source_of(op).encode()
-        path = folder / f"{op.__name__}_{_digest(source)}.py"
+        source, defined_as = source_of(op).encode(), str(getattr(op, "__name__", ""))
+        path = folder / f"{defined_as}_{_digest(source)}.py"
         _write(path, source)
-        return f"{path.resolve()}:{op.__name__}"
+        return f"{path.resolve()}:{defined_as}"
     file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
     return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pyopbench.run import conduct, worker_process
 from pyopbench.run import pipeline as pipeline_measuring
 
 __all__ = ["planned"]
+ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 X = np.ones(3, np.float32)
 QUIET: dict[str, Any] = {"launches": 2, "probes": False, "progress": False}
 
@@ -109,7 +111,7 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
 
     def begin_alone(*words: Any) -> Path:
         folder = begin(*words)
-        monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+        monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
         return folder
 
     monkeypatch.setattr(conduct, "begin", begin_alone)
