@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -56,7 +55,7 @@ from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
 from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
-from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, parts_of, refuse_json
+from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, refuse_json
 from pyopbench.cli.run_options import (
     Budget,
     CaseTimeoutOrUsual,
@@ -77,7 +76,9 @@ from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
 from pyopbench.run import start
-from pyopbench.run.settings import Settings
+from pyopbench.run.choose_settings import settings_for
+from pyopbench.run.conduct import parts_of
+from pyopbench.run.report_target import usual_of
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
@@ -153,31 +154,23 @@ def run(
     check_revisions(rev, tf, fail_on, every, options.minimum_effect)
     usual = Axes(quick=quick, parts=not rev if parts is None else parts)
     axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
-    settings = start.QUICK if quick else start.FULL
-    changes: dict[str, Any] = {
-        "seed": seed,
-        "launches": launches or settings.launches,
-        "first_rounds": min(settings.first_rounds, rounds or settings.rounds),
-        "rounds": rounds or settings.rounds,
-        "evenly": evenly,
-        "budget_seconds": _budget(axes, settings, tf) if budget is None else parse_duration(budget),
-        "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
-        "memory_limit_bytes": read_memory_limit(memory_limit),
-        "linearity": linearity,
-    }
-    request = start.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
+    settings = settings_for(
+        axes,
+        launches=launches,
+        rounds=rounds,
+        evenly=evenly,
+        budget_seconds=None if budget is None else parse_duration(budget),
+        case_timeout_seconds=None if case_timeout is None else parse_duration(case_timeout),
+        memory_limit_bytes=read_memory_limit(memory_limit),
+        linearity=linearity,
+        seed=seed,
+        versions=tf or (),
+    )
+    request = start.Request(axes, settings, baseline, ("pyopbench", *sys.argv[1:]))
     several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
     folder = begin(out_dir, request, tf, several)
     is_probed = bool(require) or (probes and not rev)
     raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
-
-
-def _budget(axes: Axes, usual: Settings, versions: list[str] | None) -> float | None:
-    """Return the usual budget: of a quick run less where it names few ops, and as often as there are versions."""
-    if usual.budget_seconds is None:
-        return None
-    named = start.QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-    return min(named, usual.budget_seconds) * len(versions or [""])
 
 
 @app.command(rich_help_panel=JUDGE)
@@ -230,16 +223,7 @@ def report(
         raise typer.Exit(
             report_versions(results[0], read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms))
         )
-    if not start.are_own(results):
-        from pyopbench.results.read import read_cases
-
-        usual = str(read_cases(results).settings["baseline"])
-        # Nothing is put into folders of other tools, which take every JSON there for their own.
-        folder = start.RESULTS_FOLDER / f"report-{results[0].stem}"
-    else:
-        usual, folder = start.baseline_of(results[0]), results[0]
-        for path in results:
-            start.require_measured(path)
+    usual, folder = usual_of(results)
     require_own(out_dir or folder)
     options = read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))

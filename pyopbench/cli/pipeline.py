@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from pyopbench.api.listeners import pipeline_text
 from pyopbench.cli.options import (
     JUDGING,
     LENGTH,
@@ -26,19 +27,16 @@ from pyopbench.cli.options import (
     out_option,
 )
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
 from pyopbench.core.arrangement import AUTOTUNE
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, parse_share, split_some
+from pyopbench.run.pipeline_request import STEP_ELEMENTS
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
-    from pyopbench.run.pipeline import PipelineProgress
-
-STEP_ELEMENTS = 32
 
 OneOp = Annotated[
     str,
@@ -153,7 +151,7 @@ def pipeline(
             **chosen,
         )
         with err.status("starting") as status:
-            document = measuring.measure(request, _telling(status.update))
+            document = measuring.measure(request, lambda step: status.update(escape(pipeline_text(step))))
     judgement = judge(document, effect, step)
     if out_dir is not None:
         from pyopbench.report.write_pipeline import write
@@ -192,15 +190,6 @@ def _read_numbers(option: str, text: str) -> tuple[int, ...]:
             next_step="for example --parallel 1,4,AUTOTUNE --batch 1,32",
         )
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
-
-
-def _telling(show: Callable[[str], None]) -> Callable[[PipelineProgress], None]:
-    def tell(progress: PipelineProgress) -> None:
-        left = f"about {formatting.duration(progress.seconds_left)} left"
-        what = f"{progress.doing} {progress.key}".strip()
-        show(escape(f"launch {progress.launch + 1}: {what}, {left}"))
-
-    return tell
 
 
 def _print(judgement: PipelineJudgement) -> None:

@@ -16,11 +16,12 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
 from pyopbench.judge import requirements
 from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
-from pyopbench.judge.choice import Choice, Rulebook, Rules, choose_over_mix, rulebook_of
+from pyopbench.judge.choice import Choice, Rules
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.pairs import shares_of_pairs
+from pyopbench.judge.rulebook import Rulebook, choose_over_mix, rulebook_of
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
 from pyopbench.results.certificate import certified_run_effect
 from pyopbench.results.mix_file import Calls

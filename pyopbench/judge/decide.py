@@ -15,14 +15,7 @@ from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge import requirements
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
 from pyopbench.judge.candidates import Comparison
-from pyopbench.judge.choice import (
-    Choice,
-    Rulebook,
-    Rules,
-    choose,
-    is_called,
-    sizes_beyond,
-)
+from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.compared import Compared, compared
 from pyopbench.judge.cost_split import Split, splits_of
 from pyopbench.judge.crossovers import crossovers, size_trend_of
@@ -34,6 +27,7 @@ from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
+from pyopbench.judge.rulebook import Rulebook, is_called, sizes_beyond
 from pyopbench.judge.step_savings import Step, Worth, worth_of
 from pyopbench.judge.twins import NO_TWINS, Twins, twins_of
 from pyopbench.results import counted_copies

@@ -12,6 +12,7 @@ import pandas as pd
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.stats import estimate as statistics
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.holm import holm
 from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, Unresolved
@@ -88,7 +89,7 @@ def verdicts_from(
         One verdict per case of `baselines`, in their order.
     """
     delta = unit.delta(minimum_effect)
-    adjusted = statistics.holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
+    adjusted = holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
     return tuple(
         _verdict(pair, estimate, p, Yardstick(delta, len(estimates), looks, unit))
         for pair, estimate, p in zip(baselines.items(), estimates, adjusted, strict=True)

@@ -15,6 +15,8 @@ LAUNCHES = 3
 BUDGET_SECONDS = 75.0
 """What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
 BATCH = (1, 32, 256)
+STEP_ELEMENTS = 32
+"""Elements of a training step, where nothing else is said."""
 
 
 def usual_parallel() -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from pyopbench.compare.gate import read_gate
 from pyopbench.core import own_target
 from pyopbench.report.wording import gate as wording
 from pyopbench.results import store, versions
-from pyopbench.run import start
+from pyopbench.run import start, sweeps
 from repositories import commit, git, repository
 
 FILES = ("comment.md", "gate.json", "junit.xml")
@@ -165,7 +165,7 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
-        interrupted.setattr("pyopbench.run.sweeps.Sweeps.next", interrupt)
+        interrupted.setattr(sweeps.Sweeps, "next", interrupt)
         assert run(call, folder, "HEAD~1", "HEAD").code == 130
     assert worktrees(project) == 2
     parts = [one.folder for one in versions.read(folder)]

@@ -28,14 +28,14 @@ import stored
 from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, noisy_results, told
 from places import ROOT
 from processes import is_gone
-from pyopbench.cli import output, run
+from pyopbench.cli import output
 from pyopbench.core import formatting
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.model import Case, Failure
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.report.wording.noise import noise_line
 from pyopbench.results import probes, store
-from pyopbench.run import planning, start
+from pyopbench.run import conduct, planning, start
 from pyopbench.run.schedule import Ended as MeasuringEnded
 from pyopbench.run.schedule import Task, Tell
 
@@ -342,7 +342,7 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = run.measure_together
+    whole = conduct.measure_together
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
@@ -350,7 +350,7 @@ def test_a_spent_budget_is_told(
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, evenly=True))], tell)
         return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(run, "measure_together", measure_and_spend)
+    monkeypatch.setattr(conduct, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2] == "the budget of 3 s is spent after 2 of at most 5 launches"
 
@@ -695,13 +695,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = run.measure_together
+    whole = conduct.measure_together
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(run, "measure_together", measure_and_lose)
+    monkeypatch.setattr(conduct, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2:] == [
         "error: the worker process did not start",

@@ -20,9 +20,9 @@ import placement_files
 import probe_files
 import stored
 from hostile_names import NASTY, OPS, nasty, write_run
+from pyopbench.api.listeners import describe
 from pyopbench.cli import app, build
 from pyopbench.cli import list as list_module
-from pyopbench.cli.report import describe
 from pyopbench.core.model import Failure
 from pyopbench.results import probes, store
 from pyopbench.results.certificate import Loss

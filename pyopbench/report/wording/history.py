@@ -20,7 +20,6 @@ from pyopbench.compare.reruns import Rerun
 from pyopbench.compare.series import Series
 from pyopbench.core import formatting
 from pyopbench.report.wording.limitations import limitation_text
-from pyopbench.stats.estimate import LEVEL
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
     "commit": ("commit", "commits"),
@@ -135,8 +134,3 @@ def _of(many: int, of: int) -> str:
 def rerun_text(rerun: Rerun) -> str:
     """Return the command that measures both sides again."""
     return shlex.join(rerun.command)
-
-
-def level_text() -> str:
-    """Return what level intervals have."""
-    return f"{formatting.percent(LEVEL)} interval"
