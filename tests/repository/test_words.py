@@ -23,7 +23,7 @@ MOST_HELP_CHARACTERS = 100
 MOST_PARAGRAPH_WORDS = 90
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 REFERENCE = ROOT / "results" / "reference"
-OF_SENTENCES = ("cli", "core", "report", "run", "compare", "callbacks", "results", "judge", "worker")
+OF_SENTENCES = ("api", "cli", "core", "report", "run", "compare", "callbacks", "results", "judge", "worker")
 """Packages whose texts a user reads."""
 
 
