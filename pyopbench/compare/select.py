@@ -55,7 +55,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         missing = [str(path) for path in paths if not path.exists()]
         told = f"; not there: {formatting.listing(missing)}" if missing else ""
         raise BadInput(
-            "two results are needed, or one and two labels of an axis",
+            "give two results, or one result and two labels of an axis",
             received=f"{' '.join(words)} with --axis {axis}{told}",
             legal=SYNTAX,
             next_step="for example pyopbench compare results/before results/after",
@@ -118,7 +118,7 @@ def _require_one_tool(runs: Iterable[Run]) -> None:
     tools = sorted({run.tool for run in runs})
     if len(tools) > 1:
         raise BadInput(
-            "ratios are never formed across tools: each has a clock and a way of its own",
+            "results of different tools cannot be compared, because each has its own clock",
             received=formatting.listing(tools),
             legal="results of one tool on both sides",
             next_step="compare results of the same tool",
@@ -187,7 +187,7 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
     named = labels or (known if axis == "tf" and len(known) == 2 else ())
     short = [versions.short_hash(label) for label in known]
     if not named:
-        told = f"{path} has {formatting.listing(short) or f'no {axis} that is told'}"
+        told = f"{path} has {formatting.listing(short) or f'no {axis}'}"
         example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else OTHERS
         raise BadInput(f"--axis {axis} takes two labels", received=told, legal=SYNTAX, next_step=example)
     chosen = [_full(axis, label, known, path) for label in named]
@@ -209,10 +209,10 @@ def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     found = exact or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
-            f"no such {axis}" if not found else f"several of this {axis}",
+            f"no such {axis}" if not found else f"more than one {axis} starts like this",
             received=f"{label!r} in {path}",
             legal=formatting.listing([versions.short_hash(one) for one in known], "or")
-            or f"nothing: no {axis} is told in {path}",
+            or f"nothing: no {axis} is recorded in {path}",
             next_step="give the whole of one of these",
         )
     return found[0]
