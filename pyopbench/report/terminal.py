@@ -130,8 +130,12 @@ def _machines_table(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = tuple(
         (
-            *(one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})),
-            *(kind.machine, kind.machines, answer_text(kind.answer)),
+            one.op,
+            one.use,
+            *places.of({field: getattr(one, field) for field in FIELDS}),
+            kind.machine,
+            kind.machines,
+            answer_text(kind.answer),
             formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
         )
         for one in judgement.machines
