@@ -217,7 +217,7 @@ class Connection:
         except BadInput as error:
             return Told(host, shard, None, error.in_a_line)
         except Exception as error:  # noqa: BLE001 - Dask raises here whatever went wrong on the way, of any type
-            # Its host may have gone since it was finished, with what it held in memory; then it is lost, and no failure.
+            # Its host may have gone since it was finished, and with it the result: then it is lost, and no failure.
             return Told(host, shard, None, f"{type(error).__name__}: {error}" if status == future.status else "")
         finally:
             future.release()
