@@ -76,7 +76,9 @@ def lines_of(content: dict[str, Any], host: int, rounds: int) -> Iterator[bytes]
         for group, keys in groups.items():
             head = {"kind": "group", "launch": launch, "group": group, "samples": {}, "failures": []}
             tail = {"timer_seconds": 4e-8, "timer_error_seconds": 1e-9, "noise": stored.NOISE}
-            costs = 1e-4 * np.where([BASELINE in key for key in keys], 1.0, rng.uniform(0.3, 1.5, len(keys)))
+            shares = np.random.default_rng(sharded.hash_of(group)).uniform(0.3, 1.5, len(keys))
+            costs = 1e-4 * np.where([BASELINE in key for key in keys], 1.0, shares)
+            costs = costs * np.exp(rng.normal(0, 0.03, len(keys)))
             seconds = 1000 * costs[:, None] * np.exp(rng.normal(0, 0.02, (len(keys), rounds)))
             head["samples"] = {
                 key: [[number, place, 1000, value] for number, value in enumerate(row)]

@@ -13,9 +13,9 @@ from functools import cached_property
 from itertools import combinations
 
 from pyopbench.core.errors import BadInput
+from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.candidates import Candidate, Comparison
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.judge.findings import Action, Answer
 from pyopbench.judge.mix import Mix, calls_in, calls_mix, even_mix
 from pyopbench.results.mix_file import Calls
 from pyopbench.stats import estimate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge import requirements
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
 from pyopbench.judge.candidates import KEYS, Comparison
 from pyopbench.judge.choice import (
@@ -28,7 +31,7 @@ from pyopbench.judge.cost_split import Split, splits_of
 from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
-from pyopbench.judge.findings import Answer, BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
+from pyopbench.judge.findings import BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
 from pyopbench.judge.gpu_advice import advice_on_copies
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.machines import MachineAnswers, kinds_in, machine_answers, run_on
@@ -145,9 +148,10 @@ def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequen
     how = (found.baseline, found.minimum_effect, found.mix)
     by_kind: dict[str, list[tuple[Decision, int]]] = {}
     for kind, names in kinds.items():
-        part = run_on(run, names) if len(kinds) > 1 else run
-        alone = compared(part, *how, requires, found.rulebook.rules.looks) if len(kinds) > 1 else found
-        by_kind[kind] = list(zip(decisions_of(alone), _machines_of(alone), strict=True))
+        with suppress(BadInput):  # the mix may fit nothing of what these machines have measured
+            looks = found.rulebook.rules.looks
+            alone = compared(run_on(run, names), *how, requires, looks) if len(kinds) > 1 else found
+            by_kind[kind] = list(zip(decisions_of(alone), _machines_of(alone), strict=True))
     choices = [None if made is None else made[0] for _, made in found.choices]
     return machine_answers(decisions, choices, _machines_of(found), by_kind)
 

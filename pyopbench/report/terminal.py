@@ -27,7 +27,7 @@ from pyopbench.report.wording.decisions import (
     why,
 )
 from pyopbench.report.wording.holes import hole_text
-from pyopbench.report.wording.machines import heterogeneity_text
+from pyopbench.report.wording.machines import WORTH_A_NOTE, heterogeneity_text
 from pyopbench.report.wording.port import how_to_write
 from pyopbench.report.wording.twins import twins_text
 
@@ -99,8 +99,12 @@ def _machines_table(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = tuple(
         (
-            *(one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})),
-            *(kind.machine, kind.machines, answer_text(kind.answer)),
+            one.op,
+            one.use,
+            *places.of({field: getattr(one, field) for field in FIELDS}),
+            kind.machine,
+            kind.machines,
+            answer_text(kind.answer),
             formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
         )
         for one in judgement.machines
@@ -137,7 +141,7 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
     for share in (one for one in judgement.body_shares if one.is_most):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
         holds_for.setdefault(body_share_text(share), []).append(name)
-    for one in (one for one in judgement.machines if one.i_squared is not None):
+    for one in (one for one in judgement.machines if one.i_squared is not None and one.i_squared >= WORTH_A_NOTE):
         name = " ".join((one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})))
         holds_for.setdefault(heterogeneity_text(one), []).append(name)
     scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)

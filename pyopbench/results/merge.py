@@ -170,7 +170,7 @@ def _write(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequ
         store.require_new(folder)
         before = integrity.seal_of(run).checksum
         with written_atomically(folder / store.SAMPLES_FILE) as stream:
-            for line in merged_lines([one.runs[label] for one in found]):
+            for line in merged_lines([(one.runs[label], one.launches) for one in found]):
                 sealed = integrity.sealed_line(line, before)
                 before = integrity.checksum_of(sealed) or 0
                 stream.write(sealed + b"\n")
@@ -185,7 +185,7 @@ def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Se
     first, shard = contents[0], found[0].shard
     starts = [0]
     for one in found:
-        starts.append(starts[-1] + one.runs[label].samples.launches)
+        starts.append(starts[-1] + one.launches)
     skips = {(skip["case"], skip["status"]): skip for content in contents for skip in content["skips"]}
     return {
         "run": folder.resolve().name,
@@ -231,7 +231,7 @@ def _environment(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         elif key in OF_A_MOMENT:
             whole[key] = None
         elif key == "cores":
-            whole[key] = min(values)
+            whole[key] = min(one["cores"] for one in each)
     return whole
 
 

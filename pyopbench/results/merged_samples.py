@@ -15,13 +15,17 @@ NO_FAILURES = b'"failures":[]'
 """What a line holds that names no launch but in its beginning."""
 
 
-def merged_lines(runs: Sequence[ShardRun]) -> Iterator[bytes]:
-    """Yield the lines of all shards with their launches numbered anew, without checksums."""
-    offset = 0
+def merged_lines(shards: Sequence[tuple[ShardRun, int]]) -> Iterator[bytes]:
+    """Yield the lines of all shards with their launches numbered anew, without checksums.
+
+    Args:
+        shards: the run of each, and how many numbers its launches take.
+    """
+    offset, runs = 0, [run for run, _ in shards]
     most_looks = max(range(len(runs)), key=lambda place: len(runs[place].samples.looks))
-    for place, run in enumerate(runs):
+    for place, (run, launches) in enumerate(shards):
         yield from _lines_of(run, offset, with_looks=place == most_looks)
-        offset += run.samples.launches
+        offset += launches
     ended = [run.samples.ended for run in runs if run.samples.ended is not None]
     if len(ended) == len([run for run in runs if run.content["cases"]]) and ended:
         yield _encoded(_ended(ended, offset))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from pyopbench.core.errors import BadInput
@@ -27,6 +28,8 @@ POOLED_ENVIRONMENT = (
 
 NODE = "node"
 """The mode in which copies of an op are timed inside a graph."""
+SHARED_COLUMNS = (*COLUMNS[: COLUMNS.index("round")], "timer_seconds", "timer_error_seconds")
+"""Columns that all blocks of a case in a line have in common."""
 BODY_ALONE = "body_alone"
 """The role of what is called as it is beside graphs."""
 WITH_COPIES = 5
@@ -57,7 +60,7 @@ def _read_run(folder: Path) -> Run:
     groups = [line for line in lines if line["kind"] == "group"]
     # Before workers stayed, the line of a group said what preparing it had told, too.
     prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
-    frame = _with_floor(pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS)), content["catalogue"])
+    frame = _with_floor(_frame(content, groups), content["catalogue"])
     failures = [Failure.from_stored(skip) for skip in content["skips"]]
     failures += [Failure.from_stored(failure) for line in lines for failure in line.get("failures", ())]
     whole = Run(
@@ -165,15 +168,34 @@ def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
 
 
-def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _frame(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return one row for each block, with `COLUMNS`; what all blocks of a case in a line share is looked up once.
+
+    A row at a time, of which there may be millions, takes several times as long, and gigabytes.
+    """
     version = content["environment"].get("tensorflow")
+    parts: dict[str, tuple[str | int, ...]] = {}
+    shared: list[tuple[Any, ...]] = []
+    blocks: list[Sequence[float]] = []
+    counts: list[int] = []
     for line in groups:
         for key, samples in line["samples"].items():
-            case = Case.from_id(key)
-            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
-            tail = (line["timer_seconds"], line["timer_error_seconds"])
-            for sample in samples:
-                yield (*head, *(sample if len(sample) == WITH_COPIES else (*sample, 1)), math.nan, *tail)
+            if key not in parts:
+                parts[key] = Case.from_id(key).parts
+            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *parts[key], version)
+            shared.append((*head, line["timer_seconds"], line["timer_error_seconds"]))
+            blocks += samples
+            counts.append(len(samples))
+    if not blocks:
+        return pd.DataFrame([], columns=list(COLUMNS))
+    rows = pd.DataFrame(shared, columns=list(SHARED_COLUMNS))
+    numbers = np.array([one if len(one) == WITH_COPIES else (*one, 1) for one in blocks], dtype=np.float64)
+    frame = rows.loc[rows.index.repeat(counts)].reset_index(drop=True)
+    columns = dict(
+        zip(("round", "order", "calls", "seconds", "copies"), numbers.reshape(-1, WITH_COPIES).T, strict=True)
+    )
+    whole = {name: values.astype(np.int64) for name, values in columns.items() if name != "seconds"}
+    return frame.assign(**{**columns, **whole}, floor_seconds=math.nan)[list(COLUMNS)]
 
 
 def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:

@@ -92,6 +92,11 @@ class ShardFolder:
         return next(iter(self.runs.values()))
 
     @property
+    def launches(self) -> int:
+        """How many numbers its launches take: as many in each version, whose launches of one number are compared."""
+        return max(run.samples.launches for run in self.runs.values())
+
+    @property
     def seal(self) -> tuple[bytes, ...]:
         """What two copies of the same results have in common, and two measurements of the same shard have not."""
         return tuple(open_file.read_bytes(run.folder / store.RUN_FILE, open_file.RUN) for run in self.runs.values())

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -76,6 +77,22 @@ def narrowed(contents: Sequence[Mapping[str, Any]], choice: ShardChoice | None) 
     )
     stored, mine = msgspec.to_builtins(shard), set(shard.units)
     return [{**_only(content, mine), "shard": stored} for content in contents]
+
+
+def require_unmerged(run: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """Return the content of a `run.json`, which is not that of a merged run.
+
+    Raises:
+        BadInput: it is, so that what is open of it is open in a shard.
+    """
+    if "merged" not in run:
+        return run
+    raise BadInput(
+        "a merged run is not resumed: its launches are of several machines",
+        received=folder,
+        legal="the folder of a shard",
+        next_step="resume the shards that are unfinished, and merge again into a new folder",
+    )
 
 
 def _enough(choice: ShardChoice, measured: int) -> int:

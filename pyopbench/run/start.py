@@ -20,7 +20,7 @@ from pyopbench.core.own_target import Target, brought
 from pyopbench.results import certificate, store
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
 from pyopbench.run.settings import Settings
-from pyopbench.run.shards import ShardChoice, narrowed
+from pyopbench.run.shards import ShardChoice, narrowed, require_unmerged
 
 QUICK = Settings(
     seed=0,
@@ -179,7 +179,7 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
             another commit, so that what is measured now could not be compared with what was.
     """
-    run = store.read_run(folder)
+    run = require_unmerged(store.read_run(folder), folder)
     store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
     require_same_own(folder, run.get("own", {}), brought() if own is None else own)
     cases = [Case.from_id(key) for key in run["cases"]]

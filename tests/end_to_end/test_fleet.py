@@ -23,6 +23,8 @@ from workflow_steps import BASH, install, run_shell
 
 yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, which the extra `docs` brings")
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = ROOT / "examples" / "fleet"
 PROGRAM = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(HELPERS / "fake_pyopbench.py"))} "$@"\n'
 OPS = ("sinh", "cube")

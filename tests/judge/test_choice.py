@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 from frames import Bench, run_of
 from pyopbench.core.errors import BadInput
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import (
     PROVISIONAL,
@@ -26,7 +27,6 @@ from pyopbench.judge.choice import (
     standings_of,
 )
 from pyopbench.judge.decide import judge
-from pyopbench.judge.findings import Answer
 from pyopbench.judge.mix import Calls, even_mix
 from pyopbench.stats.looks import Looks
 from shares import TODAY as NOW

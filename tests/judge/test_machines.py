@@ -12,8 +12,8 @@ import pytest
 import frames
 import sharded
 import stored
+from pyopbench.judge.answer import Answer, DiffersByMachine
 from pyopbench.judge.decide import Judgement, judge
-from pyopbench.judge.findings import Answer, DiffersByMachine
 from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.results import merge
 from pyopbench.results.own_runs import read_runs

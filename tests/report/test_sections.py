@@ -16,8 +16,9 @@ from judgements import decision, failures, hostile, hostile_versions, plain
 from pyopbench.core import formatting
 from pyopbench.core.model import Case, Failure
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
-from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen
+from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
 from pyopbench.judge.roofline import Bound
+from pyopbench.judge.settling import MoreLaunches
 from pyopbench.report import sections
 from pyopbench.report.sections import (
     Bullets,

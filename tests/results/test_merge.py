@@ -133,6 +133,18 @@ def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
         assert run.settings["tf"] == part.tf
 
 
+def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
+    """They are compared in pairs; one version of a shard may have a launch more, because a worker was lost."""
+    shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, ["2.16.2", "2.21.0"]) for index in (1, 2)]
+    store.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
+    merge.merge(shards, tmp_path / "merged")
+    hosts = [read_runs([part.folder]).hosts for part in versions.read(tmp_path / "merged")]
+    assert hosts[0] == {0: "host-1", 1: "host-1", 2: "host-1", 3: "host-2", 4: "host-2"}
+    assert hosts[1] == hosts[0]
+    launches = [set(read_runs([part.folder]).frame["launch"]) for part in versions.read(tmp_path / "merged")]
+    assert launches == [{0, 1, 3, 4}] * 2
+
+
 def test_what_was_probed_on_each_machine_is_joined(shards: list[Path], tmp_path: Path) -> None:
     for folder, label in zip(shards, ("native", "xla", "tnp", "native"), strict=True):
         probes.write(folder / probes.FILE, probe_files.document(probe_files.row("savedmodel", label)))

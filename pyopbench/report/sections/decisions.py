@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Settling, StillOpen
+from pyopbench.judge.findings import StillOpen
+from pyopbench.judge.settling import Settling
 from pyopbench.judge.writable_ports import writable_ports
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells

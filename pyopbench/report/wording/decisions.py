@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
+from pyopbench.judge.answer import Action, Answer, DiffersByMachine
 from pyopbench.judge.findings import (
-    Action,
-    Answer,
     BaselineBarred,
     BaselineFailed,
     BaselineLacksSizes,
@@ -18,13 +17,11 @@ from pyopbench.judge.findings import (
     CandidateLacksSizes,
     Caveat,
     ClearGain,
-    DiffersByMachine,
     DiffersBySize,
     DtypeNotCalled,
     FasterBaseline,
     FasterVariant,
     MeasuredGain,
-    MoreLaunches,
     MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
@@ -32,12 +29,12 @@ from pyopbench.judge.findings import (
     NoneWorthIt,
     Note,
     Reason,
-    SecondLaunch,
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
     WouldChange,
 )
+from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
 from pyopbench.report.wording.machines import answers_text
 from pyopbench.stats.estimate import MOST_LAUNCHES
 
@@ -173,6 +170,8 @@ def change_text(flip: WouldChange) -> str:
             return "a second launch: one launch gives no interval"
         case MoreLaunches():
             return _more_launches(flip)
+        case MoreMachines():
+            return _more_machines(flip)
 
 
 def note_text(note: Note) -> str:
@@ -213,6 +212,13 @@ def _more_launches(flip: MoreLaunches) -> str:
     if flip.enough is None:
         return f"more than {MOST_LAUNCHES:,} launches would be needed instead of {flip.launches} {watched}"
     return f"about {flip.enough} launches instead of {flip.launches} would settle it {watched}"
+
+
+def _more_machines(flip: MoreMachines) -> str:
+    watched = f"({flip.label} is the one to watch)"
+    if flip.enough is None:
+        return f"machines differ by too much for any number of them to settle it, instead of {flip.machines} {watched}"
+    return f"about {flip.enough} machines instead of {flip.machines} would settle it {watched}"
 
 
 def _more_time(flip: MoreTimeAtSizes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import DiffersByMachine, KindAnswer
+from pyopbench.judge.answer import DiffersByMachine, KindAnswer
 from pyopbench.judge.machines import MachineAnswers
 
 BORDERS = (
@@ -14,6 +14,8 @@ BORDERS = (
 """Of I squared, low, moderate and high in: J. P. T. Higgins et al., "Measuring inconsistency in meta-analyses", BMJ 327
 (2003) 557-560."""
 FAR = "machines differ much"
+WORTH_A_NOTE = 0.5
+"""I squared from which a terminal says so too; the report has it of every decision."""
 
 
 def heterogeneity_text(found: MachineAnswers) -> str:
