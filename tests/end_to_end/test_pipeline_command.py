@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from places import ROOT
-from processes import LONG, has_ended, is_gone
+from processes import LONG, has_ended
 from pyopbench.core.discover import find
 from pyopbench.run.pipeline import THREADS
 
@@ -141,7 +141,7 @@ def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_me
     assert not measured & ({*failed} | holes)
     assert measured | {*failed} | holes >= {one["key"] for one in found["measured"]["arrangements"]}
     assert found["action"] == "undecided"  # of one launch
-    assert all(map(is_gone, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
+    assert all(map(has_ended, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
