@@ -15,14 +15,14 @@ from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import brought
 from pyopbench.core.parse import parse_duration
-from pyopbench.core.portable import PORTABLE
-from pyopbench.report.wording.port import notes_text
+from pyopbench.core.portable import WRITABLE
+from pyopbench.report.wording.port import commands_text, notes_text
 from pyopbench.run.port import write_port
 
 
 def port(
     op: Annotated[str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or a.b:function.")],
-    to: Annotated[str, typer.Option("--to", metavar="VARIANT", help=f"What to write: {', '.join(PORTABLE)}.")],
+    to: Annotated[str, typer.Option("--to", metavar="VARIANT", help=f"What to write: {', '.join(WRITABLE)}.")],
     out_file: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test is test_ported.py.")],
     inputs: Inputs = None,
     seed_with: SeedWith = "",
@@ -32,7 +32,8 @@ def port(
     """Write a port of your own op as source, and a test that holds it against the old body; neither needs pyopbench.
 
     The test is run before anything is written. Exit codes: 0 written, and its test passes; 1 the test fails, and
-    nothing is written; 2 the body cannot be written as source.
+    nothing is written; 2 the body cannot be written as source. Of custom_op all but the loops is written, which are for
+    you, and the test is not run.
     """
     names = bring_own([op], inputs or (), seed_with)
     if names[0] not in brought():
@@ -44,9 +45,12 @@ def port(
         )
     with err.status("writing and testing the port"):
         written = write_port(brought()[names[0]], to, out_file, parse_duration(test_timeout))
-    for path in (written.port, written.test):
+    for path in (written.port, written.test, *([written.kernel] if written.kernel else [])):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
-    say(escape(f"checked, where pyopbench cannot be imported: {', '.join(written.passed)}"))
-    for note in notes_text(written.notes, written.not_run, is_formatted=written.is_formatted):
+    if written.passed:
+        say(escape(f"checked, where pyopbench cannot be imported: {', '.join(written.passed)}"))
+    for note in notes_text(written):
         say(escape(note), err)
+    for line in commands_text(written.commands):
+        out.print(escape(line), soft_wrap=True)
     out.print(f"run its test: {escape(shlex.join(['pytest', str(written.test)]))}", soft_wrap=True)
