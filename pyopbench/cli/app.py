@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,8 +15,10 @@ from pyopbench.cli.check import check
 from pyopbench.cli.compare import compare
 from pyopbench.cli.copies import copies
 from pyopbench.cli.errors import Debug, FileLimit, run_command
+from pyopbench.cli.fleet import fleet
 from pyopbench.cli.history import history
 from pyopbench.cli.list import list_, verify
+from pyopbench.cli.merge import merge
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
     USUAL_EFFECT,
@@ -36,8 +37,10 @@ from pyopbench.cli.options import (
     Modes,
     Ops,
     Quiet,
+    Replicates,
     Requires,
     SeedWith,
+    ShardText,
     StepMilliseconds,
     TensorFlows,
     TrustFolder,
@@ -46,6 +49,7 @@ from pyopbench.cli.options import (
     read_axes,
     read_judging,
     read_memory_limit,
+    read_shard,
 )
 from pyopbench.cli.output import out
 from pyopbench.cli.pipeline import pipeline
@@ -56,8 +60,9 @@ from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
 from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
-from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, parts_of, refuse_json
+from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, refuse_json
 from pyopbench.cli.scan import scan
+from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Axes
@@ -65,7 +70,9 @@ from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
 from pyopbench.run import start
-from pyopbench.run.settings import Settings
+from pyopbench.run.choose_settings import settings_for
+from pyopbench.run.conduct import parts_of
+from pyopbench.run.report_target import usual_of
 
 EPILOG = (
     "**Exit codes**: 0 done; 1 a wrong variant, a slowdown or another value was found, or a certificate missed; 2 bad "
@@ -132,6 +139,7 @@ def run(
     linearity: Annotated[
         bool, typer.Option(help="In mode node, graphs of 1, 2, 4 ... 32 copies: does each add as much?")
     ] = False,
+    threads: Threads = "",
     require: Requires = None,
     probes: Annotated[
         bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
@@ -140,6 +148,8 @@ def run(
     rev: Revisions = None,
     every: Every = 1,
     fail_on: FailOn = None,
+    shard: ShardText = None,
+    replicates: Replicates = 1,
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -147,36 +157,33 @@ def run(
     """Measure ops in every variant, store the samples and write the decision report."""
     effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
     options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
+    numbers = read_threads(threads, [name for name, given in (("--tf", tf), ("--rev", rev)) if given])
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
     check_revisions(rev, tf, fail_on, every, options.minimum_effect)
     usual = Axes(quick=quick, parts=not rev if parts is None else parts)
     axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
-    settings = start.QUICK if quick else start.FULL
-    changes: dict[str, Any] = {
-        "seed": seed,
-        "launches": launches or settings.launches,
-        "first_rounds": min(settings.first_rounds, rounds or settings.rounds),
-        "rounds": rounds or settings.rounds,
-        "evenly": evenly,
-        "budget_seconds": _budget(axes, settings, tf) if budget is None else parse_duration(budget),
-        "case_timeout_seconds": settings.case_timeout_seconds if case_timeout is None else parse_duration(case_timeout),
-        "memory_limit_bytes": read_memory_limit(memory_limit),
-        "linearity": linearity,
-    }
-    request = start.Request(axes, replace(settings, **changes), baseline, ("pyopbench", *sys.argv[1:]))
+    settings = settings_for(
+        axes,
+        launches=launches,
+        rounds=rounds,
+        evenly=evenly,
+        budget_seconds=None if budget is None else parse_duration(budget),
+        case_timeout_seconds=None if case_timeout is None else parse_duration(case_timeout),
+        memory_limit_bytes=read_memory_limit(memory_limit),
+        linearity=linearity,
+        seed=seed,
+        versions=tf or (),
+    )
+    request = start.Request(
+        axes, settings, baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
+    )
     several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
     folder = begin(out_dir, request, tf, several)
     is_probed = bool(require) or (probes and not rev)
+    if numbers:
+        measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
     raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
-
-
-def _budget(axes: Axes, usual: Settings, versions: list[str] | None) -> float | None:
-    """Return the usual budget: of a quick run less where it names few ops, and as often as there are versions."""
-    if usual.budget_seconds is None:
-        return None
-    named = start.QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-    return min(named, usual.budget_seconds) * len(versions or [""])
 
 
 @app.command(rich_help_panel=JUDGE)
@@ -221,27 +228,20 @@ def report(
         raise typer.Exit(
             report_versions(results[0], read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms))
         )
-    if not start.are_own(results):
-        from pyopbench.results.read import read_cases
-
-        usual = str(read_cases(results).settings["baseline"])
-        # Nothing is put into folders of other tools, which take every JSON there for their own.
-        folder = start.RESULTS_FOLDER / f"report-{results[0].stem}"
-    else:
-        usual, folder = start.baseline_of(results[0]), results[0]
-        for path in results:
-            start.require_measured(path)
+    usual, folder = usual_of(results)
     require_own(out_dir or folder)
     options = read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 
 
 app.command(rich_help_panel=MEASURE)(resume)
+app.command(rich_help_panel=MEASURE)(merge)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)
 app.command(rich_help_panel=MEASURE)(build)
 app.command(rich_help_panel=MEASURE)(port)
+app.add_typer(fleet, name="fleet", rich_help_panel=MEASURE)
 app.command(rich_help_panel=JUDGE)(compare)
 app.command(rich_help_panel=JUDGE)(history)
 app.command(rich_help_panel=JUDGE)(check)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +16,11 @@ from pyopbench.core.discover import bring_own, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT, Axes
 from pyopbench.core.ownership import trust
-from pyopbench.core.parse import apply_axes, parse_bytes, parse_share, split_some
+from pyopbench.core.parse import apply_axes, parse_bytes, parse_shard, parse_share, split_some
 from pyopbench.judge import judge, requirements
 from pyopbench.results.integrity import allowance
 from pyopbench.run import memory_limit, planning
+from pyopbench.run.shards import ShardChoice
 
 if TYPE_CHECKING:
     from pyopbench.judge.step_savings import Step
@@ -97,6 +98,12 @@ TensorFlows = Annotated[
 ]
 TensorFlow = Annotated[
     str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
+]
+ShardText = Annotated[
+    str | None, typer.Option("--shard", metavar="I/N", help="Measure part I of N of the plan; `merge` joins them.")
+]
+Replicates = Annotated[
+    int, typer.Option("--replicates", min=1, help="Of the shards so many measure each part, on machines of their own.")
 ]
 CaseTimeout = Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")]
 Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
@@ -185,6 +192,24 @@ def read_memory_limit(limit: str | None) -> int | None:
     limit_bytes = parse_bytes(limit)
     memory_limit.require_limitable(limit_bytes)
     return limit_bytes
+
+
+def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | None) -> ShardChoice | None:
+    """Return the shard that is asked for; None where the whole plan is.
+
+    Raises:
+        BadInput: it is no shard, replicates are asked for without one, or the run is one over revisions.
+    """
+    if shard is None and replicates == 1:
+        return None
+    if shard is None or revisions:
+        raise BadInput(
+            "--replicates is about shards" if shard is None else "a run over revisions is not divided into shards",
+            received=f"--replicates {replicates} without --shard" if shard is None else f"--shard {shard} with --rev",
+            legal="--shard I/N, without --rev",
+            next_step="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
+        )
+    return ShardChoice(*parse_shard(shard), replicates)
 
 
 def read_judging(

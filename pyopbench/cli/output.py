@@ -10,68 +10,18 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
-from pyopbench.core.errors import PyopbenchError
+from pyopbench.api.console import err, out, say, say_error
 from pyopbench.core.model import Failure
 from pyopbench.core.printable import printable
 
-
-class PrintableConsole(Console):
-    """A console that is given text of anybody's: what a terminal would obey is shown, whatever prints it."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print as `rich` does; texts are made printable first."""
-        super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
-
-    def print_json(self, json: str | None = None, **options: Any) -> None:
-        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals."""
-        super().print_json(json, **{"ensure_ascii": True, **options})
-
-
-# A name such as `:x:` is no emoji.
-out = PrintableConsole(highlight=False, soft_wrap=False, emoji=False)
-err = PrintableConsole(stderr=True, highlight=False, emoji=False)
+__all__ = ["err", "out", "print_failures", "print_table", "say", "say_error"]
 
 GAP = 2
 """Blanks between the columns of a table."""
 
 SHOWN_FAILURES = 20
 """How many reasons of failures are printed after a run; all of them are in the report."""
-
-
-def say(markup: str, console: Console = out, *, mark: str = "") -> None:
-    """Print sentences: on a terminal broken between words, below where they begin; where piped a line stays a line.
-
-    Args:
-        markup: lines; control characters are shown, because sentences quote what results and TensorFlow say.
-        console: where to.
-        mark: markup of what stands before the first line, such as blanks, the mark of a list or a label; all that
-            follows on a terminal stands below its end.
-    """
-    markup = printable(markup)
-    if not console.is_terminal:
-        console.print(mark + markup, soft_wrap=True)
-        return
-    before = console.render_str(mark)
-    room = max(console.width - before.cell_len, 1)
-    for line in console.render_str(markup).split("\n"):
-        for part in line.wrap(console, room):
-            part.rstrip()
-            console.print(before + part, soft_wrap=True)
-            before = Text(" " * before.cell_len)
-
-
-def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]") -> None:
-    """Print an error on stderr: what is wrong, then what was received, what is legal and what to do, each in a line.
-
-    Args:
-        error: which.
-        what: markup of what stands before it.
-    """
-    say(f"{what} {escape(error.what)}", err)
-    for label, text in error.details:
-        say(escape(text), err, mark=label)
 
 
 def print_table(

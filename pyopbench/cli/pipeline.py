@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from pyopbench.api.listeners import pipeline_text
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import (
     USUAL_EFFECT,
     AsJson,
@@ -23,8 +25,7 @@ from pyopbench.cli.options import (
     out_option,
 )
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.arrangement import AUTOTUNE
+from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE
@@ -33,9 +34,6 @@ from pyopbench.core.parse import parse_duration, parse_share, split_some
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
-    from pyopbench.run.pipeline import PipelineProgress
-
-STEP_ELEMENTS = 32
 
 OneOp = Annotated[
     str,
@@ -58,6 +56,9 @@ def pipeline(
     deterministic: Annotated[
         bool, typer.Option("--deterministic/--any-order", help="Do elements keep their order in a parallel map?")
     ] = True,
+    private_threads: Annotated[
+        int, typer.Option(min=0, help="Threads of a pool of the pipeline's own; usually it has TensorFlow's.")
+    ] = 0,
     baseline: Baseline = BASELINE,
     step_ms: Annotated[
         float | None, typer.Option("--step-ms", help="Milliseconds of a training step whose input is at hand.")
@@ -100,13 +101,14 @@ def pipeline(
             dtype,
             batch=_read_numbers("--batch", batch),
             deterministic=deterministic,
+            private_threads=private_threads,
             baseline=baseline,
             timeout_seconds=parse_duration(case_timeout),
             seed=seed,
             **chosen,
         )
-        with err.status("starting") as status:
-            document = measuring.measure(request, _telling(status.update))
+        with alone_on_this_machine(), err.status("starting") as status:
+            document = measuring.measure(request, lambda step: status.update(escape(pipeline_text(step))))
     judgement = judge(document, effect, step)
     if out_dir is not None:
         from pyopbench.report.write_pipeline import write
@@ -145,15 +147,6 @@ def _read_numbers(option: str, text: str) -> tuple[int, ...]:
             next_step="for example --parallel 1,4,AUTOTUNE --batch 1,32",
         )
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
-
-
-def _telling(show: Callable[[str], None]) -> Callable[[PipelineProgress], None]:
-    def tell(progress: PipelineProgress) -> None:
-        left = f"about {formatting.duration(progress.seconds_left)} left"
-        what = f"{progress.doing} {progress.key}".strip()
-        show(escape(f"launch {progress.launch + 1}: {what}, {left}"))
-
-    return tell
 
 
 def _print(judgement: PipelineJudgement) -> None:

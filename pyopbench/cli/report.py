@@ -1,24 +1,18 @@
-"""What the command line prints of a report, the bar of progress of a run, and the command `schema`."""
+"""What the command line prints of a report, and the command `schema`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
 from pyopbench.judge import judge
-from pyopbench.report.wording.measuring import sampling_text, stage_text, workers_text
+from pyopbench.report.wording.measuring import sampling_text
 from pyopbench.results.open_file import REPORT, read_bytes
-from pyopbench.run.budget import Progress as Step
 from pyopbench.run.schedule import Ended
 
 if TYPE_CHECKING:
@@ -28,8 +22,6 @@ EXIT_WRONG = 1
 
 STYLES = {"warn": "yellow", "muted": "dim"}
 """How a paragraph of the report looks on a terminal, by its tone."""
-LONGEST_CASE = 26
-"""Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
 
 
 class Document(str, Enum):
@@ -114,36 +106,3 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
         say(progress_text(stopping.look(judgement, ended.launches, most)))
         say(sampling_text(ended.sampling_seconds, ended.seconds))
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
-
-
-@contextmanager
-def progress() -> Iterator[Any]:
-    """Show how far a run is, what is measured, and how long it may still last; a line for each sweep where piped."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=8),
-        TextColumn("{task.fields[left]}"),
-    )
-    # Two redraws a second: the parent shares the cores with what is measured.
-    with Progress(*columns, console=err, refresh_per_second=2, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("starting", total=1.0, left="")
-        told: set[str] = set()
-
-        def show(step: Step) -> None:
-            left = "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
-            bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=left)
-            stage = stage_text(step)
-            if not err.is_terminal and stage not in told:
-                told.add(stage)
-                fewer, groups = workers_text(step), f"{step.total:,} of {step.planned:,} groups"
-                err.print(f"{stage}{fewer and f' ({fewer})'}, {groups}{left and f', {left}'}")
-
-        yield show
-
-
-def describe(step: Step) -> str:
-    """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants in turns."""
-    where = f"{stage_text(step)} {step.done + 1}/{step.total}"
-    # A bar prints its texts itself, and a run that is resumed may name anything.
-    return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"

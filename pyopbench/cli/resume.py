@@ -28,7 +28,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, say
 from pyopbench.cli.revisions import FailOn, usual_effect
-from pyopbench.cli.run import measure_and_report, parts_of, refuse_json
+from pyopbench.cli.run import measure_and_report, refuse_json
 from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
@@ -36,6 +36,7 @@ from pyopbench.core.own_target import is_target
 from pyopbench.core.ownership import require_own
 from pyopbench.results import versions
 from pyopbench.run import checkouts, environments, start, start_revisions
+from pyopbench.run.conduct import parts_of
 
 
 def resume(

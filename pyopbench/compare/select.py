@@ -86,6 +86,7 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
         )
     found = [read_source(path) for path in paths]
     _require_one_tool([run for runs in found for run in runs])
+    _require_one_machine(found, paths)
     for path, runs in zip(paths, found, strict=True):
         commits = sorted({str(run.environment.get("commit"))[:8] for run in runs})
         if len(commits) > 1:
@@ -98,6 +99,20 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
     apart = _apart("run", found)
     first, second = (side_of(str(path), runs, CaseKey.whole, apart) for path, runs in zip(paths, found, strict=True))
     return Sides(axis, first, second, "")
+
+
+def _require_one_machine(found: Sequence[Sequence[Run]], paths: Sequence[Path]) -> None:
+    for path, runs in zip(paths, found, strict=True):
+        machines = {host for run in runs for host in run.hosts.values()}
+        if len(machines) > 1:
+            raise BadInput(
+                "two runs that were not interleaved are not compared over several machines: what each machine was off "
+                "by in either run is not known",
+                received=f"{path}: {formatting.count(len(machines), 'machine')}",
+                legal="runs of one machine, or one run on several versions",
+                next_step="compare shard with shard of the same machine, or measure both together: "
+                "pyopbench run --tf A --tf B --shard I/N",
+            )
 
 
 def _require_one_tool(runs: Iterable[Run]) -> None:
@@ -194,7 +209,8 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
 
 def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     shortened = axis == "commit" and re.fullmatch(f"[0-9a-f]{{{SHORTEST_HASH},}}", label)
-    found = [one for one in known if one == label or (shortened and one.startswith(label))]
+    # A label in full is meant as it is: that of a control begins with the one of its revision.
+    found = [one for one in known if one == label] or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
             f"no such {axis}" if not found else f"several of this {axis}",

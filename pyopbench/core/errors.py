@@ -58,6 +58,22 @@ class WorkerLost(PyopbenchError):
     exit_code = 3
 
 
+class Interrupted(KeyboardInterrupt):
+    """Measuring from Python was interrupted; what was finished is stored.
+
+    It is no `PyopbenchError`: whoever goes on after an error of one op is to end at Ctrl-C all the same.
+
+    Attributes:
+        folder: of the run.
+        next_step: what continues it.
+    """
+
+    def __init__(self, folder: object, next_step: str) -> None:
+        self.folder, self.next_step = folder, next_step
+        details = (("stored", folder), ("next", next_step))
+        super().__init__("\n".join(["interrupted", *(f"{detail_label(name)}{text}" for name, text in details)]))
+
+
 class WrongResult(PyopbenchError):
     """A variant's values or gradients are not the reference's (exit code 1)."""
 

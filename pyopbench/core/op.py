@@ -20,9 +20,11 @@ CASE_DTYPE = "dtype"
 
 
 Body: TypeAlias = Callable[..., Any]
-
+"""Arrays or tensors by position, of any shapes -> one, or a tuple of them."""
 
 GradientBody: TypeAlias = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
+"""`(inputs, outputs, output_gradients) -> gradients`. An output gradient has the shape and dtype of its floating
+output, a gradient those of its differentiable input."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ class Op:
         name: the name of the file that holds the op, and the key everywhere.
         summary: one line for people.
         source: where the op or its formula comes from.
-        make_inputs: `(size, dtype, rng) -> tuple of ndarrays`; `size` counts what `size_unit` says.
-        numpy: the NumPy body; also the reference that every variant is checked against.
+        make_inputs: `(size, dtype, rng) -> tuple of ndarrays`, of any shapes; `size` counts what `size_unit` says, and
+            floating inputs are of `dtype`, `float32` or `float64`.
+        numpy: the NumPy body; also the reference that every variant is checked against: in shapes, dtypes and values.
         sizes: the sizes of a full run, ascending.
         quick_sizes: the sizes of `--quick`; a subset of `sizes`.
         size_unit: what a size counts, in the plural ("elements", "matrices", "active sites").

@@ -12,10 +12,13 @@ import pandas as pd
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.stats import estimate as statistics
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.holm import holm
 from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, Unresolved
 
+ONE_MACHINE: Mapping[int, str] = {}
+"""Of launches that were all on one machine."""
 NO_SHARES = Shares(np.array([]), np.array([]), 0.0)
 
 
@@ -58,11 +61,19 @@ def estimates_of(
     return estimates
 
 
-def shares_of(medians: pd.DataFrame) -> dict[str, Shares]:
-    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch."""
+def shares_of(medians: pd.DataFrame, hosts: Mapping[int, str] = ONE_MACHINE) -> dict[str, Shares]:
+    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch.
+
+    Args:
+        medians: `costs.launch_medians`.
+        hosts: number of a launch -> the machine that it was on; none where all were on one.
+    """
     return {
         str(case): Shares(
-            rows["value"].to_numpy() - 1, rows["error"].to_numpy(dtype="float64"), float(rows["value"].mean()) ** 2
+            rows["value"].to_numpy() - 1,
+            rows["error"].to_numpy(dtype="float64"),
+            float(rows["value"].mean()) ** 2,
+            tuple(hosts[launch] for launch in rows["launch"]) if hosts else (),
         )
         for case, rows in medians.groupby("case", observed=True)
     }
@@ -88,7 +99,7 @@ def verdicts_from(
         One verdict per case of `baselines`, in their order.
     """
     delta = unit.delta(minimum_effect)
-    adjusted = statistics.holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
+    adjusted = holm([looks.spent(estimate.effect_p(delta)) for estimate in estimates])
     return tuple(
         _verdict(pair, estimate, p, Yardstick(delta, len(estimates), looks, unit))
         for pair, estimate, p in zip(baselines.items(), estimates, adjusted, strict=True)

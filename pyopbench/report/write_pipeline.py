@@ -11,7 +11,8 @@ from pyopbench.core.printable import printable
 from pyopbench.core.write_file import write_atomically
 from pyopbench.judge.pipeline import PipelineJudgement
 from pyopbench.report import page
-from pyopbench.report.charts.pipeline import as_svg, scaling_chart, throughput_chart
+from pyopbench.report.charts.picture import picture
+from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import as_data, as_markdown, report_of
 from pyopbench.results import pipeline_file
 
@@ -24,7 +25,7 @@ def render(judgement: PipelineJudgement) -> dict[str, str]:
     charts = [throughput_chart(judgement)]
     if judgement.lock is not None and judgement.lock.is_known:
         charts.append(scaling_chart(judgement.lock))
-    pictures = [Markup(as_svg(chart)) for chart in charts]
+    pictures = [Markup(picture(chart)) for chart in charts]
     template = page.environment(autoescape=True).get_template("pipeline.html.j2")
     html = template.render(report=report, charts=pictures)
     return {

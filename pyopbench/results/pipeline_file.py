@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import NotNegative, Positive, SideFile
 
 SCHEMA = 1
@@ -131,12 +130,6 @@ class PipelineMeasurement(Struct, frozen=True, kw_only=True):
     rates: list[Rates]
     holes: list[LeftOut]
     failures: list[FailedArrangement]
-
-
-def write(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, as_json(document).encode())
 
 
 def as_json(document: Mapping[str, Any]) -> str:

@@ -44,6 +44,7 @@ class PipelineRequest:
         budget_seconds: that all of them may take together.
         timeout_seconds: longest silence of one arrangement.
         seed: makes the order of everything repeatable.
+        private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
     """
 
     op: str
@@ -57,6 +58,7 @@ class PipelineRequest:
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = 30.0
     seed: int = 0
+    private_threads: int = 0
 
     def check(self) -> None:
         """Check what can be checked without TensorFlow.

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from pyopbench.cli import output
+from pyopbench.api import console as console_module
 from pyopbench.cli.output import print_table, say, say_error
 from pyopbench.core.errors import BadInput
 
@@ -59,7 +59,7 @@ def test_the_details_of_an_error_hang_behind_their_labels(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, lines: list[str]
 ) -> None:
     console = console_of(terminal=terminal)
-    monkeypatch.setattr(output, "err", console)
+    monkeypatch.setattr(console_module, "err", console)
     say_error(BadInput("what", received=[0], legal="one two three", next_step="again"))
     assert lines_of(console) == lines
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from pathlib import Path
 
 import jsonschema
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from commands import noisy_results
-from pyopbench.cli import app, report
+from pyopbench.cli import app
 from pyopbench.report import decisions_json
-from pyopbench.run.budget import Progress
 
 COLUMNS = 80
 
@@ -42,20 +38,6 @@ def test_help_names_every_option_in_full(command):
     assert shown.exit_code == 0
     assert "…" not in shown.output
     assert max(map(len, shown.output.splitlines())) <= COLUMNS
-
-
-def test_the_case_under_measurement_and_the_time_left_fit_the_terminal(monkeypatch):
-    stream = io.StringIO()
-    console = Console(file=stream, width=COLUMNS, force_terminal=True, color_system=None)
-    monkeypatch.setattr(report, "err", console)
-    group = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
-    step = Progress("sampling", 3, "", 3, sweep=11, group=group, done=107, total=168, planned=168, seconds_left=7_500.0)
-    with report.progress() as show:
-        show(step)
-    lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
-    shown = [line for line in lines if line.startswith("sweep")]
-    assert shown[-1] == "sweep 12 of 3 workers 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
-    assert max(map(len, shown)) <= COLUMNS
 
 
 def test_no_colour_where_none_is_wanted(results, monkeypatch):

@@ -14,10 +14,10 @@ import pytest
 import stored
 from commands import Call, begin, groups, json_refused, told
 from places import FAKE_WORKER_COMMAND
-from pyopbench.cli import resume, run
+from pyopbench.cli import resume
 from pyopbench.judge import judge
 from pyopbench.results import store, versions
-from pyopbench.run import probe, start, worker_process
+from pyopbench.run import conduct, probe, start, worker_process
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -124,7 +124,7 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     file.write_text("def body(x):\n    return x\n", encoding="utf-8")
     folder = tmp_path / "a run"
     with monkeypatch.context() as patch:
-        patch.setattr(run, "measure_together", interrupt)
+        patch.setattr(conduct, "measure_together", interrupt)
         ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--launches", 2, "--out", folder)
     assert (ended.code, ended.out) == (130, "")
     words = printed_command(ended.err)
@@ -175,7 +175,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    run.measure(folder, judge.Judging("well", 0.03))
+    conduct.measure(folder, judge.Judging("well", 0.03), conduct.Listener())
     assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
 

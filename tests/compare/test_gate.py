@@ -25,6 +25,15 @@ def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Pa
     assert gate.twins.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
 
 
+def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_control(tmp_path: Path) -> None:
+    """The label of the control begins with that of its revision."""
+    folder = write_revisions(tmp_path / "run", {}, SLOWER, by_hash=True)
+    gate = read_gate(folder, fail_on=0.05)
+    assert [case.key for _, case in gate.slower]
+    assert gate.twins is not None
+    assert len(gate.twins.cases) == 2
+
+
 def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, SLOWER, {})
     gate = read_gate(folder, 0.03, 0.05)

@@ -28,14 +28,14 @@ import stored
 from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, noisy_results, told
 from places import ROOT
 from processes import is_gone
-from pyopbench.cli import output, run
+from pyopbench.cli import output
 from pyopbench.core import formatting
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.model import Case, Failure
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.report.wording.noise import noise_warning
 from pyopbench.results import probes, store
-from pyopbench.run import planning, start
+from pyopbench.run import conduct, planning, start
 from pyopbench.run.schedule import Ended as MeasuringEnded
 from pyopbench.run.schedule import Task, Tell
 
@@ -278,7 +278,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     ended = call("run", "double", "--launches", 2, "--out", folder)
     assert ended.code == 0, ended.err
     progress = ended.err.splitlines()
-    assert progress[0] == f"2 cases, 1 combinations that cannot be; results in {folder}"
+    assert progress[0] == f"2 cases, 1 not supported; results in {folder}"
     assert progress[1] == "sweep 1 of 2 workers, 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
@@ -342,7 +342,7 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = run.measure_together
+    whole = conduct.measure_together
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
@@ -350,9 +350,9 @@ def test_a_spent_budget_is_told(
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, evenly=True))], tell)
         return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(run, "measure_together", measure_and_spend)
+    monkeypatch.setattr(conduct, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
-    assert ended.err.splitlines()[-1] == "the budget of 3 s was spent, by 2 of at most 5 launches"
+    assert ended.err.splitlines()[-1] == "the budget of 3 s is spent after 2 of at most 5 launches"
 
 
 def test_a_run_ends_when_nothing_is_left_to_resolve(
@@ -364,7 +364,7 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
     folder = tmp_path / "run"
     ended = call("run", "double", "--quick", "--out", folder)
     assert ended.code == 0, ended.err
-    assert ended.err.splitlines()[-1] == "after 3 launches every verdict is resolved (2); nothing is measured on"
+    assert ended.err.splitlines()[-1] == "after 3 launches every verdict is resolved (2); done"
     lines, _ = store.read_lines(folder)
     *_, progress, sampled, report = ended.out.splitlines()
     assert (progress, report) == (
@@ -668,7 +668,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(misbeha
     assert misbehaved.interrupted.code == 130
     assert misbehaved.interrupted.out == ""
     assert misbehaved.interrupted.err.splitlines()[-3:] == [
-        f"interrupted; what was finished is in {misbehaved.folder}",
+        f"interrupted; finished measurements are in {misbehaved.folder}",
         f"  resume: pyopbench resume {misbehaved.folder}",
         f"  report: pyopbench report {misbehaved.folder}",
     ]
@@ -695,13 +695,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = run.measure_together
+    whole = conduct.measure_together
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(run, "measure_together", measure_and_lose)
+    monkeypatch.setattr(conduct, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2:] == [
         "error: the worker process did not start",

@@ -33,6 +33,7 @@ from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
 from pyopbench.core.errors import WorkerLost
 from pyopbench.results import probes, store
+from pyopbench.run import conduct, environments, probe, start, worker_process
 
 SECONDS_EACH = 10
 MOST_GIB = 1.0
@@ -101,16 +102,17 @@ def nothing_starts(data: Path) -> Iterator[None]:
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, {"XDG_DATA_HOME": str(data), "COLUMNS": "120"}))
-        for name, instead in {
-            "pyopbench.cli.run.measure_together": _lost,
-            "pyopbench.run.probe.try_all": lambda *_: probe_files.document(probe_files.row("xla", TODAY, "fails")),
-            "pyopbench.run.start.ask_for_plan": lambda *_, **__: plan,
-            "pyopbench.run.start._commit": lambda: {"commit": None, "dirty": None},
-            "pyopbench.run.environments._make": install,
-            "pyopbench.run.environments._is_whole": lambda folder: False,
-            "pyopbench.run.worker_process.COMMAND": ("no program of this name",),
-        }.items():
-            stack.enter_context(patch(name, instead))
+        found = probe_files.document(probe_files.row("xla", TODAY, "fails"))
+        for module, name, instead in (
+            (conduct, "measure_together", _lost),
+            (probe, "try_all", lambda *_: found),
+            (start, "ask_for_plan", lambda *_, **__: plan),
+            (start, "_commit", lambda: {"commit": None, "dirty": None}),
+            (environments, "_make", install),
+            (environments, "_is_whole", lambda folder: False),
+            (worker_process, "COMMAND", ("no program of this name",)),
+        ):
+            stack.enter_context(patch.object(module, name, instead))
         yield
 
 

@@ -10,24 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from frames import Bench, run_of
-from pyopbench.core.errors import BadInput
-from pyopbench.judge.candidates import Comparison
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.choice import (
     PROVISIONAL,
     Choice,
     Rules,
     as_gain,
     choose,
-    choose_over_mix,
-    is_called,
-    rulebook_of,
-    sizes_beyond,
     standings_of,
 )
-from pyopbench.judge.decide import judge
-from pyopbench.judge.findings import Answer
-from pyopbench.judge.mix import Calls, even_mix
+from pyopbench.judge.mix import even_mix
 from pyopbench.stats.looks import Looks
 from shares import TODAY as NOW
 from shares import candidate, contrasts_by_hand, spread
@@ -346,60 +338,3 @@ def test_the_loss_of_what_is_named_is_seldom_above_its_bound() -> None:
         assert choice.loss is not None
         above += true[order][int(choice.label[1:])] - true.min() > choice.loss
     assert above <= 300 * 0.05 + 3 * math.sqrt(300 * 0.05 * 0.95)
-
-
-# which sizes and dtypes of a mix a setting can answer for, and the choice over them
-
-
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    """Today's callback has numbers from 1,000 to 10,000 of the 1,000 to 100,000 that were asked for."""
-    return judge(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
-
-
-@pytest.mark.parametrize(
-    ("calls", "called"), [(None, True), ({1: 1.0}, True), ({("float32", 1): 1.0}, True), ({("float64", 1): 1.0}, False)]
-)
-def test_a_mix_without_dtypes_calls_every_dtype(comparison: Comparison, calls: Calls | None, called: bool) -> None:
-    assert is_called(comparison, calls) == called
-
-
-@pytest.mark.parametrize(
-    ("calls", "beyond"),
-    [
-        (None, []),
-        ({1_000: 1.0, 10_000: 1.0}, []),
-        ({10_001: 1.0, 999: 1.0, 5_000: 1.0}, [999, 10_001]),
-        ({("float64", 1): 1.0, ("float32", 99_999): 1.0}, [99_999]),
-    ],
-)
-def test_sizes_beyond_what_was_measured_are_told_in_order(
-    comparison: Comparison, calls: Calls | None, beyond: list[int]
-) -> None:
-    assert sizes_beyond(comparison, calls) == beyond
-
-
-def test_there_is_a_choice_over_the_mix_where_the_baseline_has_every_size_of_it(comparison: Comparison) -> None:
-    made = choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 9_000: 3.0}))
-    assert made is not None
-    choice, mix = made
-    assert choice.label == "native"
-    assert mix.sizes == (1_000, 9_000)
-    assert choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 90_000: 1.0})) is None
-
-
-def test_a_mix_that_fits_nothing_that_was_asked_for_is_refused(comparison: Comparison) -> None:
-    with pytest.raises(BadInput) as caught:
-        rulebook_of([comparison], Rules(0.03), {10: 1.0})
-    assert (caught.value.what, caught.value.received, caught.value.legal) == (
-        "the mix holds sizes outside the measured range of py_function_numpy for sinh",
-        "10",
-        "sizes from 1000 to 10000",
-    )
-    with pytest.raises(BadInput) as caught:
-        rulebook_of([comparison], Rules(0.03), {("float64", 1_000): 1.0})
-    assert (caught.value.what, caught.value.received, caught.value.legal) == (
-        "the mix has calls in no dtype that was measured",
-        "float64",
-        "float32",
-    )

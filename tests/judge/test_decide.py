@@ -14,10 +14,10 @@ import pytest
 from frames import Bench, Curve, run_of
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import (
-    Answer,
     BaselineFailed,
     BaselineLacksSizes,
     BaselineMeasured,
@@ -26,10 +26,9 @@ from pyopbench.judge.findings import (
     CandidateLacksSizes,
     ClearGain,
     DtypeNotCalled,
-    MoreLaunches,
-    SecondLaunch,
     StillOpen,
 )
+from pyopbench.judge.settling import MoreLaunches, SecondLaunch
 
 TODAY = "py_function_numpy"
 KEEP, UNDECIDED, PORT_NATIVE = Answer("keep", None), Answer("undecided", None), Answer("port", "native")
@@ -343,5 +342,5 @@ def test_a_dtype_that_a_mix_leaves_out_is_undecided_and_one_that_nobody_measured
     assert found["float64"].reason == DtypeNotCalled("float64")
     with pytest.raises(BadInput) as refused:
         judged(run_of(*benches), mix={("uint8", 1_000): 1.0})
-    assert refused.value.what == "the mix has calls in no dtype that was measured"
+    assert refused.value.what == "no dtype of the mix was measured"
     assert (refused.value.received, refused.value.legal) == ("uint8", "float32, float64")

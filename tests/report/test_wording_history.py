@@ -11,8 +11,8 @@ from pyopbench.compare.changes import FoundChange
 from pyopbench.compare.history import Options, read_history
 from pyopbench.compare.remarks import (
     AnchorChanged,
-    NotInterleaved,
     OnlyLatency,
+    RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
@@ -59,7 +59,7 @@ def test_what_a_reader_has_to_know_is_a_sentence(remark, said):
 
 
 def test_some_of_several_are_counted():
-    assert wording.remark_text(NotInterleaved(2, 5)).split(" made ")[0] == "2 of 5 series are"
+    assert wording.remark_text(RunsNotInterleaved(2, 5)).split(" made ")[0] == "2 of 5 series are"
 
 
 def test_a_change_has_a_direction_a_size_and_a_place():

@@ -11,16 +11,41 @@ from places import ROOT
 from pyopbench.core import model, op, own_op, variant
 
 
+def printed_by(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def test_the_nouns_of_users_files_come_from_the_package_itself() -> None:
     assert (pyopbench.Op, pyopbench.Variant, pyopbench.Case) == (op.Op, variant.Variant, model.Case)
     assert pyopbench.OwnOp is own_op.OwnOp
-    assert sorted(pyopbench.__all__) == ["Case", "Op", "OwnOp", "Variant"]
+    assert {"Case", "Op", "OwnOp", "Variant"} <= {*pyopbench.__all__}
+
+
+def test_everything_that_the_package_offers_is_there() -> None:
+    assert {name for name in pyopbench.__all__ if not hasattr(pyopbench, name)} == set()
+    assert sorted(pyopbench.__all__) == pyopbench.__all__
+
+
+def test_functions_keep_their_names_though_folders_have_them_too() -> None:
+    """`pyopbench.run` is a folder of modules as well; importing one of them puts the folder in its parent's place."""
+    code = (
+        "import pyopbench, pyopbench.run.settings, pyopbench.compare\n"
+        "from pyopbench.run import settings\n"
+        "from pyopbench import run\n"
+        "print(settings.Settings.__name__, run.__module__, pyopbench.run is run, pyopbench.compare.__module__)"
+    )
+    assert printed_by(code) == "Settings pyopbench.api.measure True pyopbench.api.stored"
+
+
+def test_importing_the_package_brings_nothing_heavy() -> None:
+    heavy = {"pandas", "tensorflow", "numpy", "rich", "altair", "scipy", "IPython"}
+    assert printed_by(f"import sys, pyopbench\nprint({heavy} & {{*sys.modules}})") == "set()"
 
 
 def test_they_import_neither_tensorflow_nor_numpy() -> None:
     code = "import sys\nfrom pyopbench import Case, Op, OwnOp, Variant\nprint({'numpy', 'tensorflow'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    assert printed_by(code) == "set()"
 
 
 def test_the_version_is_a_line_that_the_build_reads_without_running_it() -> None:

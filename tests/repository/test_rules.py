@@ -20,8 +20,8 @@ PACKAGE = ROOT / "pyopbench"
 # The packages in order: a module imports from its own package, from those before it in its half, and from `core`.
 COMMON = ("core",)
 MEASURING = ("catalogue", "prepare", "worker")
-JUDGING = ("results", "stats", "judge", "compare", "report", "run", "callbacks", "cli")
-TOP_LEVEL = {"__init__.py": COMMON, "__main__.py": (*COMMON, "cli")}
+JUDGING = ("results", "stats", "judge", "compare", "report", "run", "callbacks", "api", "cli")
+TOP_LEVEL = {"__init__.py": (*COMMON, "api"), "__main__.py": (*COMMON, "cli")}
 """The modules outside of packages, and which packages each may import."""
 
 ALONE = PACKAGE / "callbacks" / "injected"
@@ -29,6 +29,8 @@ ALONE = PACKAGE / "callbacks" / "injected"
 
 TENSORFLOW = {"tensorflow", "keras", "tf_keras"}
 COMMAND_LINE = {"typer", "rich"}
+SHOWS_PROGRESS = {"rich"}
+"""What `api` may have of it, which prints nothing else."""
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2", "msgspec"} | COMMAND_LINE
 
 ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
@@ -108,7 +110,7 @@ def forbidden_outside(package: str) -> set[str]:
     """Return what no module of a package may import."""
     heavy = set() if package in JUDGING else HEAVY
     tensorflow = set() if package in MEASURING else TENSORFLOW
-    command_line = set() if package in ("cli", "") else COMMAND_LINE
+    command_line = set() if package in ("cli", "") else COMMAND_LINE - (SHOWS_PROGRESS if package == "api" else set())
     return heavy | tensorflow | command_line
 
 

@@ -16,8 +16,8 @@ STORED = document({CURRENT.key: 1e-4, BATCH.key: 1e-5})
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "new" / pipeline_file.FILE
-    pipeline_file.write(path, STORED)
+    path = tmp_path / pipeline_file.FILE
+    path.write_text(pipeline_file.as_json(STORED), encoding="utf-8")
     assert pipeline_file.read(path) == STORED
     assert len(path.read_text(encoding="utf-8").splitlines()) > len(STORED["blocks"])
 

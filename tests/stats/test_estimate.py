@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -16,6 +15,7 @@ from frames import Bench, Noise, heavy, normal, spikes
 from pyopbench.core.model import Case
 from pyopbench.stats import estimate as statistics
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.holm import holm
 from pyopbench.stats.unresolved import MoreLaunches
 
 pytestmark = pytest.mark.long
@@ -104,7 +104,7 @@ def test_without_a_minimum_effect_the_family_error_is_used_up() -> None:
 
 
 def adjusted(run: list[Estimate], delta: float) -> list[float]:
-    return statistics.holm([one.effect_p(delta) for one in run])
+    return holm([one.effect_p(delta) for one in run])
 
 
 def test_a_slowdown_of_a_tenth_is_found_with_one_percent_noise_and_ten_launches() -> None:
@@ -266,22 +266,6 @@ def test_the_launches_that_would_clear_a_border_do_and_one_less_does_not() -> No
     assert Estimate(0.05, 0.04, enough - 1).interval(0.99)[0] <= 0.03
     assert estimate.remedy(0.03, 0.99) == MoreLaunches(4, enough, statistics.MOST_LAUNCHES)
     assert Estimate(0.03, 0.04, 4).remedy(0.03, 0.99) == MoreLaunches(4, None, statistics.MOST_LAUNCHES)
-
-
-def test_holm_by_hand() -> None:
-    """4 * 0.005, 3 * 0.01, 2 * 0.03, then 0.04 held up to 0.06 by the one before."""
-    assert statistics.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert statistics.holm([]) == []
-    assert statistics.holm([0.9, 0.8]) == [1.0, 1.0]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=5))
-def test_holm_is_the_closed_test_of_bonferroni(p: list[float]) -> None:
-    """By definition: the largest Bonferroni p of any set of hypotheses that the one belongs to."""
-    indices = range(len(p))
-    subsets = [set(chosen) for size in indices for chosen in itertools.combinations(indices, size + 1)]
-    expected = [max(min(1, len(s) * min(p[j] for j in s)) for s in subsets if i in s) for i in indices]
-    assert statistics.holm(p) == pytest.approx(expected)
 
 
 def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from pyopbench.stats import spread
-from pyopbench.stats.estimate import Estimate, holm, moderated
+from pyopbench.stats.estimate import Estimate, moderated
+from pyopbench.stats.holm import holm
 from pyopbench.stats.spread import (
     LEAST_COMPARISONS,
     MOST_DEGREES,

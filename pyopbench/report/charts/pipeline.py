@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from pyopbench.judge.lock_share import LockShare
@@ -90,8 +89,3 @@ def _worth(lock: LockShare, at: float) -> float:
 def _as_spec(chart: alt.LayerChart | alt.FacetChart, height: int, width: int) -> dict[str, Any]:
     spec: dict[str, Any] = chart.properties(height=height, width=width).to_dict(validate=False)
     return spec
-
-
-def as_svg(spec: dict[str, Any]) -> str:
-    """Return a chart as a picture that stands in a page by itself."""
-    return str(vl_convert.vegalite_to_svg(spec))

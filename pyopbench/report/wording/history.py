@@ -9,9 +9,9 @@ from pyopbench.compare.history import History
 from pyopbench.compare.moments import Axis
 from pyopbench.compare.remarks import (
     AnchorChanged,
-    NotInterleaved,
     OnlyLatency,
     Remark,
+    RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
@@ -113,7 +113,7 @@ def remark_text(remark: Remark) -> str:
                 "became slower, warmer or busier looks the same as slower code; only a re-run of both sides tells them "
                 "apart."
             )
-        case NotInterleaved(many, of):
+        case RunsNotInterleaved(many, of):
             return (
                 f"{_of(many, of)} made of runs that were not interleaved. Runs of the same code differ by more than "
                 "their launches show, so the errors of points are widened by what runs differ by, and the threshold is "

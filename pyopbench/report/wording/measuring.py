@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pyopbench.core import formatting
+from pyopbench.report.wording.stopping import progress_text
 
+if TYPE_CHECKING:
+    from pyopbench.judge.stopping import Look
+
+PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
+"""What takes a while before anything is measured, and longest the first time."""
 FEWER = {
     "memory": "fewer than three, because of the memory",
     "budget": "fewer than three, because of the budget",
@@ -49,3 +55,25 @@ def sampling_text(sampling_seconds: float, seconds: float) -> str:
     """Return what share of the time was sampling, and not preparing, looking or waiting."""
     share = sampling_seconds / seconds if seconds else 0.0
     return f"{formatting.percent(round(share, 2))} of {formatting.duration(seconds)} of measuring was sampling"
+
+
+def planned_text(cases: int, skips: int, folder: str) -> str:
+    """Return what was planned, and where it goes."""
+    return f"{cases:,} cases, {skips:,} not supported; results in {folder}"
+
+
+def look_text(look: Look) -> str:
+    """Return what a look at the data shows, and whether it is measured on."""
+    further = f"measuring {formatting.count(len(look.open), 'case')} further" if look.open else "done"
+    return f"{progress_text(look)}; {further}"
+
+
+def compared_text(launches: int, resolved: int, compared: int) -> str:
+    """Return how many comparisons between versions are resolved."""
+    made = f"after {formatting.count(launches, 'launch', 'launches')}"
+    return f"{made} {resolved:,} of {compared:,} comparisons are resolved"
+
+
+def budget_text(budget_seconds: float, launches: int, most: int) -> str:
+    """Return that the budget ended the measuring."""
+    return f"the budget of {budget_seconds:g} s is spent after {launches} of at most {most} launches"

@@ -9,6 +9,7 @@ from pyopbench.stats.unresolved import (
     InterleavedRun,
     MoreLaunches,
     MoreLaunchesOfBothRuns,
+    MoreMachines,
     NeverPaired,
     NotAboveZero,
     OneLaunch,
@@ -45,6 +46,10 @@ def remedy_text(found: Remedy) -> str:
             return f"more than {most:,} launches would be needed instead of {launches}"
         case MoreLaunches(launches, enough, _):
             return f"about {enough} launches instead of {launches} would settle it"
+        case MoreMachines(machines, None):
+            return f"machines differ by too much for any number of them to settle it, instead of {machines}"
+        case MoreMachines(machines, enough):
+            return f"about {enough} machines instead of {machines} would settle it"
         case MoreLaunchesOfBothRuns():
             return "more launches in both runs would narrow it"
         case InterleavedRun():

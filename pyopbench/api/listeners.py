@@ -1,0 +1,167 @@
+"""Who is told how a run goes: a terminal, a pipe, a notebook, or nobody."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape as escape_html
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from pyopbench.api.console import err, say, say_error
+from pyopbench.core import formatting
+from pyopbench.core.errors import PyopbenchError
+from pyopbench.core.printable import printable
+from pyopbench.report.wording.measuring import stage_text, workers_text
+from pyopbench.run.budget import Progress as Step
+from pyopbench.run.budget import Tell
+from pyopbench.run.conduct import Listener
+from pyopbench.run.pipeline import PipelineProgress
+
+LONGEST_CASE = 26
+"""Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
+REDRAWS_PER_SECOND = 2
+"""The parent shares the cores with what is measured."""
+
+
+class ConsoleListener(Listener):
+    """Shows on a console how a run goes: a bar and a spinner on a terminal, a line for each sweep where piped."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Show a spinner and what takes a while."""
+        with self._console.status(escape(what)) as status:
+            yield lambda text: status.update(escape(text))
+
+    @contextmanager
+    def sampling(self) -> Iterator[Tell]:
+        """Show how far a run is, what is measured, and how long it may still last."""
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=8),
+            TextColumn("{task.fields[left]}"),
+        )
+        console = self._console
+        is_piped = not console.is_terminal
+        with Progress(
+            *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
+        ) as bar:
+            task = bar.add_task("starting", total=1.0, left="")
+            told: set[str] = set()
+
+            def show(step: Step) -> None:
+                bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
+                stage = stage_text(step)
+                if is_piped and stage not in told:
+                    told.add(stage)
+                    console.print(_sweep_text(step, stage))
+
+            yield show
+
+    def say(self, text: str, *, whole: bool = False) -> None:
+        """Print a sentence."""
+        if whole:
+            self._console.print(escape(text), soft_wrap=True)
+        else:
+            say(escape(text), self._console)
+
+    def problem(self, error: PyopbenchError, what: str = "") -> None:
+        """Print an error, or where there is `what` came of it, a warning."""
+        say_error(error, f"[yellow]warning:[/] {escape(what)}:" if what else "[bold red]error:[/]")
+
+
+class NotebookListener(Listener):
+    """Shows in the output of a notebook's cell how a run goes: one line and a bar, written over as it goes on.
+
+    What stays are warnings, paths, commands and the last sentence, so that a stored notebook is not full of progress.
+    """
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        """Show by `display`, which is that of `IPython.display`."""
+        self._handle = display({"text/plain": "", "text/html": ""}, raw=True, display_id=True)
+        self._kept: list[str] = []
+        self._said = ""
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Show what takes a while."""
+        self._show(f"{what} …")
+        yield lambda text: self._show(f"{text} …")
+        self._show("")
+
+    @contextmanager
+    def sampling(self) -> Iterator[Tell]:
+        """Show how far a run is, what is measured, and how long it may still last."""
+        shown = ""
+
+        def show(step: Step) -> None:
+            nonlocal shown
+            text = " · ".join(filter(None, (describe(step), _left(step))))
+            if text != shown:
+                shown = text
+                self._show(text, step.done / step.total)
+
+        yield show
+        self._show("")
+
+    def say(self, text: str, *, whole: bool = False) -> None:
+        """Put a sentence in place of the one before, or keep it if it is a whole one."""
+        if whole:
+            self._kept.append(text.strip())
+        else:
+            self._said = text
+        self._show("")
+
+    def problem(self, error: PyopbenchError, what: str = "") -> None:
+        """Keep a warning, or an error, above the line of progress."""
+        self._kept.append(f"warning: {what}: {error}" if what else str(error))
+        self._show("")
+
+    def _show(self, text: str, done: float | None = None) -> None:
+        lines = [printable(one) for one in (*self._kept, self._said, text) if one]
+        bar = "" if done is None else f'<progress style="width:8em" value="{done:.3f}"></progress> '
+        html = "<br>".join(escape_html(line).replace("\n", "<br>") for line in lines)
+        shown = {"text/plain": "\n".join(lines), "text/html": f"<small>{bar}{html}</small>"}
+        self._handle.update(shown, raw=True)
+
+
+def listener_here(*, progress: bool) -> Listener:
+    """Return who listens where this runs: a notebook, else stderr; nobody without `progress`."""
+    if not progress:
+        return Listener()
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):  # what runs cells for a notebook; a shell in a terminal has none
+        from IPython.display import display
+
+        return NotebookListener(display)
+    return ConsoleListener(err)
+
+
+def describe(step: Step) -> str:
+    """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants interleaved."""
+    where = f"{stage_text(step)} {step.done + 1}/{step.total}"
+    # A bar prints its texts itself, and a run that is resumed may name anything.
+    return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"
+
+
+def pipeline_text(step: PipelineProgress) -> str:
+    """Return where the measuring of a pipeline stands."""
+    what = printable(f"{step.doing} {step.key}".strip())
+    return f"launch {step.launch + 1}: {what}, about {formatting.duration(step.seconds_left)} left"
+
+
+def _left(step: Step) -> str:
+    return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
+
+
+def _sweep_text(step: Step, stage: str) -> str:
+    fewer, left = workers_text(step), _left(step)
+    return f"{stage}{fewer and f' ({fewer})'}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"

@@ -1,0 +1,322 @@
+"""Measures from Python: `pyopbench.run`, `resume` and `pipeline`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyopbench.api.judging import Mix, judging_of
+from pyopbench.api.listeners import listener_here, pipeline_text
+from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
+from pyopbench.api.results import PipelineResult, RunResult
+from pyopbench.core.arrangement import STEP_ELEMENTS
+from pyopbench.core.errors import BadInput, Interrupted
+from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes
+from pyopbench.core.ownership import require_own
+from pyopbench.judge.judge import Judging, judge
+from pyopbench.results import store, versions
+from pyopbench.run import conduct, memory_limit, pipeline_request, start
+from pyopbench.run import pipeline as pipeline_measuring
+from pyopbench.run.choose_settings import settings_for
+
+
+def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
+    op: Op,
+    inputs: Inputs = None,
+    *,
+    quick: bool = False,
+    variants: Sequence[str] = (),
+    gradients: Sequence[str] = (),
+    directions: Sequence[str] = (),
+    modes: Sequence[str] = (),
+    dtypes: Sequence[str] = ("float32",),
+    sizes: Sequence[int] = (),
+    device: str = "cpu",
+    baseline: str = BASELINE,
+    minimum_effect: float = MINIMUM_EFFECT,
+    mix: Mix = None,
+    requires: Sequence[str] = (),
+    calls_per_step: float | None = None,
+    step_seconds: float | None = None,
+    budget_seconds: float | None = None,
+    launches: int | None = None,
+    rounds: int | None = None,
+    evenly: bool = False,
+    case_timeout_seconds: float | None = None,
+    memory_limit_bytes: int | None = None,
+    seed: int = 0,
+    seed_with: str = "",
+    parts: bool = True,
+    probes: bool = True,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> RunResult:
+    """Measure an op in all variants, store the samples and judge them: `pyopbench run` from Python.
+
+    Workers are processes of their own. A function of a module is imported there; the source of a function of a
+    notebook or script is written into the folder of the run, with the imports, constants and functions that it uses.
+
+    Args:
+        op: the body of the current callback: a function that takes NumPy arrays and returns an array or a tuple of
+            arrays. Or what the command line takes: a built-in name, `"my_op.py"`, `"my_module.py:function"`.
+        inputs: an example of each argument of a function: a sequence by position, a mapping by name, or the only
+            array. Any shape; any dtype without objects. None for an op that is named.
+        quick: few sizes and launches: an answer in a minute for one op.
+        variants: names; all if empty.
+        gradients: mechanisms, or `("all",)`; the usual one of each variant if empty.
+        directions: `forward`, `backward`, `forward_backward`; all that a mode has if empty.
+        modes: `node`, `call`, `eager`; `node` if empty, on a GPU `call`.
+        dtypes: of the inputs of a built-in op.
+        sizes: of a built-in op; its own if empty.
+        device: `cpu`, or `gpu` where TensorFlow sees one.
+        baseline: the variant that is the current callback.
+        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
+        requires: what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...
+        calls_per_step: how often a step of your program calls the op; with `step_seconds`.
+        step_seconds: how long such a step takes, in seconds.
+        budget_seconds: stop measuring after so many seconds; None for the usual.
+        launches: maximum number of launches (worker processes), at least 2; None for the usual.
+        rounds: maximum number of timed blocks of a case in a launch; None for the usual.
+        evenly: measure every case alike, not only those that may still change an answer.
+        case_timeout_seconds: give up on a case after so many seconds without a sign of life; None for the usual.
+        memory_limit_bytes: most memory of a worker; None for no limit. Linux only.
+        seed: of the random order of measurement.
+        seed_with: a statement that runs before each call of a body that draws random numbers, such as
+            `"np.random.seed({seed})"`.
+        parts: measure also where a callback's time goes.
+        probes: try also what the current callback blocks, once on a machine.
+        out: a new folder for the results; None for `results/DATE`.
+        progress: show how it goes, on stderr or in the output of the notebook's cell.
+
+    Returns:
+        The decisions, verdicts and latencies, as frames and as a report. The samples are in its folder.
+
+    Raises:
+        BadInput: something cannot be measured as it is; the message says what can.
+        NothingMeasured: no case has a sample; with the first reason.
+        Interrupted: Ctrl-C; what was finished is stored, and the message says how to continue.
+
+    >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
+    """
+    judging = judging_of(baseline, minimum_effect, mix, requires, calls_per_step, step_seconds)
+    _require_launches(launches)
+    if memory_limit_bytes is not None:
+        memory_limit.require_limitable(memory_limit_bytes)
+    folder = start.new_folder() if out is None else Path(out)
+    store.require_new(folder)
+    require_own(folder)
+    listener = listener_here(progress=progress)
+    with _resumable(folder, op, inputs), _without_leftovers(folder), brought_op(op, inputs, folder, seed_with) as name:
+        axes = Axes(
+            ops=(name,),
+            variants=tuple(variants),
+            gradients=tuple(gradients),
+            directions=tuple(directions),
+            modes=tuple(modes),
+            dtypes=tuple(dtypes),
+            placements=(device,),
+            sizes=tuple(sizes),
+            quick=quick,
+            parts=parts,
+        )
+        settings = settings_for(
+            axes,
+            launches=launches,
+            rounds=rounds,
+            evenly=evenly,
+            budget_seconds=budget_seconds,
+            case_timeout_seconds=case_timeout_seconds,
+            memory_limit_bytes=memory_limit_bytes,
+            seed=seed,
+        )
+        conduct.begin(folder, start.Request(axes, settings, baseline, ("pyopbench.run", name)), listener)
+        return _measured(folder, judging, listener, probes=probes or bool(requires))
+
+
+def resume(  # noqa: PLR0913 - all but the folder have a default
+    folder: str | Path,
+    op: Op | None = None,
+    inputs: Inputs = None,
+    *,
+    seed_with: str = "",
+    minimum_effect: float = MINIMUM_EFFECT,
+    mix: Mix = None,
+    requires: Sequence[str] = (),
+    calls_per_step: float | None = None,
+    step_seconds: float | None = None,
+    progress: bool = True,
+) -> RunResult:
+    """Continue an interrupted run as it was planned: `pyopbench resume` from Python.
+
+    Args:
+        folder: of the run.
+        op: the same function as when it was begun, because nothing that a folder holds is run; None for a built-in op.
+        inputs: the same examples.
+        seed_with: the same statement.
+        minimum_effect: how to judge is given anew, as for `run`.
+        mix: as for `run`.
+        requires: as for `run`.
+        calls_per_step: as for `run`.
+        step_seconds: as for `run`.
+        progress: show how it goes.
+
+    Returns:
+        As `run`.
+
+    Raises:
+        BadInput: it is no run, of several versions or revisions, or the op has changed since.
+        NothingMeasured: no case has a sample.
+        Interrupted: Ctrl-C, again.
+    """
+    place = Path(folder)
+    require_own(place)
+    if versions.is_here(place):
+        raise BadInput(
+            "a run on several versions or revisions is continued from the command line",
+            received=place,
+            legal="a run on one version",
+            next_step=f"pyopbench resume {place}",
+        )
+    judging = judging_of(start.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
+    with _resumable(place, op, inputs), _brought_again(op, inputs, place, seed_with):
+        start.require_resumable(place)
+        return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
+
+
+def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default
+    op: Op,
+    inputs: Inputs = None,
+    *,
+    size: int | None = None,
+    dtype: str | None = None,
+    parallel: Sequence[int] = (),
+    batch: Sequence[int] = pipeline_request.BATCH,
+    deterministic: bool = True,
+    private_threads: int = 0,
+    baseline: str = BASELINE,
+    minimum_effect: float = MINIMUM_EFFECT,
+    step_seconds: float | None = None,
+    step_elements: int = STEP_ELEMENTS,
+    budget_seconds: float = pipeline_request.BUDGET_SECONDS,
+    launches: int = pipeline_request.LAUNCHES,
+    case_timeout_seconds: float = 30.0,
+    seed: int = 0,
+    seed_with: str = "",
+    progress: bool = True,
+) -> PipelineResult:
+    """Measure an op inside a `tf.data` pipeline, and find the best arrangement: `pyopbench pipeline` from Python.
+
+    Args:
+        op: a function of one element, as for `run`.
+        inputs: an example of each argument, as for `run`.
+        size: of one element of a built-in op; None for a middle one.
+        dtype: `float32` or `float64`; None for the first of the op.
+        parallel: values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if empty.
+        batch: batch sizes to try where the callback gets a batch.
+        deterministic: keep the order of elements in a parallel map.
+        private_threads: threads of a pool of the pipeline's own; 0 for TensorFlow's.
+        baseline: the variant that is the current callback.
+        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        step_seconds: how long a training step takes if its input is ready, in seconds.
+        step_elements: elements of a training step.
+        budget_seconds: stop measuring after so many seconds.
+        launches: number of launches (worker processes).
+        case_timeout_seconds: give up on an arrangement after so many seconds without a sign of life.
+        seed: of the random order of measurement.
+        seed_with: a statement that runs before each call of a body that draws random numbers.
+        progress: show how it goes.
+
+    Returns:
+        The answer, and how many elements a second each arrangement delivers. Nothing is written before its `save`.
+
+    Raises:
+        BadInput: something cannot be measured as it is.
+        NothingMeasured: the body fails, or the current callback does.
+    """
+    from pyopbench.judge.pipeline import TrainingStep
+    from pyopbench.judge.pipeline import judge as judge_pipeline
+
+    judging_of(
+        baseline, minimum_effect, calls_per_step=step_elements if step_seconds else None, step_seconds=step_seconds
+    )
+    with tempfile.TemporaryDirectory() as scratch, brought_op(op, inputs, Path(scratch), seed_with) as name:
+        request = pipeline_request.PipelineRequest(
+            name,
+            size,
+            dtype,
+            parallel=tuple(parallel) or pipeline_request.usual_parallel(),
+            batch=tuple(batch),
+            deterministic=deterministic,
+            private_threads=private_threads,
+            baseline=baseline,
+            launches=launches,
+            budget_seconds=budget_seconds,
+            timeout_seconds=case_timeout_seconds,
+            seed=seed,
+        )
+        with listener_here(progress=progress).busy("starting") as show:
+            document = pipeline_measuring.measure(request, lambda step: show(pipeline_text(step)))
+    return PipelineResult(judge_pipeline(document, minimum_effect, TrainingStep(step_elements, step_seconds)))
+
+
+def _measured(folder: Path, judging: Judging, listener: conduct.Listener, *, probes: bool) -> RunResult:
+    if probes:
+        conduct.probe_beside(folder, judging, listener)
+    conduct.measure(folder, judging, listener)
+    start.require_measured(folder)
+    with listener.busy("judging"):
+        return RunResult(judge([folder], judging), [folder], folder)
+
+
+@contextmanager
+def _brought_again(op: Op | None, inputs: Inputs, folder: Path, seed_with: str) -> Iterator[None]:
+    if op is None:
+        yield
+        return
+    with brought_op(op, inputs, folder, seed_with):
+        yield
+
+
+@contextmanager
+def _without_leftovers(folder: Path) -> Iterator[None]:
+    """Leave nothing in the folder of a run that was not begun."""
+    try:
+        yield
+    except BaseException:
+        if not (folder / store.RUN_FILE).exists():
+            forget_shipped(folder)
+        raise
+
+
+@contextmanager
+def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
+    """Have an interrupt say how to continue, if there is a run by then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (folder / store.RUN_FILE).exists():
+            raise
+        raise Interrupted(folder, _how_to_resume(folder, op, inputs)) from None
+
+
+def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
+    words = [repr(str(folder))]
+    if callable(op):
+        words += [getattr(op, "__name__", "op")]
+    elif op is not None:
+        words += [repr(str(op))]
+    words += ["inputs"] if inputs is not None else []
+    return f"pyopbench.resume({', '.join(words)}) continues; pyopbench.read({words[0]}) judges what there is"
+
+
+def _require_launches(launches: int | None) -> None:
+    if launches is not None and launches < 2:
+        raise BadInput(
+            "one launch gives no interval",
+            received=f"launches={launches!r}",
+            legal="2 or more",
+            next_step="for example launches=8",
+        )

@@ -1,0 +1,147 @@
+"""From a function and its example arguments to what a command line would name: a file or module, and its inputs.
+
+So an op that is given from Python takes the same way as one that is named in a shell. What has no name there yet gets
+one in the folder of the run: arrays as .npy files, and the source of a function of `__main__`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyopbench.api.shipped_source import home_of, name_of, source_of
+from pyopbench.core.discover import bring_own
+from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import VARIABLE
+from pyopbench.core.write_file import write_atomically
+
+Op: TypeAlias = Callable[..., Any] | str | Path
+"""A function, or what names an op on the command line."""
+Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | np.ndarray | None
+"""Example arguments: those by position, or those by name."""
+
+FOLDER = "op"
+"""Of the run's folder: what is shipped with the op."""
+LONGEST_VALUE = 10_000
+"""Characters of an argument that is no array; longer ones would not fit the environment of a worker."""
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+@contextmanager
+def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Iterator[str]:
+    """Have an op found in this process and in workers until the end, and give its name.
+
+    Args:
+        op: a function, or what names one on the command line: a built-in name, `my_op.py`, `my_module.py:function`.
+        inputs: an example of each argument of a function: a sequence by position, a mapping by name, or one array.
+        folder: of the run; what has to be shipped is written into a folder in it.
+        seed_with: a statement that seeds what the body draws from, as `--seed-with`.
+
+    Raises:
+        BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
+    """
+    before = os.environ.get(VARIABLE)
+    try:
+        words = _inputs_in_words(inputs, folder / FOLDER)
+        (name,) = bring_own([_op_in_words(op, folder / FOLDER)], words, seed_with)
+        yield name
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
+
+
+def forget_shipped(folder: Path) -> None:
+    """Remove what was shipped into a folder in which no run was begun, and the folder if nothing else is in it."""
+    shipped = folder / FOLDER
+    for path in sorted(shipped.glob("*")) if shipped.is_dir() else ():
+        path.unlink()
+    for one in (shipped, folder):
+        if one.is_dir() and not any(one.iterdir()):
+            one.rmdir()
+
+
+def _op_in_words(op: Op, folder: Path) -> str:
+    if isinstance(op, (str, Path)):
+        return str(op)
+    if not callable(op):
+        raise BadInput(
+            "not an op",
+            received=f"{op!r}, of type {type(op).__name__}",
+            legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
+            next_step="for example pyopbench.run(my_function, [example_of_each_argument])",
+        )
+    name, module = name_of(op), home_of(op)
+    if not module:
+        source = source_of(op).encode()
+        path = folder / f"{op.__name__}_{_digest(source)}.py"
+        _write(path, source)
+        return f"{path.resolve()}:{op.__name__}"
+    file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
+    return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
+
+
+def _inputs_in_words(inputs: Inputs, folder: Path) -> list[str]:
+    if inputs is None:
+        return []
+    if isinstance(inputs, Mapping):
+        return [f"{name}={_value_in_words(value, folder, name)}" for name, value in inputs.items()]
+    if isinstance(inputs, (str, bytes)) or not isinstance(inputs, Sequence):
+        inputs = [inputs]  # the only argument
+    return [_value_in_words(value, folder, f"argument {place + 1}") for place, value in enumerate(inputs)]
+
+
+def _value_in_words(value: Any, folder: Path, name: str) -> str:
+    """Return the path of an array's file, or the expression that makes a plain value."""
+    if hasattr(value, "numpy"):  # an eager tensor
+        value = value.numpy()
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return _array_file(value, folder)
+    if _is_plain(value) and len(repr(value)) <= LONGEST_VALUE:
+        return repr(value)
+    shown = repr(value)
+    raise BadInput(
+        f"{name} is no example that can be stored",
+        received=f"{shown[:60]}{'...' if len(shown) > 60 else ''}, of type {type(value).__name__}",
+        legal="a NumPy array or an eager tensor without objects in it, a number, a text, or a short list of these",
+        next_step="convert it with np.asarray, or write an op file: pyopbench new op my_op.py",
+    )
+
+
+def _array_file(array: np.ndarray, folder: Path) -> str:
+    """Return the path of a file that holds an array."""
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    content = stream.getvalue()
+    path = folder / f"{_digest(content)}.npy"
+    _write(path, content)
+    return str(path.resolve())
+
+
+def _digest(content: bytes) -> str:
+    """Return what files are named by: changed content is another file, and the one that was measured stays."""
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, float):
+        return value - value == 0  # nan and the infinities have no literal
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))
+    return type(value) in PLAIN
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)

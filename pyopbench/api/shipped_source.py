@@ -1,0 +1,207 @@
+"""The source of a function that no other process could import: of a notebook's cell, a script, another function.
+
+Workers are processes of their own. A function of `__main__` is not there: importing a script again would run all of it.
+So its source is written into a file, with the imports, constants and functions of `__main__` that it uses.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from pyopbench.core.errors import BadInput
+
+GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
+LONGEST_CONSTANT = 20_000
+"""Characters; what is longer is data, and an input."""
+WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Return a module that holds a function and all of `__main__` that it uses.
+
+    Raises:
+        BadInput: it is a lambda or a closure, its source is not to be had, or it uses a global that cannot be written
+            down; with its name.
+    """
+    parts = _Parts()
+    parts.add(_plain(function))
+    chunks = [[f'"""{function.__name__}, as it was when it was measured."""'], ["from __future__ import annotations"]]
+    chunks += [sorted(parts.imports), parts.constants]
+    text = "\n\n".join("\n".join(chunk) for chunk in chunks if chunk)
+    return "\n\n\n".join([text, *parts.functions]) + "\n"
+
+
+@dataclass
+class _Parts:
+    """What the file is made of, each thing after those that it needs."""
+
+    imports: set[str] = field(default_factory=set)
+    constants: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    _seen: dict[str, object] = field(default_factory=dict)
+
+    def add(self, function: FunctionType) -> None:
+        self._seen[function.__name__] = function
+        source = _source(function)
+        for name in sorted({*_globals_of(function.__code__), *_names_before_the_body(source)}):
+            if name in function.__globals__:
+                self._add_global(name, function.__globals__[name], function)
+            elif not hasattr(builtins, name):
+                raise BadInput(
+                    f"{function.__name__} uses a name that is not there",
+                    received=name,
+                    legal="names of builtins, modules, functions and constants that are there when it is measured",
+                    next_step=f"define or import {name} first, or take it as an argument",
+                )
+        self.functions.append(source.strip())
+
+    def _add_global(self, name: str, value: object, user: FunctionType) -> None:
+        if name in self._seen:
+            if self._seen[name] is not value:
+                raise _cannot_travel(name, value, user, "and another function means another thing by that name")
+            return
+        self._seen[name] = value
+        if isinstance(value, ModuleType) and value.__name__ != "__main__":
+            self.imports.add(f"import {name}" if value.__name__ == name else f"import {value.__name__} as {name}")
+        elif found := _import_of(name, value):
+            self.imports.add(found)
+        elif isinstance(value, FunctionType):
+            _plain(value)
+            if value.__name__ != name:
+                raise _cannot_travel(name, value, user, f"a function that was defined as {value.__name__}")
+            self.add(value)
+        elif (written := _written(value)) and len(written) <= LONGEST_CONSTANT:
+            self.imports |= {"import numpy"} if written.startswith("numpy.") else set()
+            self.constants.append(f"{name} = {written}")
+        else:
+            raise _cannot_travel(name, value, user, f"of type {type(value).__name__}")
+
+
+def home_of(value: object) -> str:
+    """Return the module in which other processes find a function or class under its name; "" if there is none."""
+    for module in (str(getattr(value, "__module__", "")), "numpy"):  # ufuncs do not know theirs
+        found = sys.modules.get(module)
+        if found is not None and module != "__main__" and vars(found).get(name_of(value)) is value:
+            return module
+    return ""
+
+
+def name_of(value: object) -> str:
+    """Return the name that a function or class was defined under; "" for anything else."""
+    return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+
+
+def _import_of(name: str, value: object) -> str:
+    """Return the line that imports a value of a module under a name; "" if there is none."""
+    module, original = home_of(value), name_of(value)
+    return f"from {module} import {original}" + (f" as {name}" if original != name else "") if module else ""
+
+
+def _written(value: object) -> str:
+    """Return the expression that makes a constant, or a small array; "" if there is none."""
+    if isinstance(value, np.ndarray):
+        items = value.tolist()
+        return f"numpy.array({items!r}, dtype={value.dtype.name!r})" if value.size and _is_plain(items) else ""
+    return repr(value) if _is_plain(value) else ""
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, float):
+        return value - value == 0  # nan and the infinities have no literal
+    if type(value) in CONSTANTS:
+        return True
+    if type(value) in (tuple, list, set, frozenset):
+        return all(map(_is_plain, value))  # type: ignore[call-overload]
+    return type(value) is dict and all(map(_is_plain, (*value, *value.values())))
+
+
+def _plain(function: Callable[..., Any]) -> FunctionType:
+    """Return a function if it was written by `def`, with nothing around it.
+
+    Raises:
+        BadInput: it was not.
+    """
+    if not isinstance(function, FunctionType):
+        raise BadInput(
+            "not a function whose source can be read",
+            received=f"{function!r}, of type {type(function).__name__}",
+            legal="a function that is written with def, or the name of one: my_module.py:function",
+            next_step="write it with def: a function of the same arguments that calls this one",
+        )
+    if function.__name__ == "<lambda>":
+        raise BadInput(
+            "a lambda has no source of its own: its line holds other things too",
+            received=f"a lambda of {', '.join(function.__code__.co_varnames[: function.__code__.co_argcount])}",
+            legal="a function that is written with def",
+            next_step="give it a name: def body(x): return ...",
+        )
+    if function.__code__.co_freevars:
+        raise BadInput(
+            f"{function.__name__} is a closure, and what it closes over cannot travel to another process",
+            received=", ".join(function.__code__.co_freevars),
+            legal="a function that takes what it needs as arguments, or has it as globals",
+            next_step="make them arguments with an example each, or constants of the notebook or script",
+        )
+    if hasattr(function, "__wrapped__"):
+        raise BadInput(
+            f"{function.__name__} is wrapped by a decorator, whose source does not come along",
+            received=f"{function.__name__}, wrapped in {type(function).__name__}",
+            legal="a function without a decorator that wraps it",
+            next_step=f"measure {function.__name__}.__wrapped__, or {WAY_OUT}",
+        )
+    return function
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        ast.parse(source)  # lines of a text that stand further left than the function keep it from being dedented
+    except (OSError, TypeError, SyntaxError) as error:
+        raise BadInput(
+            f"the source of {function.__name__} is not to be had",
+            received=f"{function.__name__}, defined in {function.__code__.co_filename}",
+            legal="a function of a file, or of a notebook's cell",
+            next_step=WAY_OUT,
+        ) from error
+    return source
+
+
+def _globals_of(code: CodeType) -> Iterator[str]:
+    """Give the names that a function looks up outside of it; those of functions within it, too."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in GLOBAL:
+            yield str(instruction.argval)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _globals_of(inner)
+
+
+def _names_before_the_body(source: str) -> Iterator[str]:
+    """Give the names in decorators and defaults, which are looked up when a function is defined."""
+    (definition,) = ast.parse(source).body
+    if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        defaults = (*definition.args.defaults, *(one for one in definition.args.kw_defaults if one is not None))
+        for part in (*definition.decorator_list, *defaults):
+            yield from (node.id for node in ast.walk(part) if isinstance(node, ast.Name))
+
+
+def _cannot_travel(name: str, value: object, user: FunctionType, what: str) -> BadInput:
+    shown = repr(value)
+    return BadInput(
+        f"{user.__name__} uses a global that cannot travel to another process: {name}, {what}",
+        received=f"{name} = {shown if len(shown) <= 80 else f'{shown[:77]}...'}",
+        legal="modules, functions, classes of modules, numbers, texts, and lists or dicts of these",
+        next_step=f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",
+    )

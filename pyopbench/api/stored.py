@@ -1,0 +1,103 @@
+"""Judges what is stored: `pyopbench.read` and `pyopbench.compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from pyopbench.api.judging import Mix, judging_of
+from pyopbench.api.results import ComparisonResult, RunResult
+from pyopbench.compare.diff import compare_sides
+from pyopbench.compare.select import read_sides
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge.judge import judge
+from pyopbench.run.report_target import usual_of
+from pyopbench.stats.unpaired import RUN_SPREAD
+
+Source: TypeAlias = str | Path
+"""A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
+
+
+def read(  # noqa: PLR0913 - all but the results have a default
+    *results: Source,
+    baseline: str | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    mix: Mix = None,
+    requires: Sequence[str] = (),
+    calls_per_step: float | None = None,
+    step_seconds: float | None = None,
+) -> RunResult:
+    """Read stored results and judge them. Nothing is measured, and nothing is written.
+
+    Args:
+        results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
+            pytest-benchmark.
+        baseline: the variant that is the current callback; None for that of the run.
+        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
+        requires: what a port has to be able to do, as `--require`: `savedmodel`, `xla`, ...
+        calls_per_step: how often a step of your program calls the op; with `step_seconds`.
+        step_seconds: how long such a step takes, in seconds.
+
+    Returns:
+        The decisions, verdicts and latencies, as frames and as a report.
+
+    Raises:
+        BadInput: there are no such results, they are not as they were written, or an argument is out of range.
+        NothingMeasured: they hold no sample.
+
+    >>> pyopbench.read("results/reference").decisions  # doctest: +SKIP
+    """
+    paths = [Path(one) for one in results]
+    if not paths:
+        raise BadInput(
+            "no results are named",
+            received="read()",
+            legal="a folder of a run, or a file of asv or pytest-benchmark",
+            next_step='for example pyopbench.read("results/reference")',
+        )
+    usual, folder = usual_of(paths)
+    judging = judging_of(baseline or usual, minimum_effect, mix, requires, calls_per_step, step_seconds)
+    return RunResult(judge(paths, judging), paths, folder)
+
+
+def compare(
+    *sides: Source | RunResult,
+    axis: str = "run",
+    minimum_effect: float = MINIMUM_EFFECT,
+    run_spread: float = RUN_SPREAD,
+) -> ComparisonResult:
+    """Compare two results, or two parts of one.
+
+    Args:
+        sides: two results, side A and side B, each a path or what `run` or `read` returned; or one result and two
+            labels of an axis: `compare("results/versions", "2.16.2", "2.21.0", axis="tf")`.
+        axis: what they differ in: `run`, `commit`, `tf` or `variant`.
+        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
+
+    Returns:
+        A verdict on each case that both sides have.
+
+    Raises:
+        BadInput: there are no such results or labels, or the sides are of different tools.
+        NothingMeasured: no case has a number on both sides.
+    """
+    words = [_word(side) for side in sides]
+    judging_of("", minimum_effect)  # checks it
+    return ComparisonResult(compare_sides(read_sides(words, axis), minimum_effect, run_spread))
+
+
+def _word(side: Source | RunResult) -> str:
+    if not isinstance(side, RunResult):
+        return str(side)
+    if len(side.sources) > 1:
+        raise BadInput(
+            "a side of a comparison is one result, and this one was pooled from several",
+            received=" ".join(map(str, side.sources)),
+            legal="the folder of one run",
+            next_step="compare them one by one",
+        )
+    return str(side.sources[0])

@@ -1,0 +1,60 @@
+"""How a run is measured, from what its caller says of it: the command line and Python ask here alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyopbench.core.model import Axes
+from pyopbench.run import start
+from pyopbench.run.settings import Settings
+
+
+def settings_for(  # noqa: PLR0913 - an option of the command line each, and each has its default
+    axes: Axes,
+    *,
+    launches: int | None = None,
+    rounds: int | None = None,
+    evenly: bool = False,
+    budget_seconds: float | None = None,
+    case_timeout_seconds: float | None = None,
+    memory_limit_bytes: int | None = None,
+    linearity: bool = False,
+    seed: int = 0,
+    versions: Sequence[str] = (),
+) -> Settings:
+    """Return the settings of a quick run or of a full one, with what is given in place of the usual.
+
+    Args:
+        axes: what to cover; `quick` says which settings are the usual ones.
+        launches: as in `Settings`, as all that follow; None for the usual.
+        rounds: None for the usual.
+        evenly: measure every case to the end.
+        budget_seconds: None for the usual: a quick run of few ops has less, and one on several versions more.
+        case_timeout_seconds: None for the usual.
+        memory_limit_bytes: None for no limit.
+        linearity: make graphs of 1, 2, 4 ... copies.
+        seed: of the order.
+        versions: of TensorFlow, that one budget is for.
+    """
+    usual = start.QUICK if axes.quick else start.FULL
+    return replace(
+        usual,
+        seed=seed,
+        launches=launches or usual.launches,
+        first_rounds=min(usual.first_rounds, rounds or usual.rounds),
+        rounds=rounds or usual.rounds,
+        evenly=evenly,
+        budget_seconds=_usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds,
+        case_timeout_seconds=usual.case_timeout_seconds if case_timeout_seconds is None else case_timeout_seconds,
+        memory_limit_bytes=memory_limit_bytes,
+        linearity=linearity,
+    )
+
+
+def _usual_budget(axes: Axes, usual: Settings, versions: Sequence[str]) -> float | None:
+    """Return the usual budget: of a quick run less where it names few ops, and as often as there are versions."""
+    if usual.budget_seconds is None:
+        return None
+    named = start.QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
+    return min(named, usual.budget_seconds) * len(versions or [""])

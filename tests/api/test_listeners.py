@@ -1,0 +1,109 @@
+"""Who listens to a run shows where it is: on a terminal, where piped, and in a notebook."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from pyopbench.api.listeners import ConsoleListener, NotebookListener, listener_here
+from pyopbench.core.errors import BadInput
+from pyopbench.run.budget import Progress
+from pyopbench.run.conduct import Listener
+
+COLUMNS = 80
+GROUP = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
+STEP = Progress("sampling", 3, "", 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
+ERROR = BadInput("what", received="this", legal="that", next_step="do")
+
+
+def console_of(*, terminal: bool) -> tuple[Console, io.StringIO]:
+    stream = io.StringIO()
+    return Console(file=stream, width=COLUMNS, force_terminal=terminal, color_system=None), stream
+
+
+def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None:
+    console, stream = console_of(terminal=True)
+    with ConsoleListener(console).sampling() as show:
+        show(STEP)
+    lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
+    shown = [line for line in lines if line.startswith("sweep")]
+    assert shown[-1] == "sweep 12 of 3 workers 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
+    assert max(map(len, shown)) <= COLUMNS
+
+
+def test_where_piped_each_sweep_is_one_line() -> None:
+    console, stream = console_of(terminal=False)
+    with ConsoleListener(console).sampling() as show:
+        show(STEP)
+        show(STEP)
+    assert stream.getvalue() == "sweep 12 of 3 workers, 168 of 168 groups, at most 2 h 5 min left\n"
+
+
+def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    console, stream = console_of(terminal=False)
+    monkeypatch.setattr("pyopbench.api.console.err", console)
+    ConsoleListener(console).problem(ERROR, "probing failed")
+    assert stream.getvalue().splitlines()[0] == "warning: probing failed: what"
+
+
+class Shown:
+    """Stands for `IPython.display.display`, and for the handle that it returns."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, str] = {}
+
+    def __call__(self, data: dict[str, str], **options: Any) -> Shown:
+        assert options == {"raw": True, "display_id": True}
+        self.last = data
+        return self
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.last = data
+
+
+def test_a_notebook_shows_one_line_that_is_written_over() -> None:
+    shown = Shown()
+    listener = NotebookListener(shown)
+    listener.say("4 cases; results in <results>", whole=True)
+    with listener.sampling() as tell:
+        tell(STEP)
+        assert "at most 2 h 5 min left" in shown.last["text/plain"]
+        assert '<progress style="width:8em" value="0.637">' in shown.last["text/html"]
+    assert shown.last["text/plain"] == "4 cases; results in <results>"
+    assert "&lt;results&gt;" in shown.last["text/html"]
+    assert "progress" not in shown.last["text/html"]
+    with listener.busy("judging") as tell:
+        tell("judging more")
+        assert shown.last["text/plain"].splitlines()[-1] == "judging more …"
+    listener.say("after 2 launches")
+    listener.say("after 3 launches")
+    assert shown.last["text/plain"].splitlines() == ["4 cases; results in <results>", "after 3 launches"]
+
+
+def test_a_notebook_keeps_a_warning() -> None:
+    shown = Shown()
+    listener = NotebookListener(shown)
+    listener.problem(ERROR, "probing failed")
+    listener.say("done")
+    first, *_, last = shown.last["text/plain"].splitlines()
+    assert (first, last) == ("warning: probing failed: what", "done")
+
+
+def test_who_listens_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(listener_here(progress=False)) is Listener
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert isinstance(listener_here(progress=True), ConsoleListener)
+    in_a_terminal = SimpleNamespace(get_ipython=object)
+    monkeypatch.setitem(sys.modules, "IPython", in_a_terminal)
+    assert isinstance(listener_here(progress=True), ConsoleListener)
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=Shown()))
+    assert isinstance(listener_here(progress=True), NotebookListener)

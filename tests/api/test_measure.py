@@ -1,0 +1,161 @@
+"""Measuring from Python, by workers that measure nothing: what is returned, what is stored, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pipelines
+import pyopbench
+from commands import planned
+from pyopbench.core.errors import BadInput, Interrupted, NothingMeasured
+from pyopbench.core.own_target import brought
+from pyopbench.results import store
+from pyopbench.run import conduct, worker_process
+from pyopbench.run import pipeline as pipeline_measuring
+
+__all__ = ["planned"]
+X = np.ones(3, np.float32)
+QUIET: dict[str, Any] = {"launches": 2, "probes": False, "progress": False}
+
+
+def body(x: Any) -> Any:
+    return x
+
+
+def shipped() -> Callable[[Any], Any]:
+    def double(x: Any) -> Any:
+        return x + x
+
+    return double
+
+
+def test_a_function_is_measured_and_judged(planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("native")
+    folder = tmp_path / "run"
+    result = pyopbench.run(body, [X], out=folder, **QUIET)
+    assert result.folder == folder
+    assert list(result.decisions["op"]) == ["double"]
+    content = store.read_run(folder)
+    assert content["own"]["body"]["words"][0] == f"{Path(__file__)}:body"
+    assert content["settings"]["launches"] == 2
+    assert brought() == {}
+    assert not (folder / "report.html").exists()
+
+
+def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp_path: Path) -> None:
+    """An op of a notebook is stored as a file and its inputs, so that the command line can take it up."""
+    planned("native")
+    pyopbench.run(shipped(), X, out=tmp_path / "run", **QUIET)
+    (own,) = store.read_run(tmp_path / "run")["own"].values()
+    file, option, example = own["words"]
+    path = Path(file.rpartition(":")[0])
+    assert (path.parent, option) == (tmp_path / "run" / "op", "--input")
+    np.testing.assert_array_equal(np.load(example), X)
+
+
+def test_an_interrupted_run_says_how_to_continue_and_does(
+    planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    folder, function = tmp_path / "run", shipped()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conduct, "measure_together", interrupt)
+        with pytest.raises(Interrupted) as interrupted:
+            pyopbench.run(function, [X], out=folder, **QUIET)
+    assert interrupted.value.folder == folder
+    assert interrupted.value.next_step.startswith(f"pyopbench.resume({str(folder)!r}, double, inputs) continues")
+    assert not isinstance(interrupted.value, Exception)
+    with pytest.raises(BadInput, match="the run has an own op"):
+        pyopbench.resume(folder, progress=False)
+    with pytest.raises(BadInput, match="the run has an own op that is another one now"):
+        pyopbench.resume(folder, function, [X + 1], progress=False)
+    assert list(pyopbench.resume(folder, function, [X], progress=False).decisions["op"]) == ["double"]
+
+
+def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(conduct, "begin", interrupt)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        pyopbench.run(shipped(), [X], out=tmp_path / "run", **QUIET)
+    assert not isinstance(interrupted.value, Interrupted)
+    assert not (tmp_path / "run").exists()
+
+
+def test_where_nothing_can_be_measured_an_error_says_why(planned: Callable[..., None], tmp_path: Path) -> None:
+    planned(cases=[])
+    with pytest.raises(BadInput):
+        pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
+    planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    begin = conduct.begin
+
+    def begin_alone(*words: Any) -> Path:
+        folder = begin(*words)
+        monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+        return folder
+
+    monkeypatch.setattr(conduct, "begin", begin_alone)
+    with pytest.raises(NothingMeasured):
+        pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"launches": 1}, "one launch gives no interval"),
+        ({"variants": ["no such"]}, "unknown variant"),
+        ({"device": "no such"}, "unknown device"),
+        ({"sizes": [0]}, "a size has to be at least 1"),
+        ({"minimum_effect": 0}, "the minimum effect is out of range"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_a_worker_starts(wrong: dict[str, Any], what: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, **wrong})
+    assert error.value.what == what
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], tmp_path: Path) -> None:
+    planned("native")
+    pyopbench.run(body, [X], out=tmp_path, **QUIET)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(BadInput, match="holds a run already"):
+        pyopbench.run(shipped(), [X], out=tmp_path, **QUIET)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.PARALLEL.key: 1e-5}
+    asked = []
+
+    def measure(request: Any, tell: Any) -> dict[str, Any]:
+        assert "body" in brought()
+        asked.append(request)
+        tell(pipeline_measuring.PipelineProgress("sampling", 0, "map", 12.0))
+        return pipelines.document(seconds)
+
+    monkeypatch.setattr(pipeline_measuring, "measure", measure)
+    result = pyopbench.pipeline(body, X, batch=[8], launches=2, progress=False)
+    assert (asked[0].op, asked[0].batch, asked[0].launches) == ("body", (8,), 2)
+    assert result.arrangements["arrangement"].iloc[0] == pipelines.PARALLEL.key
+    with pytest.raises(BadInput, match="not a step"):
+        pyopbench.pipeline(body, X, step_seconds=-1.0)

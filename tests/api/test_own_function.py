@@ -1,0 +1,119 @@
+"""A function with its examples becomes what a command line would name, and is forgotten afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import places
+from pyopbench.api.own_function import brought_op, forget_shipped
+from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import Target, brought
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def targets(op: Any, inputs: Any, folder: Path) -> Mapping[str, Target]:
+    with brought_op(op, inputs, folder):
+        return brought()
+
+
+def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
+    (target,) = targets(places.line_of, [X, "text"], tmp_path).values()
+    assert (target.name, target.place, target.function) == ("line_of", places.__file__, "line_of")
+    array, text = target.inputs
+    np.testing.assert_array_equal(np.load(array), X)
+    assert text == "'text'"
+    assert brought() == {}
+
+
+def test_a_function_without_a_file_is_named_by_its_module(tmp_path: Path) -> None:
+    (target,) = targets(np.sinh, X, tmp_path).values()
+    assert (target.place, target.function) == ("numpy", "sinh")
+
+
+def test_the_source_of_another_function_is_shipped(tmp_path: Path) -> None:
+    def body(x: Any) -> Any:
+        return x + 1
+
+    (target,) = targets(body, X, tmp_path).values()
+    path = Path(target.place)
+    assert (path.parent, target.function) == (tmp_path / "op", "body")
+    assert path.read_text(encoding="utf-8").endswith("def body(x: Any) -> Any:\n    return x + 1\n")
+
+
+def test_the_same_function_and_examples_are_the_same_op(tmp_path: Path) -> None:
+    """So that a run can be continued; what changed is another one, and the files of the first stay."""
+
+    def body(x: Any) -> Any:
+        return x + 1
+
+    first = targets(body, X, tmp_path)["body"].fingerprint
+    assert targets(body, X.copy(), tmp_path)["body"].fingerprint == first
+    assert targets(body, X + 1, tmp_path)["body"].fingerprint != first
+
+    def body(x: Any) -> Any:  # type: ignore[no-redef]
+        return x + 2
+
+    assert targets(body, X, tmp_path)["body"].fingerprint != first
+    assert len([*(tmp_path / "op").glob("body_*.py")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expressions"),
+    [
+        ([3, 2.5, None, b"x"], ["3", "2.5", "None", "b'x'"]),
+        ({"n": 3, "names": ["a", "b"]}, ["n=3", "names=['a', 'b']"]),
+        ("text", ["'text'"]),
+        (7, ["7"]),
+    ],
+)
+def test_plain_values_are_expressions(tmp_path: Path, inputs: Any, expressions: list[str]) -> None:
+    (target,) = targets(places.line_of, inputs, tmp_path).values()
+    assert list(target.inputs) == expressions
+    assert not (tmp_path / "op").exists()
+
+
+def test_tensors_and_scalars_of_numpy_are_arrays(tmp_path: Path) -> None:
+    tensor = SimpleNamespace(numpy=lambda: X)
+    (target,) = targets(places.line_of, [tensor, np.int32(3)], tmp_path).values()
+    first, second = (np.load(path) for path in target.inputs)
+    np.testing.assert_array_equal(first, X)
+    assert (second.dtype, second.shape, int(second)) == (np.int32, (), 3)
+
+
+@pytest.mark.parametrize("value", [object(), np.array([object()]), [1.0] * 10_000, float("nan"), {"a": 1}])
+def test_an_example_that_cannot_be_stored_is_refused(tmp_path: Path, value: Any) -> None:
+    with pytest.raises(BadInput, match="argument 1 is no example that can be stored"):
+        targets(places.line_of, [value], tmp_path)
+
+
+def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
+    with brought_op("sinh", None, tmp_path) as name:
+        assert name == "sinh"
+    with pytest.raises(BadInput, match="not an op"):
+        targets(3, None, tmp_path)
+    with pytest.raises(BadInput, match="example of each of its arguments"):
+        targets(places.line_of, None, tmp_path)
+
+
+def test_what_is_in_the_environment_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYOPBENCH_OWN", "[]")
+    with pytest.raises(BadInput), brought_op("no.such", None, tmp_path):
+        pass
+    assert brought() == {}
+
+
+def test_nothing_is_left_of_a_run_that_was_not_begun(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    targets(places.line_of, [X], folder)
+    forget_shipped(folder)
+    assert not folder.exists()
+    (tmp_path / "kept").write_text("mine", encoding="utf-8")
+    forget_shipped(tmp_path)
+    assert (tmp_path / "kept").exists()

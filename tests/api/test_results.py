@@ -1,0 +1,187 @@
+"""What Python gets of results: frames whose columns are those of the docs, a short text, HTML, and files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pipelines
+import pyopbench
+from commands import noisy_results
+from foreign_files import document, write
+from pairs import cases, write_run
+from places import ROOT
+from pyopbench.api import frames
+from pyopbench.api.results import ComparisonResult, PipelineResult, RunResult
+from pyopbench.core.errors import BadInput, NothingMeasured
+from pyopbench.judge.pipeline import TrainingStep
+from pyopbench.judge.pipeline import judge as judge_pipeline
+from pyopbench.report.wording.comparison import summary
+
+STORED = ROOT / "tests" / "data" / "stored_run"
+KEYS = cases(ops=("double", "square", "cube", "sinh"))
+SLOW = KEYS[5]
+
+
+@pytest.fixture(scope="module")
+def stored_run() -> RunResult:
+    return pyopbench.read(STORED)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> ComparisonResult:
+    folder = tmp_path_factory.mktemp("compared")
+    before = write_run(folder / "before", KEYS, seed=1)
+    after = write_run(folder / "after", KEYS, seed=2, factors={SLOW: 1.6})
+    return pyopbench.compare(before, pyopbench.read(after))
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> PipelineResult:
+    seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.BATCH.key: 1e-5}
+    return PipelineResult(judge_pipeline(pipelines.document(seconds), 0.03, TrainingStep(32, 0.1)))
+
+
+@pytest.fixture
+def frame(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, tuple[frames.Column, ...]]:
+    owner, name = request.param.split(".")
+    fixture = {"RunResult": "stored_run", "ComparisonResult": "compared", "PipelineResult": "pipeline"}[owner]
+    return getattr(request.getfixturevalue(fixture), name), frames.FRAMES[request.param]
+
+
+@pytest.mark.parametrize("frame", list(frames.FRAMES), indirect=True)
+def test_a_frame_has_its_columns_and_their_types(frame: tuple[pd.DataFrame, tuple[frames.Column, ...]]) -> None:
+    found, columns = frame
+    assert list(found.columns) == [one.name for one in columns]
+    types = [frames.TYPES.get(one.unit, "float64") for one in columns]
+    assert [str(dtype) for dtype in found.dtypes] == types
+
+
+@pytest.mark.parametrize("name", list(frames.FRAMES))
+def test_the_docs_show_every_column_with_its_unit(name: str) -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    _, _, section = text.partition(f"#### `{name}`\n")
+    rows = [line for line in section.partition("\n#")[0].splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{one.name}` | {one.unit} | {one.meaning} |" for one in frames.FRAMES[name]]
+
+
+def test_the_frames_hold_what_decisions_json_holds(stored_run: RunResult, tmp_path: Path) -> None:
+    stored_run.report(tmp_path)
+    written = json.loads((tmp_path / "decisions.json").read_text(encoding="utf-8"))
+    made, decisions = stored_run.decisions, written["decisions"]
+    assert made["saved"].tolist() == pytest.approx([one["saved"] for one in decisions])
+    assert made["answer"].tolist() == [one["text"]["answer"] for one in decisions]
+    assert made["choice"].isna().tolist() == [one["choice"] is None for one in decisions]
+    assert stored_run.verdicts["ratio"].tolist() == pytest.approx([one["ratio"] for one in written["verdicts"]])
+    assert stored_run.verdicts["outcome"].tolist() == [one["outcome"] for one in written["verdicts"]]
+    assert len(stored_run.failures) == len(written["failures"])
+    assert len(stored_run.latencies) == len(stored_run.judgement.latencies)
+
+
+def test_a_result_is_a_few_lines_of_text(stored_run: RunResult, compared: ComparisonResult) -> None:
+    head, *lines = repr(stored_run).splitlines()
+    assert head == f"RunResult of {STORED}: {len(stored_run.decisions)} decisions"
+    assert len(lines) == len(stored_run.decisions)
+    first = stored_run.decisions.iloc[0]
+    assert lines[0].startswith(f"  {first['op']} for {first['use']}: {first['answer']}")
+    assert repr(compared).splitlines()[1] == f"  {summary(compared.comparison)}"
+
+
+@pytest.mark.parametrize("fixture", ["stored_run", "compared", "pipeline"])
+def test_what_a_notebook_shows_needs_no_script_and_no_other_file(fixture: str, request: pytest.FixtureRequest) -> None:
+    html = request.getfixturevalue(fixture)._repr_html_()
+    assert len(html) < 300_000
+    assert "<script" not in html
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) == set()
+    assert "color: inherit" in html
+    assert "#ffffff" not in html.replace("#ffffff00", "")
+
+
+def test_what_a_notebook_shows_of_a_run_is_the_answer_with_its_charts(stored_run: RunResult) -> None:
+    html = stored_run._repr_html_()
+    assert "Answers at a glance" in html
+    assert html.count("<svg") == 1 + len(set(stored_run.latencies["op"]))
+    assert html is stored_run._repr_html_()
+
+
+def test_clips_of_two_pictures_do_not_get_mixed_up(stored_run: RunResult) -> None:
+    pictures = re.findall(r"<svg.*?</svg>", stored_run._repr_html_(), re.DOTALL)
+    names = [set(re.findall(r'id="(clip[^"]*)"', picture)) for picture in pictures]
+    assert all(names[0].isdisjoint(other) for other in names[1:])
+    for picture, defined in zip(pictures, names, strict=True):
+        assert set(re.findall(r"url\(#([^)]*)\)", picture)) <= defined
+
+
+def test_a_run_is_saved_with_its_report_and_read_again(stored_run: RunResult, tmp_path: Path) -> None:
+    folder = stored_run.save(tmp_path / "copy")
+    assert (folder / "report.html").exists()
+    assert repr(pyopbench.read(folder)).splitlines()[1:] == repr(stored_run).splitlines()[1:]
+    with pytest.raises(BadInput, match="holds a run already"):
+        stored_run.save(folder)
+
+
+def test_a_report_goes_beside_the_results_if_no_folder_is_given(tmp_path: Path) -> None:
+    results = noisy_results(tmp_path / "run")
+    assert pyopbench.read(results).report() == results / "report.html"
+
+
+def test_of_another_tool_the_file_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "bench.json", document("pytest-benchmark-first"))
+    result = pyopbench.read(file)
+    assert result.folder == Path("results/report-bench")
+    assert sorted(path.name for path in result.save("saved").iterdir()) == [
+        "bench.json",
+        "decisions.json",
+        "report.html",
+        "report.md",
+    ]
+
+
+def test_a_comparison_tells_what_is_slower(compared: ComparisonResult, tmp_path: Path) -> None:
+    assert list(compared.slower()["case"]) == [SLOW]
+    assert compared.slower(by=0.9).empty
+    assert compared.verdicts["outcome"].iloc[0] == "slower"
+    assert compared.unmatched.empty
+    assert compared.report(tmp_path / "out") == tmp_path / "out" / "comparison.md"
+    assert json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))["cases"]
+
+
+def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, tmp_path: Path) -> None:
+    (chosen,) = pipeline.arrangements[pipeline.arrangements["is_chosen"]].to_dict("records")
+    assert chosen["arrangement"] == pipelines.BATCH.key
+    assert chosen["elements_per_second"] == pytest.approx(1 / chosen["seconds"])
+    assert pipelines.BATCH.code in repr(pipeline)
+    assert pipeline.report(tmp_path).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"minimum_effect": 3}, "the minimum effect is out of range"),
+        ({"mix": {0: 1.0}}, "not a mix of sizes"),
+        ({"mix": {}}, "not a mix of sizes"),
+        ({"calls_per_step": 2}, "not a step"),
+        ({"requires": ["no such"]}, "unknown requirement"),
+        ({"baseline": "no such"}, "the baseline is not a variant of this run"),
+    ],
+)
+def test_what_is_wrong_is_an_error_of_the_package(wrong: dict[str, object], what: str) -> None:
+    with pytest.raises(BadInput) as error:
+        pyopbench.read(STORED, **wrong)  # type: ignore[arg-type]
+    assert error.value.what == what
+    assert error.value.next_step
+
+
+def test_results_that_are_none_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no results are named"):
+        pyopbench.read()
+    with pytest.raises(BadInput, match="not results"):
+        pyopbench.read(tmp_path / "nowhere")
+    with pytest.raises(BadInput, match="two results are needed"):
+        pyopbench.compare(STORED)
+    assert issubclass(pyopbench.NothingMeasured, NothingMeasured)

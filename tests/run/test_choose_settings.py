@@ -1,0 +1,39 @@
+"""What a run's options come to, before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pyopbench.core.model import Axes
+from pyopbench.run import start
+from pyopbench.run.choose_settings import settings_for
+
+
+@pytest.mark.parametrize(
+    ("ops", "versions", "seconds"),
+    [
+        ((), (), 170.0),
+        (("sinh",), (), 45.0),
+        (("sinh", "relu"), ["2.16.2", "2.21.0"], 180.0),
+        (("sinh", "relu", "log", "square", "cube", "double"), (), 170.0),
+    ],
+)
+def test_a_quick_run_of_few_ops_is_short(ops: tuple[str, ...], versions: Sequence[str], seconds: float) -> None:
+    assert settings_for(Axes(ops=ops, quick=True), versions=versions).budget_seconds == seconds
+
+
+def test_a_full_run_has_no_budget() -> None:
+    assert settings_for(Axes(ops=("sinh",)), versions=["2.16.2", "2.21.0"]).budget_seconds is None
+
+
+def test_what_is_not_given_is_as_usual() -> None:
+    assert settings_for(Axes()) == start.FULL
+    assert settings_for(Axes(quick=True)) == start.QUICK
+
+
+def test_what_is_given_stands_in_place_of_the_usual() -> None:
+    found = settings_for(Axes(quick=True), rounds=2, launches=3, budget_seconds=9.0, case_timeout_seconds=4.0, seed=5)
+    assert (found.rounds, found.first_rounds, found.launches) == (2, 2, 3)
+    assert (found.budget_seconds, found.case_timeout_seconds, found.seed) == (9.0, 4.0, 5)
