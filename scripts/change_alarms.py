@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -75,13 +76,20 @@ def with_asv(threshold: float | None) -> Method | None:
         return None
 
     def found(values: Floats) -> list[int]:
-        steps = asv.detect_steps(list(np.exp(values)))
+        steps = _steps_of_asv(values.tobytes())
         if threshold is None:
             return [step[0] for step in steps[1:]]
         regressions = asv.detect_regressions(steps, threshold)[2] or []
         return [one[1] for one in regressions]
 
     return found
+
+
+@cache
+def _steps_of_asv(values: bytes) -> Any:
+    """Return asv's steps in a series of logs; the rows of both its methods are of the same series."""
+    asv: Any = import_module("asv.step_detect")
+    return asv.detect_steps(list(np.exp(np.frombuffer(values))))
 
 
 def with_ruptures() -> Method | None:

@@ -1,6 +1,6 @@
 """What becomes of a fleet when hosts are killed, the scheduler is killed, a host vanishes and a disk is full.
 
-python scripts/fleet_faults.py RUNS [SEED]
+python scripts/fleet_faults.py RUNS [SEED [SECONDS]]      no run is begun after so many seconds
 
 Ten hosts are processes of this machine, and what measures is made up; the scheduler, the hosts, the client, the locks
 and the folders are real. In each run one host in ten is killed at a random moment, and so is the scheduler; one host is
@@ -109,7 +109,8 @@ def run_once(site: Site, scheduler: str, number: int, rng: random.Random) -> Out
 
 def main() -> None:
     """Run so many fleets and print what came of each."""
-    runs, seed = int(sys.argv[1]), int((*sys.argv[2:], "0")[0])
+    runs, seed = int(sys.argv[1]), int((*sys.argv[2:3], "0")[0])
+    until = time.monotonic() + float((*sys.argv[3:4], "inf")[0])
     rng = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="fleet-faults-"))
     os.environ["PYOPBENCH_LOCK_FOLDER"] = str(folder / "locks")
@@ -121,6 +122,9 @@ def main() -> None:
             site.add_host(f"host{number}", scheduler)
         site.add_host("full", scheduler, **full_disk(folder))
         for number in range(runs):
+            if time.monotonic() > until:
+                runs = number
+                break
             outcome = run_once(site, scheduler, number, rng)
             codes.update(outcome.codes)
             print(f"run {number}: {outcome}", flush=True)

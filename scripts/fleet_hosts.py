@@ -117,6 +117,7 @@ class Site:
     hosts: dict[tuple[str, str], Kept] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whoever closes it does so then, too
         (self.folder / "locks").mkdir(parents=True)
         template = write_template(self.folder / "template.json")
         self.variables = {

@@ -139,7 +139,7 @@ FRAMES = {
 }
 """What `docs/api.md` shows, by the property that returns the frame."""
 
-TYPES = {"count": "Int64", "bool": "bool", "text": "string"}
+TYPES: dict[str, Any] = {"count": "Int64", "bool": "bool", "text": "string"}
 """Unit -> dtype of pandas, each of which knows what is missing; all others are float64, where missing is NaN."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pyopbench.api.shipped_source import home_of, name_of, source_of
 from pyopbench.core.discover import bring_own
@@ -25,7 +26,7 @@ from pyopbench.core.write_file import write_atomically
 
 Op: TypeAlias = Callable[..., Any] | str | Path
 """A function, or what names an op on the command line."""
-Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | np.ndarray | None
+Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any] | None
 """Example arguments: those by position, or those by name."""
 
 FOLDER = "op"
@@ -70,7 +71,7 @@ def forget_shipped(folder: Path) -> None:
             one.rmdir()
 
 
-def _op_in_words(op: Op, folder: Path) -> str:
+def _op_in_words(op: object, folder: Path) -> str:
     if isinstance(op, (str, Path)):
         return str(op)
     if not callable(op):
@@ -82,10 +83,10 @@ def _op_in_words(op: Op, folder: Path) -> str:
         )
     name, module = name_of(op), home_of(op)
     if not module:
-        source = source_of(op).encode()
-        path = folder / f"{op.__name__}_{_digest(source)}.py"
+        source, defined_as = source_of(op).encode(), str(getattr(op, "__name__", ""))
+        path = folder / f"{defined_as}_{_digest(source)}.py"
         _write(path, source)
-        return f"{path.resolve()}:{op.__name__}"
+        return f"{path.resolve()}:{defined_as}"
     file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
     return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
 
@@ -119,7 +120,7 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
     )
 
 
-def _array_file(array: np.ndarray, folder: Path) -> str:
+def _array_file(array: npt.NDArray[Any], folder: Path) -> str:
     """Return the path of a file that holds an array."""
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)

@@ -22,7 +22,7 @@ import numpy as np
 from pyopbench.core.errors import BadInput
 
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
-CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
+CONSTANTS = (type(None), bool, int, complex, str, bytes)
 LONGEST_CONSTANT = 20_000
 """Characters; what is longer is data, and an input."""
 WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
@@ -111,19 +111,22 @@ def _import_of(name: str, value: object) -> str:
 
 def _written(value: object) -> str:
     """Return the expression that makes a constant, or a small array; "" if there is none."""
-    if isinstance(value, np.ndarray):
-        items = value.tolist()
-        return f"numpy.array({items!r}, dtype={value.dtype.name!r})" if value.size and _is_plain(items) else ""
+    if isinstance(value, (np.ndarray, np.generic)):
+        items, dtype = value.tolist(), value.dtype.name
+        if not value.size or not _is_plain(items):
+            return ""
+        is_scalar = isinstance(value, np.generic)
+        return f"numpy.dtype({dtype!r}).type({items!r})" if is_scalar else f"numpy.array({items!r}, dtype={dtype!r})"
     return repr(value) if _is_plain(value) else ""
 
 
-def _is_plain(value: object) -> bool:
-    if isinstance(value, float):
+def _is_plain(value: Any) -> bool:
+    if type(value) is float:
         return value - value == 0  # nan and the infinities have no literal
     if type(value) in CONSTANTS:
         return True
     if type(value) in (tuple, list, set, frozenset):
-        return all(map(_is_plain, value))  # type: ignore[call-overload]
+        return all(map(_is_plain, value))
     return type(value) is dict and all(map(_is_plain, (*value, *value.values())))
 
 

@@ -84,10 +84,10 @@ def why_unloadable() -> dict[str, str | None] | None:
 
 def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
     return {
-        "what": "an op or a variant cannot be loaded",
+        "what": "cannot load an op or a variant",
         "received": received,
         "legal": "a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
-        "next_step": f"mend the file, or take its folder out of {PATH_VARIABLE}",
+        "next_step": f"fix the file, or remove its folder from {PATH_VARIABLE}",
         "traceback": "".join(traceback.format_exception(error)),
     }
 
@@ -119,10 +119,10 @@ def _load_last(kind: str, name: str, last: str) -> Any:
     found = getattr(_load(kind, name), last, None)
     if found is None or found.name != name:
         raise BadInput(
-            f"a file among the {kind} does not hold what its name says",
+            f"a file among the {kind} does not define what its name says",
             received=find(kind)[name],
             legal=f"{last} = {last.title()}(name={name!r}, ...)",
-            next_step="give the file and what it holds the same name, or begin the file's name with an underscore",
+            next_step="give the file and its object the same name, or start the file name with an underscore",
         )
     return found
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import pyopbench
+from pyopbench.cli import epilogs
 from pyopbench.cli.build import build
 from pyopbench.cli.certify import certify
 from pyopbench.cli.check import check
@@ -21,6 +22,7 @@ from pyopbench.cli.list import list_, verify
 from pyopbench.cli.merge import merge
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
+    JUDGING,
     USUAL_EFFECT,
     AllowChanged,
     AsJson,
@@ -46,21 +48,30 @@ from pyopbench.cli.options import (
     TrustFolder,
     Variants,
     out_option,
-    read_axes,
-    read_judging,
-    read_memory_limit,
-    read_shard,
 )
 from pyopbench.cli.output import out
 from pyopbench.cli.pipeline import pipeline
 from pyopbench.cli.placement import placement
 from pyopbench.cli.port import port
 from pyopbench.cli.probe import probe
+from pyopbench.cli.read_options import read_axes, read_judging, read_memory_limit, read_shard
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
 from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
 from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, refuse_json
+from pyopbench.cli.run_options import (
+    Budget,
+    CaseTimeoutOrUsual,
+    Evenly,
+    Launches,
+    Linearity,
+    Parts,
+    Probes,
+    Quick,
+    Rounds,
+    Seed,
+)
 from pyopbench.cli.scan import scan
 from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
@@ -75,13 +86,13 @@ from pyopbench.run.conduct import parts_of
 from pyopbench.run.report_target import usual_of
 
 EPILOG = (
-    "**Exit codes**: 0 done; 1 a wrong variant, a slowdown or another value was found, or a certificate missed; 2 bad "
-    "usage or bad input; 3 nothing was measured; 130 interrupted, and `pyopbench resume DIR` continues.\n\n"
-    "**Output**: results go to stdout, progress and notes to stderr; plain text where it is piped or NO_COLOR is set. "
-    "`--json` prints JSON, `--quiet` leaves out progress and notes.\n\n"
-    "**Completion**: `pyopbench --install-completion` for the shell that you are in."
+    "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
+    "bad input; 3 nothing was measured; 130 interrupted (`pyopbench resume DIR` continues).\n\n"
+    "**Output**: results go to stdout, progress and notes to stderr. `--json` prints JSON, `--quiet` hides progress "
+    "and notes. Text is plain where it is piped or NO_COLOR is set.\n\n"
+    "**Completion**: `pyopbench --install-completion` sets it up for your shell."
 )
-MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge what was measured", "Find and understand callbacks", "Trust and tools"
+MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge results", "Find and understand callbacks", "Tools"
 
 app = typer.Typer(
     name="pyopbench",
@@ -103,13 +114,13 @@ def _whole(debug: Debug = False, file_limit: FileLimit = None) -> None:
     pass
 
 
-@app.command(rich_help_panel=MEASURE)
+@app.command(rich_help_panel=MEASURE, epilog=epilogs.RUN)
 def run(
     context: typer.Context,
     ops: Ops = None,
     inputs: Inputs = None,
     seed_with: SeedWith = "",
-    quick: Annotated[bool, typer.Option("--quick", help="Few sizes and launches: an answer in minutes.")] = False,
+    quick: Quick = False,
     variant: Variants = None,
     gradient: Gradients = None,
     direction: Directions = None,
@@ -121,40 +132,29 @@ def run(
     min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
     step_ms: StepMilliseconds = None,
-    launches: Annotated[
-        int | None, typer.Option(min=2, help="Most worker processes: one number per case each.")
-    ] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="Most timed blocks of a case in a launch.")] = None,
-    evenly: Annotated[
-        bool, typer.Option("--evenly", help="Measure every case alike, not only what may still change an answer.")
-    ] = False,
-    budget: Annotated[str | None, typer.Option(help="Time to measure for, e.g. 5m; two launches are made.")] = None,
-    case_timeout: Annotated[str | None, typer.Option(help="Longest silence of one case, e.g. 60s.")] = None,
+    launches: Launches = None,
+    rounds: Rounds = None,
+    evenly: Evenly = False,
+    budget: Budget = None,
+    case_timeout: CaseTimeoutOrUsual = None,
     memory_limit: MemoryLimit = None,
-    seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
-    parts: Annotated[
-        bool | None,
-        typer.Option("--parts/--no-parts", help="Also measure where a callback's time goes; usual without --rev."),
-    ] = None,
-    linearity: Annotated[
-        bool, typer.Option(help="In mode node, graphs of 1, 2, 4 ... 32 copies: does each add as much?")
-    ] = False,
+    seed: Seed = 0,
+    parts: Parts = None,
+    linearity: Linearity = False,
     threads: Threads = "",
     require: Requires = None,
-    probes: Annotated[
-        bool, typer.Option("--probes/--no-probes", help="Also try what today's callback blocks, once a machine.")
-    ] = True,
+    probes: Probes = True,
     tf: TensorFlows = None,
     rev: Revisions = None,
     every: Every = 1,
     fail_on: FailOn = None,
     shard: ShardText = None,
     replicates: Replicates = 1,
-    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
+    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure ops in every variant, store the samples and write the decision report."""
+    """Measure ops in all variants, store the samples and write the decision report."""
     effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
     options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
     numbers = read_threads(threads, [name for name, given in (("--tf", tf), ("--rev", rev)) if given])
@@ -190,9 +190,17 @@ def run(
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(help="Folders of runs, pooled if of one environment; or one file of asv or pytest-benchmark."),
+        typer.Argument(metavar="RESULTS", help="Folders of runs to pool, or one file of asv or pytest-benchmark."),
     ],
-    baseline: Annotated[str | None, typer.Option("--baseline", help="Default: the run's.")] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="The callback to compare with. Default: that of the run.",
+            rich_help_panel=JUDGING,
+        ),
+    ] = None,
     mix: MixFile = None,
     min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
@@ -200,7 +208,7 @@ def report(
     require: Requires = None,
     out_dir: Annotated[
         Path | None,
-        out_option("DIR", "Default: the first folder; of a file, results/report-NAME."),
+        out_option("DIR", "Folder for the report. Default: the first folder, or results/report-NAME for a file."),
     ] = None,
     fail_on: FailOn = None,
     trust_folder: TrustFolder = False,
@@ -208,7 +216,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the decision report of stored results; of a run over revisions what changed between them."""
+    """Write the decision report of stored results, or for a run with --rev what changed."""
     if len(results) == 1 and versions.is_of_revisions(results[0]):
         require_own(results[0])
         options = read_judging(baseline or BASELINE, None, min_effect or usual_effect(fail_on))
@@ -217,7 +225,7 @@ def report(
     if len(results) == 1 and versions.is_here(results[0]):
         if as_json or out_dir:
             raise BadInput(
-                "a run on several versions has a report for each, in its own folder",
+                "a run on several versions has one report per version",
                 received=f"{results[0]} with {'--json' if as_json else '--out'}",
                 legal="--json and --out with the folder of one version",
                 next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
@@ -234,24 +242,24 @@ def report(
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
 
 
-app.command(rich_help_panel=MEASURE)(resume)
+app.command(rich_help_panel=MEASURE, epilog=epilogs.RESUME)(resume)
 app.command(rich_help_panel=MEASURE)(merge)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)
-app.command(rich_help_panel=MEASURE)(build)
-app.command(rich_help_panel=MEASURE)(port)
+app.command(rich_help_panel=MEASURE, epilog=epilogs.BUILD)(build)
+app.command(rich_help_panel=MEASURE, epilog=epilogs.PORT)(port)
 app.add_typer(fleet, name="fleet", rich_help_panel=MEASURE)
-app.command(rich_help_panel=JUDGE)(compare)
-app.command(rich_help_panel=JUDGE)(history)
-app.command(rich_help_panel=JUDGE)(check)
+app.command(rich_help_panel=JUDGE, epilog=epilogs.COMPARE)(compare)
+app.command(rich_help_panel=JUDGE, epilog=epilogs.HISTORY)(history)
+app.command(rich_help_panel=JUDGE, epilog=epilogs.CHECK)(check)
 app.command(rich_help_panel=JUDGE)(schema)
-app.command(rich_help_panel=LOOK)(scan)
-app.command(rich_help_panel=LOOK, context_settings=CONTEXT)(record)
-app.command(rich_help_panel=LOOK)(placement)
-app.command(rich_help_panel=LOOK)(copies)
+app.command(rich_help_panel=LOOK, epilog=epilogs.SCAN)(scan)
+app.command(rich_help_panel=LOOK, epilog=epilogs.RECORD, context_settings=CONTEXT)(record)
+app.command(rich_help_panel=LOOK, epilog=epilogs.PLACEMENT)(placement)
+app.command(rich_help_panel=LOOK, epilog=epilogs.COPIES)(copies)
 app.command(rich_help_panel=LOOK)(probe)
-app.command(rich_help_panel=TRUST)(certify)
+app.command(rich_help_panel=TRUST, epilog=epilogs.CERTIFY)(certify)
 app.add_typer(new, name="new", rich_help_panel=TRUST)
 
 

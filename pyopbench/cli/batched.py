@@ -24,7 +24,7 @@ def refuse_unbatched(gradient: list[str] | None, mode: list[str] | None) -> None
     given = [f"--{name} {','.join(values)}" for name, values in (("gradient", gradient), ("mode", mode)) if values]
     if given:
         raise BadInput(
-            "batched forms have one gradient each, and are called in a graph",
+            "batched forms have one gradient each and run in a graph",
             received=" and ".join(given) + " with --batch",
             legal="--variant, --axis size=... and --axis dtype=... with --batch",
             next_step=f"leave out {' and '.join(given)}, or --batch",

@@ -18,10 +18,7 @@ EXIT_REFUSED = 1
 
 
 def build(ops: Ops = None, as_json: AsJson = False) -> None:
-    """Compile the C++ kernels for this TensorFlow; those that are there already take no time.
-
-    With a TensorFlow that has CUDA, and nvcc, those for GPUs too. Exit code 1 if one cannot be compiled.
-    """
+    """Compile the C++ kernels ahead of a run, for the installed TensorFlow."""
     names = bring_own(ops or (), ())
     require_known("op", names, find("ops"))
     with err.status("compiling"):
@@ -47,6 +44,6 @@ def _print(answer: dict[str, Any]) -> None:
 
 def _rows(compiled: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [(name, Path(path).name) for name, path in compiled["libraries"].items()]
-    rows += [(name, f"refused: {reason}") for name, reason in compiled["reasons"].items()]
-    rows += [(name, "has no kernel") for name in compiled["without"]]
+    rows += [(name, f"does not compile: {reason}") for name, reason in compiled["reasons"].items()]
+    rows += [(name, "no kernel") for name in compiled["without"]]
     return sorted(rows)

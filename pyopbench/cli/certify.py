@@ -1,4 +1,4 @@
-"""`pyopbench certify`: measures pyopbench itself, prints what it is worth here, and fails where that is not enough."""
+"""`pyopbench certify`: measures pyopbench itself, prints how reliable it is here, and fails if that is not enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench.cli.alone import alone_on_this_machine
-from pyopbench.cli.options import out_option
+from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.results.certificate import FILE, Certificate
@@ -30,17 +30,12 @@ EXIT_INTERRUPTED = 130
 
 def certify(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Few pairs and the decisions of 3 ops: 6 minutes, not 35.")
+        bool, typer.Option("--quick", help="Fewer pairs, and decisions on 3 ops only: 6 minutes instead of 35.")
     ] = False,
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON to stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Measure what verdicts and decisions of this pyopbench are worth on this machine.
-
-    Variants are compared with copies of themselves and with slowed ones, and the main job is run three times. Every
-    later run here carries the figures in its report, and its intervals allow for what runs were found to differ by.
-    Exit code 1 if the figures are not as good as promised.
-    """
+    """Measure how reliable pyopbench's verdicts and decisions are on this machine."""
     # pandas and SciPy cost a second, which other commands need not pay.
     from pyopbench.run.certificate_extent import FULL, QUICK
     from pyopbench.run.certify import certify as measure
@@ -54,8 +49,8 @@ def certify(
             certificate = measure(folder, QUICK if quick else FULL, quick=quick, command=command, tell=tell)
     except KeyboardInterrupt:
         name = escape(str(folder))
-        err.print(f"interrupted; nothing is certified, and what was measured is in {name}", soft_wrap=True)
-        say("a certificate cannot be continued, its runs have to be of one time: begin again", err, mark="  ")
+        err.print(f"interrupted; nothing was certified. What was measured is in {name}", soft_wrap=True)
+        say("a certificate cannot be resumed, because its runs must follow one another: start again", err, mark="  ")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
@@ -77,7 +72,7 @@ def _progress() -> Iterator[Callable[[Stage], None]]:
         said: set[str] = set()
 
         def tell(stage: Stage) -> None:
-            told = f"{stage.what}, about {formatting.duration(stage.seconds_left)} left at most"
+            told = f"{stage.what}, at most {formatting.duration(stage.seconds_left)} left"
             if err.is_terminal:
                 status.update(escape(told))
             elif stage.what not in said:
@@ -92,7 +87,7 @@ def _print(certificate: Certificate, folder: Path) -> None:
     from pyopbench.report.wording.certificate import made_text, renaming_text
 
     out.print(escape(made_text(certificate)))
-    print_table("What pyopbench is worth on this machine", COLUMNS, rows_of(certificate))
+    print_table("How reliable pyopbench is on this machine", COLUMNS, rows_of(certificate))
     for renamed in certificate.decisions.renamed if certificate.decisions else ():
         say(escape(renaming_text(renamed)))
     out.print(f"certificate: {escape(str(folder / FILE))}", soft_wrap=True)

@@ -20,12 +20,7 @@ MOST_SHOWN = 20
 def check(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of results.")], as_json: AsJson = False
 ) -> None:
-    """Say which files and lines of results are as they were written, by their checksums.
-
-    Checksums find what a disk, a copy or an editor did; they are no signature. Runs of older versions have none.
-
-    Exit codes: 0 nothing is wrong, 1 something was changed or is torn, missing or twice there, 2 bad input.
-    """
+    """Check stored results against their checksums: which files and lines are unchanged?"""
     import json
 
     from pyopbench.results.check import are_fine, check_folder, folders_of
@@ -52,11 +47,11 @@ def _print(told: dict[str, Any]) -> None:
         for one in told["files"]
     ]
     rows.sort(key=lambda row: row[1] in ("whole", "not checked"))
-    print_table(f"Files of {told['folder']}", ("file", "is", "why"), rows[:MOST_SHOWN])
+    print_table(f"Files of {told['folder']}", ("file", "state", "why"), rows[:MOST_SHOWN])
     if len(rows) > MOST_SHOWN:
         out.print(f"and {len(rows) - MOST_SHOWN:,} more, in --json")
     left = told["contents"]
     of = "" if left["planned"] is None else f" of {left['planned']:,}"
     launches = formatting.count(left["launches"], "launch", "launches")
-    end = "" if left["ended"] else "; no line says that measuring ended: it was interrupted, or the end is missing"
-    say(f"what is whole has samples of {left['cases']:,}{of} cases from {launches}{end}")
+    end = "" if left["ended"] else "; the run was interrupted, or the end of the file is missing"
+    say(f"intact: samples of {left['cases']:,}{of} cases from {launches}{end}")

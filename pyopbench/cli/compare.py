@@ -20,24 +20,35 @@ if TYPE_CHECKING:
 
 EXIT_SLOWER = 1
 EXIT_NOTHING = 3
-NOTHING_TOLD = "No case has an interval: whether anything became slower cannot be told."
+NOTHING_TOLD = "No case has an interval, so nothing can be said about slowdowns."
 MOST_ROWS = 30
 """So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
 STANDARD_OUTPUT = "-"
 RESULTS = (".json", ".jsonl")
 """How the names of files end that hold results."""
 
-Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results; or one, and two labels of an axis.")]
+Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results, or one result and two labels of --axis.")]
 Axis = Annotated[
-    str, typer.Option("--axis", help="What A and B differ in: run, commit, tf or variant (within one result).")
+    str,
+    typer.Option("--axis", metavar="NAME", help="What A and B differ in: run, commit, tf or variant."),
 ]
 FailOn = Annotated[
     str,
-    typer.Option("--fail-on", metavar="WHEN", help="slower, slower:5% or never: exit with 1 if a case is, by so much."),
+    typer.Option(
+        "--fail-on", metavar="WHEN", help="Exit with 1 if a case is slower, or slower:5% by that much; or never."
+    ),
 ]
-Effect = Annotated[str, typer.Option("--minimum-effect", "--min-effect", help="Smallest difference that counts.")]
+Effect = Annotated[
+    str,
+    typer.Option("--minimum-effect", "--min-effect", metavar="SHARE", help="Smallest difference that matters."),
+]
 RunSpread = Annotated[
-    str, typer.Option("--run-spread", help="Least by which two runs differ in themselves, where not interleaved.")
+    str,
+    typer.Option(
+        "--run-spread",
+        metavar="SHARE",
+        help="How much two separate runs of the same code differ at least.",
+    ),
 ]
 
 
@@ -50,19 +61,14 @@ def compare(
     allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     markdown: Annotated[
-        str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it instead.")
+        str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it.")
     ] = None,
     comment: Annotated[
-        Path | None, typer.Option("--comment", metavar="FILE", help="Also write short Markdown for a pull request.")
+        Path | None, typer.Option("--comment", metavar="FILE", help="Also write a short comment for a pull request.")
     ] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit's XML.")] = None,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")] = None,
 ) -> None:
-    """Compare two results: folders of runs, results of asv, files of pytest-benchmark.
-
-    compare A B: two results. compare RESULTS LABEL LABEL --axis commit|tf|variant: two parts of one.
-
-    Exit codes: 0 nothing slower, 1 slower, 2 bad usage or bad input, 3 nothing to compare, or no case with an interval.
-    """
+    """Compare two results: folders of runs, results of asv, files of pytest-benchmark."""
     _require_free(markdown, as_json=as_json)
     for option, path in (("--comment", comment), ("--junit", junit)):
         _require_no_results(option, None if path is None else str(path))
@@ -110,7 +116,7 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
 def _require_no_results(option: str, path: str | None) -> None:
     if path is not None and Path(path).suffix in RESULTS:
         raise BadInput(
-            f"{'XML' if option == '--junit' else 'Markdown'} would go over a file of results",
+            f"{'XML' if option == '--junit' else 'Markdown'} would overwrite a file of results",
             received=f"{option} {path}",
             legal=f"a name that does not end with {formatting.listing(RESULTS, 'or')}",
             next_step=f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
@@ -131,12 +137,12 @@ def _write_short(found: Comparison, slowdown: float | None, comment: Path | None
 
 def _said(slowdown: float | None, many: int) -> str:
     if slowdown is None:
-        return "Slower cases do not fail this comparison (--fail-on never)."
+        return "Slowdowns do not fail this comparison (--fail-on never)."
     share = f"by {formatting.percent(slowdown)} or more"
     return (
-        f"{formatting.count(many, 'case')} slower {share}: failed."
+        f"Failed: {formatting.count(many, 'case')} {'is' if many == 1 else 'are'} slower {share}."
         if many
-        else f"No case is shown to be slower {share}."
+        else f"Passed: no case is clearly slower {share}."
     )
 
 
@@ -160,6 +166,6 @@ def print_comparison(found: Comparison, said: str) -> None:
     if len(rows) < len(found.cases):
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
     if found.unmatched:
-        print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
+        print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
     out.print(escape(summary(found)))
     say(escape(said))

@@ -21,20 +21,17 @@ from pyopbench.run import measure_copies
 
 DEVICES = ("cpu", GPU)
 
-Device = Annotated[str, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
+Device = Annotated[str, typer.Option("--device", metavar="NAME", help="cpu, or gpu if TensorFlow sees one.")]
 OutFile = Annotated[
     Path | None,
-    out_option("FILE", "Keep it; as copies.json in a run, for its report."),
+    out_option("FILE", "Save as JSON. RUN/copies.json is shown in the report of that run."),
 ]
 
 
 def copies(
     device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None, trust_folder: TrustFolder = False
 ) -> None:
-    """Show which bridges between tensors and arrays share memory, and what the copies of the others cost.
-
-    With --device gpu also what copies between host and GPU cost, by size and by the memory of the wording.
-    """
+    """Show which tensor-array conversions share memory, and what copying costs in the others."""
     require_known("device", [device], DEVICES)
     if out_file is not None:
         require_own(out_file.parent)
@@ -49,7 +46,7 @@ def copies(
     for direction in copy_costs.DIRECTIONS:
         title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
         print_table(title, wording.COLUMNS, wording.table(document, direction))
-    say(f"MB/s: bytes of an array of {size}, beyond what one element takes; – is nothing copied, or lost in noise.")
+    say(f"MB/s: for an array of {size}, without the cost of one element. –: nothing is copied, or it is lost in noise.")
     out.print(f"This machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s.")
     for sentence in (wording.hazards(document), *wording.refusals(document)):
         out.print(sentence, markup=False)

@@ -39,7 +39,7 @@ class Debugging:
 
 debugging = Debugging()
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=debugging.ask)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.", callback=debugging.ask)]
 
 
 def _raise_limit(given: str | None) -> None:
@@ -52,7 +52,7 @@ FileLimit = Annotated[
     typer.Option(
         "--file-limit",
         metavar="BYTES",
-        help="Read files of results up to this size, e.g. 4G, where they are larger than any usually is.",
+        help="Read result files up to this size, e.g. 4G.",
         callback=_raise_limit,
     ),
 ]
@@ -67,6 +67,7 @@ def command_of(app: typer.Typer) -> Any:
     """Return the command line of an app, with the options that every command has."""
     command: Any = typer.main.get_command(app)
     _offer_everywhere(command)
+    _without_types_of_flags(command)
     return command
 
 
@@ -86,6 +87,15 @@ def _offer_everywhere(group: Any) -> None:
         option.expose_value = False
         for command in group.commands.values():
             command.params.append(option)
+
+
+def _without_types_of_flags(command: Any) -> None:
+    """Give no flag a type in --help, which would take room from what the flag does."""
+    for option in command.params:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        _without_types_of_flags(below)
 
 
 def _code_of(call: Callable[[], Any]) -> int:
@@ -117,16 +127,16 @@ def _unusable(error: OSError) -> BadInput:
         "a file or folder cannot be read or written",
         received=error,
         legal="paths that exist, with permission, on a disk with space",
-        next_step="see to it, or choose another folder",
+        next_step="fix it, or choose another path",
     )
 
 
 def _unexpected(error: Exception) -> BadInput:
     return BadInput(
-        "pyopbench failed where it should not: a mistake of its own, or input that it does not see through",
+        "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
-        legal="anything that ends in an answer, or in an error that says more than this one",
-        next_step="the same command with --debug shows where; please report that",
+        legal="anything documented",
+        next_step="run the same command with --debug, and report what it shows",
     )
 
 
@@ -143,7 +153,7 @@ def _received_and_legal(error: Any, command: Any, path: str) -> tuple[str, str, 
     """Return what was given, what may be, and what may have been meant."""
     if (option := getattr(error, "option_name", None)) is not None:
         if command is None:  # the option is known, and what it needs is missing
-            return option, "a value behind it", []
+            return option, "a value after it", []
         known = sorted(name for one in command.params for name in one.opts if name.startswith("-"))
         return option, ", ".join(known), difflib.get_close_matches(option, known, n=2)
     if (parameter := getattr(error, "param", None)) is not None:

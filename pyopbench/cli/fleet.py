@@ -15,9 +15,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.cli.options import AsJson, Quiet, out_option
-from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.cli.output import err, out, print_table, say, say_error
 from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
+from pyopbench.core.errors import BadInput, WorkerLost
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.core.printable import printable
@@ -202,21 +202,25 @@ def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patien
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it finds it as after Ctrl-C
     name = shlex.quote(str(folder))
+    again = f"pyopbench fleet resume {name} --scheduler ADDRESS"
     try:
         with _progress() as show:
             watch = Watch(lambda event: say(escape(printable(event_text(event))), err), show)
             result = whole.go_on(folder, files, connection, watch, Rules(tuple(without), patience_seconds))
     except KeyboardInterrupt:
         err.print(f"interrupted; hosts keep what they have finished, and what came is in {escape(name)}")
-        err.print(f"  resume: pyopbench fleet resume {escape(name)} --scheduler ADDRESS", soft_wrap=True)
+        err.print(f"  resume: {escape(again)}", soft_wrap=True)
         return EXIT_INTERRUPTED
+    except WorkerLost as lost:  # what came before is kept
+        say_error(lost)
+        err.print(f"  resume: {escape(again)}", soft_wrap=True)
+        return lost.exit_code
     for odd in result.odd:
         say(f"[yellow]warning:[/] {escape(printable(odd_text(odd)))}")
-        again = f"pyopbench fleet resume {name} --scheduler ADDRESS --without-host {odd.host}"
-        say(escape(printable(f"measured again by others: {again}")), mark="  ")
+        say(escape(printable(f"measured again by others: {again} --without-host {odd.host}")), mark="  ")
     if result.end.missing:
         shards = formatting.listing([str(shard) for shard in result.end.missing])
-        say(f"[yellow]missing:[/] shard {shards}; resume: pyopbench fleet resume {escape(name)} --scheduler ADDRESS")
+        say(f"[yellow]missing:[/] shard {shards}; resume: {escape(again)}")
     out.print(f"merged: {escape(str(result.merged))}", soft_wrap=True)
     out.print(f"  report: {escape(f'pyopbench report {shlex.quote(str(result.merged))}')}", soft_wrap=True)
     return EXIT_MISSING if result.end.missing else EXIT_WRONG if result.is_wrong else 0

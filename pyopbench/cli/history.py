@@ -23,7 +23,7 @@ from pyopbench.results.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.compare.history import History, Options
-    from pyopbench.compare.reruns import Confirmation, Rerun
+    from pyopbench.compare.reruns import Confirmation
 
 EXIT_SLOWER = 1
 USUAL_FOLDER = Path("results") / "history"
@@ -44,39 +44,50 @@ class By(str, Enum):
 
 Results = Annotated[
     list[Path],
-    typer.Argument(help="Folders of runs, of runs over versions, of asv's results; files of pytest-benchmark."),
+    typer.Argument(metavar="RESULTS", help="Folders of runs or of asv results, and files of pytest-benchmark."),
 ]
 Confirm = Annotated[
     bool,
-    typer.Option("--confirm", help="Measure both sides of each suspicion again, interleaved, and judge it by that."),
+    typer.Option("--confirm", help="Measure both sides of each suspected change again, interleaved."),
 ]
 AlarmRate = Annotated[
-    str, typer.Option("--alarm-rate", help="Share of series without a change that may show one: 5%, 1% or 0.1%.")
+    str,
+    typer.Option(
+        "--alarm-rate",
+        metavar="SHARE",
+        help="Share of unchanged series that may raise a false alarm: 5%, 1% or 0.1%.",
+    ),
 ]
 
 
 def history(
     results: Results,
-    by: Annotated[By | None, typer.Option("--by", help="Default: what the results differ in.")] = None,
+    by: Annotated[
+        By | None, typer.Option("--by", metavar="NAME", help="commit, tf or date. Default: what the results differ in.")
+    ] = None,
     min_effect: Annotated[
-        str, typer.Option("--min-effect", help="Smallest change that is listed, 3% or 0.03.")
+        str, typer.Option("--min-effect", metavar="SHARE", help="Smallest change to list, e.g. 3% or 0.03.")
     ] = USUAL_EFFECT,
     run_spread: Annotated[
-        str, typer.Option("--run-spread", help="What runs that were not interleaved differ by, where few tell.")
+        str,
+        typer.Option(
+            "--run-spread",
+            metavar="SHARE",
+            help="How much separate runs of the same code differ, if there are too few to tell.",
+        ),
     ] = "3%",
     alarm_rate: AlarmRate = "1%",
     confirm: Confirm = False,
-    budget: Annotated[str | None, typer.Option(help="Time for each re-run of --confirm, e.g. 5m.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Time for each re-run of --confirm, e.g. 5m.")
+    ] = None,
     out_dir: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = USUAL_FOLDER,
     trust_folder: TrustFolder = False,
     allow_changed: AllowChanged = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show series over commits, TensorFlow versions or dates, and where their level changed.
-
-    Exit codes: 0 done, 1 a slowdown was confirmed by this --confirm, 2 bad usage or bad input, 3 nothing was timed.
-    """
+    """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
     options = _options(by, min_effect, run_spread, alarm_rate)
     seconds = None if budget is None else parse_duration(budget)
     require_own(out_dir)
@@ -108,7 +119,7 @@ def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -
     rate = parse_share("--alarm-rate", alarm_rate)
     if rate not in ALARM_RATES:
         raise BadInput(
-            "no threshold is known for this rate of false alarms",
+            "this rate of false alarms is not supported",
             received=f"--alarm-rate {alarm_rate}",
             legal=formatting.listing([formatting.percent(one) for one in ALARM_RATES], "or"),
             next_step="for example --alarm-rate 1%",
@@ -128,7 +139,7 @@ def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
 
 
 def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
-    """Measure both sides of each suspicion; return of how many pairs of moments that was done."""
+    """Measure both sides of each suspicion, and go on where that did not tell; return of how many pairs of moments."""
     from pyopbench.report.history import reruns_of
     from pyopbench.report.wording.history import rerun_text
 
@@ -136,21 +147,24 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
     able = [one for one in wanted if one.tool == "pyopbench" and one.axis in RERUN_AXES]
     for one in wanted:
         if one not in able:
-            say(f"[yellow]not measured again here:[/] {escape(rerun_text(one))}", err)
+            say(f"[yellow]not measured again:[/] {escape(rerun_text(one))}", err)
     fresh = [one for one in able if not (folder / RERUNS / one.folder).exists()]
     for number, one in enumerate(fresh, 1):
         say(f"re-run {number} of {len(fresh)}: {escape(rerun_text(one))}", err)
-        _run(one, folder / RERUNS / one.folder, seconds)
-    return len(fresh)
+        budget = () if seconds is None else ("--budget", f"{seconds:g}s")
+        _run((*one.command, *budget, "--out", str(folder / RERUNS / one.folder)))
+    unsettled = [one for one in reruns_of(found, "open") if (folder / RERUNS / one.folder).exists()]
+    for one in unsettled:
+        say(f"going on with what is not settled: {escape(rerun_text(one))}", err)
+        _run(("pyopbench", "resume", str(folder / RERUNS / one.folder), *one.own_words, "--yes"))
+    return len(fresh) + len(unsettled)
 
 
-def _run(rerun: Rerun, folder: Path, seconds: float | None) -> None:
+def _run(words: Sequence[str]) -> None:
     """Measure two moments in a process of its own, whose report nobody asked for; what it says goes to stderr."""
-    budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    command = (sys.executable, "-m", *rerun.command, *budget, "--out", str(folder))
-    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    code = subprocess.run((sys.executable, "-m", *words), stdout=sys.stderr, check=False).returncode
     if code not in (0, EXIT_SLOWER):
-        say(f"[yellow]warning:[/] that re-run ended with exit code {code}; its suspicions stay what they are", err)
+        say(f"[yellow]warning:[/] the re-run ended with exit code {code}; its changes stay suspected", err)
 
 
 def _write(found: History, folder: Path) -> None:
@@ -183,6 +197,6 @@ def _print(found: History, folder: Path) -> None:
 
 def _print_commands(commands: Sequence[str]) -> None:
     if commands:
-        out.print("What would confirm the suspicions (--confirm does, where this pyopbench can):")
+        out.print("Commands that confirm or refute the suspected changes (--confirm runs them):")
         for command in commands[:MOST_ROWS]:
             out.print(f"  {escape(command)}", soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from pyopbench.cli.batched import check_batched, refuse_unbatched
 from pyopbench.cli.installing import announce
 from pyopbench.cli.options import (
+    WHAT,
     AsJson,
     AxisTexts,
     CaseTimeout,
@@ -23,9 +24,9 @@ from pyopbench.cli.options import (
     SeedWith,
     TensorFlow,
     Variants,
-    read_axes,
 )
 from pyopbench.cli.output import err, out, print_failures, print_table
+from pyopbench.cli.read_options import read_axes
 from pyopbench.core import formatting
 from pyopbench.core.model import MODE_SUMMARIES, Axes
 from pyopbench.core.parse import parse_duration
@@ -39,16 +40,20 @@ def list_(
     ops: Ops = None,
     inputs: Inputs = None,
     seed_with: SeedWith = "",
-    quick: Annotated[bool, typer.Option("--quick", help="As `run --quick` would measure.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Show what run --quick would measure.", rich_help_panel=WHAT)
+    ] = False,
     variant: Variants = None,
     gradient: Gradients = None,
     direction: Directions = None,
     mode: Modes = None,
     axis: AxisTexts = None,
-    cases: Annotated[bool, typer.Option("--cases", help="Every case, and every one that cannot be.")] = False,
+    cases: Annotated[
+        bool, typer.Option("--cases", help="List every case, and every unsupported one with its reason.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show ops, variants and cases, and why a case cannot be."""
+    """List ops, variants and cases, and why a case is not supported."""
     axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs, seed_with)
     with err.status("asking TensorFlow"):
         plan = planning.ask_for_plan(axes, compiles=False)
@@ -60,7 +65,7 @@ def list_(
         for case in plan["cases"]:
             out.print(case, soft_wrap=True)
         for skip in plan["skips"]:
-            out.print(f"{skip['case']}  cannot be: {escape(skip['reason'])}", soft_wrap=True)
+            out.print(f"{skip['case']}  not supported: {escape(skip['reason'])}", soft_wrap=True)
         return
     print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
     print_table(
@@ -69,7 +74,7 @@ def list_(
         [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
     )
     print_table("Modes", ("mode", "what is timed"), list(MODE_SUMMARIES.items()))
-    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} that cannot be"
+    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} not supported"
     print_table(title, ("cases", "why not"), _counted(plan["skips"]))
 
 
@@ -96,15 +101,13 @@ def verify(
     axis: AxisTexts = None,
     batch: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="N", help="Check what takes N examples at once, instead, against a loop over examples."
-        ),
+        typer.Option(min=1, metavar="N", help="Check forms that take N examples at once against a loop over examples."),
     ] = None,
     case_timeout: CaseTimeout = "120s",
     tf: TensorFlow = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check values against NumPy, and gradients against the reference gradient and finite differences."""
+    """Check values against NumPy, and gradients against a reference and finite differences."""
     axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs, seed_with)
     timeout_seconds = parse_duration(case_timeout)
     announce([tf] if tf else [])
@@ -128,6 +131,6 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
     unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
     if unsupported:
         skips = [{"reason": finding.failure.reason} for finding in unsupported if finding.failure]
-        print_table("Does not exist here", ("cases", "why"), _counted(skips))
+        print_table("Not supported", ("cases", "why"), _counted(skips))
     print_failures([finding.failure for finding in wrong if finding.failure])
-    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} do not exist here")
+    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")

@@ -23,12 +23,12 @@ def _new() -> None:
 @new.command("op")
 def new_op(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The new file, e.g. my_op.py.")],
-    kernel: Annotated[bool, typer.Option("--kernel", help="With a C++ kernel beside it.")] = False,
+    kernel: Annotated[bool, typer.Option("--kernel", help="Also write a C++ kernel beside it.")] = False,
 ) -> None:
-    """Write a commented op file, which runs as it stands; put your own body and inputs into it."""
+    """Write a commented op file that runs as it is, for you to fill in."""
     for written in start_op(path, kernel=kernel):
         out.print(f"written: {escape(str(written))}", soft_wrap=True)
-    out.print("put your body and inputs into it, then:")
+    out.print("replace its body and inputs with yours, then run:")
     for command in ("verify", "run --quick"):
         name, *options = command.split()
         out.print(f"  pyopbench {escape(shlex.join([name, str(path), *options]))}", soft_wrap=True)

@@ -1,29 +1,20 @@
-"""The options that several commands have, and what is read from them."""
+"""The options that several commands have, each with its panel in --help."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from pyopbench.cli.output import err
 from pyopbench.core import formatting
-from pyopbench.core.discover import bring_own, find
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import MINIMUM_EFFECT, Axes
+from pyopbench.core.discover import find
+from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.core.ownership import trust
-from pyopbench.core.parse import apply_axes, parse_bytes, parse_shard, parse_share, split_some
-from pyopbench.judge import judge, requirements
+from pyopbench.judge import requirements
 from pyopbench.results.integrity import allowance
-from pyopbench.run import memory_limit, planning
-from pyopbench.run.shards import ShardChoice
-
-if TYPE_CHECKING:
-    from pyopbench.judge.step_savings import Step
 
 
 def new_path(text: str) -> Path:
@@ -31,6 +22,10 @@ def new_path(text: str) -> Path:
     if not text:
         raise typer.BadParameter("a path that is not empty; . is the current folder")
     return Path(text)
+
+
+OWN, WHAT, LENGTH, JUDGING = "Your own op", "What to measure", "How long to measure", "How to judge it"
+"""Panels of options in --help, behind the one that has --help itself."""
 
 
 def out_option(metavar: str, help_text: str) -> Any:
@@ -56,7 +51,7 @@ Ops = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="OP",
-        help="Ops to cover, all if none is named; your own as my_op.py, my_module.py:function or a.b:function.",
+        help="Built-in names, my_op.py, my_module.py:function or package.module:function. Default: all.",
         autocompletion=_named("ops"),
     ),
 ]
@@ -64,75 +59,179 @@ Inputs = Annotated[
     list[str] | None,
     typer.Option(
         "--input",
-        metavar="EXPRESSION",
-        help="Example of an argument of a function, in order or NAME=...: Python over np and rng, or a .npy file.",
+        metavar="EXPR",
+        help="An example of an argument of your function: Python with np and rng, or a .npy file. Repeat.",
+        rich_help_panel=OWN,
     ),
 ]
 SeedWith = Annotated[
     str,
     typer.Option(
-        metavar="STATEMENT",
-        help="Run before each call of a body that draws random numbers; {seed} in it is a number.",
+        metavar="CODE",
+        help="Python to run before each call of a function that draws random numbers; may use {seed}.",
+        rich_help_panel=OWN,
     ),
 ]
 Variants = Annotated[
     list[str] | None,
-    typer.Option("--variant", help="Variants, comma-separated or repeated.", autocompletion=_named("variants")),
+    typer.Option(
+        "--variant",
+        metavar="NAME",
+        help="Only these variants (comma-separated or repeated).",
+        autocompletion=_named("variants"),
+        rich_help_panel=WHAT,
+    ),
 ]
 Gradients = Annotated[
     list[str] | None,
-    typer.Option("--gradient", help="Gradient mechanisms, or `all`; the usual one of each variant."),
+    typer.Option(
+        "--gradient",
+        metavar="NAME",
+        help="How gradients are attached, or all. Default: the usual way of each variant.",
+        rich_help_panel=WHAT,
+    ),
 ]
-Directions = Annotated[list[str] | None, typer.Option("--direction", help="forward, backward, forward_backward.")]
+Directions = Annotated[
+    list[str] | None,
+    typer.Option("--direction", metavar="NAME", help="forward, backward or forward_backward.", rich_help_panel=WHAT),
+]
 Modes = Annotated[
-    list[str] | None, typer.Option("--mode", help="node (one op in a graph; usual), call (of a tf.function), eager.")
+    list[str] | None,
+    typer.Option(
+        "--mode",
+        metavar="NAME",
+        help="node (the op inside a graph, the default), call (of a tf.function) or eager.",
+        rich_help_panel=WHAT,
+    ),
 ]
-Devices = Annotated[list[str] | None, typer.Option("--device", help="cpu, or gpu where TensorFlow sees one.")]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--device", metavar="NAME", help="cpu, or gpu if TensorFlow sees one.", rich_help_panel=WHAT),
+]
 AxisTexts = Annotated[
     list[str] | None,
-    typer.Option("--axis", metavar="NAME=VALUES", help="Any axis, e.g. size=1e3,1e6 or dtype=float64."),
+    typer.Option(
+        "--axis", metavar="NAME=A,B", help="Any axis, e.g. size=1e3,1e6 or dtype=float64.", rich_help_panel=WHAT
+    ),
 ]
 TensorFlows = Annotated[
     list[str] | None,
-    typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own, by turns; repeated."),
+    typer.Option(
+        "--tf",
+        metavar="VERSION",
+        help="TensorFlow version, installed into its own environment. Repeat to compare versions.",
+        rich_help_panel=WHAT,
+    ),
 ]
 TensorFlow = Annotated[
-    str | None, typer.Option("--tf", metavar="VERSION", help="TensorFlow in an environment of its own.")
+    str | None,
+    typer.Option(
+        "--tf",
+        metavar="VERSION",
+        help="TensorFlow version to use, installed into its own environment.",
+        rich_help_panel=WHAT,
+    ),
+]
+CaseTimeout = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME", help="Give up on a case after this long without a sign of life.", rich_help_panel=LENGTH
+    ),
+]
+Baseline = Annotated[
+    str,
+    typer.Option(
+        "--baseline",
+        metavar="NAME",
+        help="The current callback, which everything is compared with.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 ShardText = Annotated[
-    str | None, typer.Option("--shard", metavar="I/N", help="Measure part I of N of the plan; `merge` joins them.")
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Measure only part I of N of the plan; `merge` puts the parts together.",
+        rich_help_panel=WHAT,
+    ),
 ]
 Replicates = Annotated[
-    int, typer.Option("--replicates", min=1, help="Of the shards so many measure each part, on machines of their own.")
+    int,
+    typer.Option(
+        "--replicates",
+        min=1,
+        metavar="N",
+        help="How many machines measure each part, with --shard.",
+        rich_help_panel=WHAT,
+    ),
 ]
-CaseTimeout = Annotated[str, typer.Option(help="Longest silence of one case, e.g. 60s.")]
-Baseline = Annotated[str, typer.Option("--baseline", help="The callback of today, to which ratios are taken.")]
 MixFile = Annotated[
     Path | None,
-    typer.Option("--mix", help="CSV of size,weight or of shape, dtype and weight: how often each size is called."),
+    typer.Option(
+        "--mix",
+        metavar="CSV",
+        help="How often each size is called: a CSV with size and weight (or shape, dtype, weight).",
+        rich_help_panel=JUDGING,
+    ),
 ]
 CallsPerStep = Annotated[
-    float | None, typer.Option("--calls-per-step", help="Calls of the op in a step of your program; with --step-ms.")
+    float | None,
+    typer.Option(
+        "--calls-per-step",
+        metavar="N",
+        help="Calls of the op in one step of your program; needs --step-ms.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 StepMilliseconds = Annotated[
-    float | None, typer.Option("--step-ms", help="Milliseconds of such a step: tells what a port is worth.")
+    float | None,
+    typer.Option(
+        "--step-ms",
+        metavar="MS",
+        help="How long such a step takes, to see what a port saves of it.",
+        rich_help_panel=JUDGING,
+    ),
 ]
-MinimumEffect = Annotated[str, typer.Option("--min-effect", help="Smallest difference that counts, 3% or 0.03.")]
-MinimumEffectOrUsual = Annotated[
-    str | None,
-    typer.Option("--min-effect", help="Smallest difference that counts: 3%, or a third of --fail-on slower:5%."),
+MinimumEffect = Annotated[
+    str,
+    typer.Option(
+        "--min-effect",
+        metavar="SHARE",
+        help="Smallest difference that matters, e.g. 3% or 0.03.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
+MinimumEffectOrUsual = Annotated[
+    str | None,
+    typer.Option(
+        "--min-effect",
+        metavar="SHARE",
+        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of a smaller --fail-on.",
+        rich_help_panel=JUDGING,
+    ),
+]
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(metavar="BYTES", help="Most memory of a worker, e.g. 8G; what wants more fails. Linux only."),
+    typer.Option(
+        metavar="BYTES",
+        help="Memory limit of a worker, e.g. 8G; a case that needs more fails. Linux only.",
+        rich_help_panel=LENGTH,
+    ),
 ]
 Requires = Annotated[
     list[str] | None,
-    typer.Option("--require", help=f"What a port has to be able to do: {', '.join(requirements.NAMES)}."),
+    typer.Option(
+        "--require",
+        metavar="NAME",
+        help=f"Only recommend what supports these: {', '.join(requirements.NAMES)}.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes on stderr; errors only.")
+    bool,
+    typer.Option("--quiet", "-q", callback=_hush, help="Print results and errors only."),
 ]
 
 
@@ -147,100 +246,19 @@ def _trust_folder(trusted: bool) -> bool:
 
 
 TrustFolder = Annotated[
-    bool, typer.Option("--trust-folder", callback=_trust_folder, help="Write into a folder of another user.")
+    bool,
+    typer.Option(
+        "--trust-folder",
+        callback=_trust_folder,
+        help="Write into a folder that another user owns.",
+    ),
 ]
 AllowChanged = Annotated[
     bool,
     typer.Option(
-        "--allow-changed", callback=_allow_changed, help="Read results that were changed after they were written."
+        "--allow-changed",
+        callback=_allow_changed,
+        help="Read results that were changed after they were written.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
-
-
-def read_axes(
-    default: Axes,
-    ops: list[str] | None,
-    variant: list[str] | None,
-    gradient: list[str] | None,
-    direction: list[str] | None,
-    mode: list[str] | None,
-    device: list[str] | None,
-    axis: list[str] | None,
-    inputs: list[str] | None = None,
-    seed_with: str = "",
-) -> Axes:
-    """Return `default` with what is given on the command line in place of it, checked; own ops are brought in."""
-    given = {
-        "ops": bring_own(ops or (), inputs or (), seed_with),
-        "variants": variant,
-        "gradients": gradient,
-        "directions": direction,
-        "modes": mode,
-        "placements": device,
-    }
-    chosen: dict[str, Any] = {name: split_some(name, values) for name, values in given.items() if values}
-    axes = apply_axes(replace(default, **chosen), axis or ())
-    planning.check_axes(axes)
-    return axes
-
-
-def read_memory_limit(limit: str | None) -> int | None:
-    """Return how much memory a worker may take, in bytes; None where nothing is said."""
-    if limit is None:
-        return None
-    limit_bytes = parse_bytes(limit)
-    memory_limit.require_limitable(limit_bytes)
-    return limit_bytes
-
-
-def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | None) -> ShardChoice | None:
-    """Return the shard that is asked for; None where the whole plan is.
-
-    Raises:
-        BadInput: it is no shard, replicates are asked for without one, or the run is one over revisions.
-    """
-    if shard is None and replicates == 1:
-        return None
-    if shard is None or revisions:
-        raise BadInput(
-            "--replicates is about shards" if shard is None else "a run over revisions is not divided into shards",
-            received=f"--replicates {replicates} without --shard" if shard is None else f"--shard {shard} with --rev",
-            legal="--shard I/N, without --rev",
-            next_step="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
-        )
-    return ShardChoice(*parse_shard(shard), replicates)
-
-
-def read_judging(
-    baseline: str,
-    mix: Path | None,
-    minimum_effect: str,
-    require: list[str] | None = None,
-    calls_per_step: float | None = None,
-    step_ms: float | None = None,
-) -> judge.Judging:
-    """Return how to judge, with the mix read from its file and the requirements checked."""
-    requires = requirements.check(split_some("requirement", require) if require else ())
-    effect = parse_share("--min-effect", minimum_effect)
-    from pyopbench.results.mix_file import read_mix
-
-    calls = None if mix is None else read_mix(mix)
-    return judge.Judging(baseline, effect, calls, _read_step(calls_per_step, step_ms), requires)
-
-
-def _read_step(calls: float | None, milliseconds: float | None) -> Step | None:
-    if calls is None and milliseconds is None:
-        return None
-    given = f"--calls-per-step {calls:g}" if calls is not None else "no --calls-per-step"
-    given += f" and --step-ms {milliseconds:g}" if milliseconds is not None else " and no --step-ms"
-    if calls is None or milliseconds is None or not (0 < calls < math.inf and 0 < milliseconds < math.inf):
-        raise BadInput(
-            "not a step",
-            received=given,
-            legal="both of them, above 0",
-            next_step="for example --calls-per-step 1 --step-ms 120",
-        )
-    from pyopbench.judge.step_savings import Step
-
-    return Step(calls, milliseconds / 1000)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

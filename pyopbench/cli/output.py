@@ -21,7 +21,7 @@ GAP = 2
 """Blanks between the columns of a table."""
 
 SHOWN_FAILURES = 20
-"""How many reasons of failures are printed after a run; all of them are in the report."""
+"""How many reasons of failures are printed where nobody asks for fewer."""
 
 
 def print_table(
@@ -73,14 +73,14 @@ def _widths(columns: Sequence[Sequence[str]], whole: Sequence[bool], room: int) 
     return widths
 
 
-def print_failures(failures: Sequence[Failure]) -> None:
-    """Print each reason once, with the first case that it holds for and how many more there are."""
+def print_failures(failures: Sequence[Failure], most: int = SHOWN_FAILURES) -> None:
+    """Print each reason once, up to `most`, with the first case that it holds for and how many more there are."""
     cases: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
         cases.setdefault((failure.status, failure.reason), []).append(failure.case)
-    for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
+    for (status, reason), found in list(cases.items())[:most]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         out.print(f"[red]{escape(status)}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
         say(escape(reason), mark="  ")
-    if len(cases) > SHOWN_FAILURES:
-        out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")
+    if len(cases) > most:
+        out.print(f"and {len(cases) - most:,} more reasons")

@@ -14,7 +14,10 @@ from rich.markup import escape
 from pyopbench.api.listeners import pipeline_text
 from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import (
+    JUDGING,
+    LENGTH,
     USUAL_EFFECT,
+    WHAT,
     AsJson,
     Baseline,
     Inputs,
@@ -37,47 +40,91 @@ if TYPE_CHECKING:
 
 OneOp = Annotated[
     str,
-    typer.Argument(metavar="OP", help="The op: a name, my_op.py, my_module.py:function or package.module:function."),
+    typer.Argument(metavar="OP", help="A built-in name, my_op.py, my_module.py:function or package.module:function."),
 ]
 Parallel = Annotated[
-    str, typer.Option("--parallel", help="num_parallel_calls of the current callback; default 1, cores, AUTOTUNE.")
+    str,
+    typer.Option(
+        "--parallel",
+        metavar="N,N",
+        help="Values of num_parallel_calls to try. Default: 1, the cores, AUTOTUNE.",
+        rich_help_panel=WHAT,
+    ),
 ]
-Batch = Annotated[str, typer.Option("--batch", help="Elements that go into one callback where it gets a batch.")]
+Batch = Annotated[
+    str,
+    typer.Option(
+        "--batch", metavar="N,N", help="Batch sizes to try where the callback gets a batch.", rich_help_panel=WHAT
+    ),
+]
 
 
 def pipeline(
     op: OneOp,
     inputs: Inputs = None,
     seed_with: SeedWith = "",
-    size: Annotated[int | None, typer.Option(help="Of an element, in the op's unit; usually a middle one.")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 or float64; the op's first.")] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Size of one element. Default: a middle size of the op.", rich_help_panel=WHAT),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="float32 or float64. Default: the first of the op.", rich_help_panel=WHAT),
+    ] = None,
     parallel: Parallel = "",
     batch: Batch = "1,32,256",
     deterministic: Annotated[
-        bool, typer.Option("--deterministic/--any-order", help="Do elements keep their order in a parallel map?")
+        bool,
+        typer.Option(
+            "--deterministic/--any-order", help="Keep the order of elements in a parallel map?", rich_help_panel=WHAT
+        ),
     ] = True,
     private_threads: Annotated[
         int, typer.Option(min=0, help="Threads of a pool of the pipeline's own; usually it has TensorFlow's.")
     ] = 0,
     baseline: Baseline = BASELINE,
     step_ms: Annotated[
-        float | None, typer.Option("--step-ms", help="Milliseconds of a training step whose input is at hand.")
+        float | None,
+        typer.Option(
+            "--step-ms",
+            metavar="MS",
+            help="How long a training step takes if its input is ready.",
+            rich_help_panel=JUDGING,
+        ),
     ] = None,
-    step_elements: Annotated[int, typer.Option(min=1, help="Elements that such a step takes.")] = STEP_ELEMENTS,
+    step_elements: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Elements per training step.", rich_help_panel=JUDGING)
+    ] = STEP_ELEMENTS,
     min_effect: MinimumEffect = USUAL_EFFECT,
-    launches: Annotated[int | None, typer.Option(min=1, help="Worker processes that are planned.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Time to measure for, e.g. 3m.")] = None,
-    case_timeout: Annotated[str, typer.Option(help="Longest silence of one arrangement, e.g. 60s.")] = "30s",
-    seed: Annotated[int, typer.Option(min=0, help="Makes the order of everything repeatable.")] = 0,
+    launches: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of launches (worker processes).", rich_help_panel=LENGTH),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Stop measuring after this time, e.g. 3m.", rich_help_panel=LENGTH),
+    ] = None,
+    case_timeout: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Give up on an arrangement after this long without a sign of life.",
+            rich_help_panel=LENGTH,
+        ),
+    ] = "30s",
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the random order of measurement.", rich_help_panel=LENGTH)
+    ] = 0,
     results: Annotated[
-        Path | None, typer.Option("--results", help="Judge this pipeline.json again; nothing is measured.")
+        Path | None,
+        typer.Option("--results", metavar="FILE", help="Report this pipeline.json again without measuring."),
     ] = None,
     out_dir: Annotated[Path | None, out_option("DIR", "Folder for pipeline.json and the report.")] = None,
     trust_folder: TrustFolder = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure an op inside a tf.data pipeline: threads, batches, processes, ports; and say which to go to."""
+    """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
     from pyopbench.judge.pipeline import judge
     from pyopbench.results import pipeline_file
     from pyopbench.run import pipeline as measuring
@@ -162,7 +209,7 @@ def _print(judgement: PipelineJudgement) -> None:
 
 def _print_left_out(left_out: Sequence[tuple[str, str]]) -> None:
     if left_out:
-        out.print("\n[italic]Left out[/]")
+        out.print("\n[italic]Not measured[/]")
     for keys, reason in left_out:
         say(escape(keys))
         say(escape(reason), mark="  ")

@@ -21,9 +21,9 @@ from pyopbench.cli.options import (
     TrustFolder,
     Variants,
     out_option,
-    read_axes,
 )
 from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.cli.read_options import read_axes
 from pyopbench.core import formatting
 from pyopbench.core.discover import require_known
 from pyopbench.core.model import Case
@@ -38,10 +38,10 @@ from pyopbench.run import count_copies as counting
 EXIT_WRONG = 1
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
-Device = Annotated[str, typer.Option("--device", help="simulated, or gpu where TensorFlow sees one.")]
+Device = Annotated[str, typer.Option("--device", metavar="NAME", help="simulated, or gpu if TensorFlow sees one.")]
 OutFile = Annotated[
     Path | None,
-    out_option("FILE", "Keep it; as placement.json in a run, for its report."),
+    out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
 ]
 
 
@@ -58,10 +58,7 @@ def placement(
     out_file: OutFile = None,
     trust_folder: TrustFolder = False,
 ) -> None:
-    """Count the copies between host and device of each call: by variant, pinning, and where its data are.
-
-    Nothing is timed. On the simulated device (it needs a C++ compiler and no GPU) the counts are the same every time.
-    """
+    """Count copies between host and device per call, by variant, pinning and place of the data."""
     require_known("device", [device], counting.DEVICES)
     axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis)
     timeout_seconds = parse_duration(case_timeout)

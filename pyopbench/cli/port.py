@@ -21,23 +21,21 @@ from pyopbench.run.port import write_port
 
 
 def port(
-    op: Annotated[str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or a.b:function.")],
+    op: Annotated[
+        str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or package.module:function.")
+    ],
     to: Annotated[str, typer.Option("--to", metavar="VARIANT", help=f"What to write: {', '.join(PORTABLE)}.")],
-    out_file: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test is test_ported.py.")],
+    out_file: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.")],
     inputs: Inputs = None,
     seed_with: SeedWith = "",
-    test_timeout: Annotated[str, typer.Option(help="Longest time of the written test, e.g. 10m.")] = "10m",
+    test_timeout: Annotated[str, typer.Option(metavar="TIME", help="Time limit of the written test.")] = "10m",
     quiet: Quiet = False,
 ) -> None:
-    """Write a port of your own op as source, and a test that holds it against the old body; neither needs pyopbench.
-
-    The test is run before anything is written. Exit codes: 0 written, and its test passes; 1 the test fails, and
-    nothing is written; 2 the body cannot be written as source.
-    """
+    """Write a port of your op as source code, with a test against the old function."""
     names = bring_own([op], inputs or (), seed_with)
     if names[0] not in brought():
         raise BadInput(
-            "only an op of your own is written as a port",
+            "only your own ops can be ported",
             received=op,
             legal="my_op.py, my_module.py:function or package.module:function",
             next_step="the sources of built-in ops are in pyopbench/catalogue/ops/",
@@ -46,7 +44,7 @@ def port(
         written = write_port(brought()[names[0]], to, out_file, parse_duration(test_timeout))
     for path in (written.port, written.test):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
-    say(escape(f"checked, where pyopbench cannot be imported: {', '.join(written.passed)}"))
+    say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
     for note in notes_text(written.notes, written.not_run, is_formatted=written.is_formatted):
         say(escape(note), err)
     out.print(f"run its test: {escape(shlex.join(['pytest', str(written.test)]))}", soft_wrap=True)

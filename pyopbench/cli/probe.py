@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import AsJson, Inputs, TensorFlow, TrustFolder, out_option
+from pyopbench.cli.options import WHAT, AsJson, Inputs, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
 from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
@@ -29,22 +29,34 @@ from pyopbench.run import kept_probes
 from pyopbench.run import probe as probe_run
 
 Files = Annotated[
-    list[Path] | None, typer.Argument(metavar="FILE", help="One file to show, or two to compare, in place of probing.")
+    list[Path] | None, typer.Argument(metavar="FILE", help="Show this file, or compare two, instead of probing.")
 ]
-Probes = Annotated[list[str] | None, typer.Option("--probe", help="Probes, comma-separated or repeated.")]
+Probes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probe", metavar="NAME", help="Only these probes (comma-separated or repeated).", rich_help_panel=WHAT
+    ),
+]
 OpNames = Annotated[
     list[str] | None,
     typer.Option(
         "--op",
-        metavar="NAME|FILE[:FUNCTION]",
-        help="Try this op with its own inputs, by the probes that --require asks; repeated. Else x³ of four numbers.",
+        metavar="OP",
+        help="Probe this op with its own inputs. Default: x³ of four numbers. Repeat for several.",
+        rich_help_panel=WHAT,
     ),
 ]
-Labels = Annotated[list[str] | None, typer.Option("--variant", help="Variants, or variant+gradient.")]
-Timeout = Annotated[str | None, typer.Option("--timeout", help="Longest silence of one probe, e.g. 60s.")]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--variant", metavar="NAME", help="Only these variants, or variant+gradient.", rich_help_panel=WHAT),
+]
+Timeout = Annotated[
+    str | None,
+    typer.Option("--timeout", metavar="TIME", help="Time limit of one probe, e.g. 60s.", rich_help_panel=WHAT),
+]
 OutFile = Annotated[
     Path | None,
-    out_option("FILE", "Add it to a file; probes.json in a run is for its report."),
+    out_option("FILE", "Add the results to a file. RUN/probes.json is shown in that run's report."),
 ]
 
 INDENT = 2
@@ -63,7 +75,7 @@ def probe(
     out_file: OutFile = None,
     trust_folder: TrustFolder = False,
 ) -> None:
-    """Try live what each variant can do on this TensorFlow: SavedModel, XLA, second order, threads, ..."""
+    """Try what each variant supports on this TensorFlow: SavedModel, XLA, threads, ..."""
     if files:
         _show_files(files, as_json=as_json)
         return
@@ -98,7 +110,7 @@ def _ops(given: list[str] | None) -> list[str]:
 def _show_files(files: list[Path], *, as_json: bool) -> None:
     if len(files) > 2:
         raise BadInput(
-            "at most two files can be put side by side",
+            "at most two files can be compared",
             received=len(files),
             legal="one file, or two",
             next_step="compare them two at a time",
@@ -168,7 +180,7 @@ def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_jso
     )
     same = {row.key for row in stored_probes.rows_of(before)} & {row.key for row in stored_probes.rows_of(after)}
     differing = sum((one.op, one.probe, one.label) in same for one in found)
-    out.print(f"{differing:,} of {formatting.count(len(same), 'result')} that both have differ", soft_wrap=True)
+    out.print(f"{differing:,} of {formatting.count(len(same), 'result')} in both files differ", soft_wrap=True)
 
 
 def _status(row: Row | None) -> str:

@@ -27,18 +27,14 @@ CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 
 def record(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="For example python train.py.")
+        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="The program to run, e.g. -- python train.py.")
     ] = None,
     out_file: Annotated[
         Path | None,
-        out_option("FILE", "The recording; default recording-DATE.json."),
+        out_option("FILE", "The recording. Default: recording-DATE.json."),
     ] = None,
 ) -> None:
-    """Run a program, count its Python callbacks, and tell which of them cost most of the run.
-
-    Its output and exit code stay its own; what pyopbench says goes to stderr. A program that fails or is interrupted
-    leaves what was counted until then.
-    """
+    """Run your program, count its Python callbacks, and show which cost most of the run."""
     if not command:
         raise BadInput(
             "no program to run",
@@ -55,9 +51,9 @@ def record(
 def _print(used: usage.Usage, file: Path) -> None:
     err.print()
     for trouble in used.troubles:
-        say(f"[yellow]warning:[/] not all could be recorded: {escape(trouble)}", err)
+        say(f"[yellow]warning:[/] not everything could be recorded: {escape(trouble)}", err)
     if not used.sites:
-        err.print("no callback was called, or the program's Python does not read PYTHONPATH (python -I, -E, -S)")
+        err.print("no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH")
         err.print(f"recording: {escape(str(file))}", soft_wrap=True)
         return
     rows = [_row(number, site, used) for number, site in enumerate(used.sites[:MOST_SITES], start=1)]
@@ -68,9 +64,8 @@ def _print(used: usage.Usage, file: Path) -> None:
     if more > 0:
         err.print(f"and {formatting.count(more, 'site')} more")
     say(
-        "body and around: seconds a forward call; around is what Python code around the body takes. What TensorFlow's "
-        "C++ adds to a call in a graph, and waiting for Python's lock, is not in it. In brackets: the share of the "
-        "time from the first call of any callback to the last, without start-up.",
+        "body: time per forward call. around: Python code around the body, without TensorFlow's C++ and waiting for "
+        "the GIL. In brackets: share of the time between the first and the last callback.",
         err,
     )
     if used.input_share is not None:
@@ -107,8 +102,8 @@ def _share(site: usage.SiteUsage, used: usage.Usage) -> str:
 def _input_text(found: usage.InputShare) -> str:
     waited = f"The program waited for its input {formatting.percent(found.waited)} of that time"
     if found.is_hidden:
-        return f"{waited}: its callbacks in input pipelines are hidden behind the rest, and a port would save nothing."
-    return f"{waited}: at most {formatting.percent(found.most)} of it is what its callbacks in input pipelines cost."
+        return f"{waited}: the callbacks in its input pipelines are hidden, so a port would save nothing."
+    return f"{waited}; callbacks in input pipelines account for at most {formatting.percent(found.most)}."
 
 
 def _range(sizes: list[int]) -> str:
@@ -120,7 +115,7 @@ def _range(sizes: list[int]) -> str:
 
 def _print_next(number: int, site: usage.SiteUsage, mix: Path, file: Path) -> None:
     place = f"{os.path.relpath(site.file)}:{site.line}"
-    say(f"is #{number} worth a port? Draft an op of it with the shapes of the recording, and measure it:", err)
+    say(f"is #{number} worth a port? Draft an op with the recorded shapes and measure it:", err)
     scan = f"pyopbench scan --draft {place} --recording {shlex.quote(str(file))} --out my_op.py"
     err.print(f"  {escape(scan)}", soft_wrap=True)
     err.print(f"  pyopbench run my_op.py --mix {escape(str(mix))}", soft_wrap=True)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 EXIT_WRONG = 1
 
-STYLES = {"warn": "yellow", "muted": "dim"}
-"""How a paragraph of the report looks on a terminal, by its tone."""
+EXPECTED = ("unsupported", "elided")
+"""Failures that are no fault of a variant: they are counted, and not shown one by one."""
+MOST_FAILURES = 3
+"""Reasons of failures that are printed below the answers; all of them are in the report."""
 
 
 class Document(str, Enum):
@@ -34,10 +36,10 @@ class Document(str, Enum):
 
 def schema(
     of: Annotated[
-        Document, typer.Option(help="decisions.json, run.json, or a line of samples.jsonl.")
+        Document, typer.Option(metavar="NAME", help="decisions, run or samples (a line of samples.jsonl).")
     ] = Document.DECISIONS,
 ) -> None:
-    """Print the JSON Schema of decisions.json, or of stored results."""
+    """Print the JSON Schema of decisions.json or of stored results."""
     from pyopbench.report import decisions_json
     from pyopbench.results import schema as results
 
@@ -76,33 +78,18 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
     from pyopbench.judge import stopping
     from pyopbench.report import terminal
     from pyopbench.report.sections._required import remarks
-    from pyopbench.report.sections.decisions import of_noise
-    from pyopbench.report.sections.holes import UNSUPPORTED
     from pyopbench.report.wording.limitations import limitation_text
     from pyopbench.report.wording.stopping import progress_text
 
     for limitation in judgement.run.cannot:
         say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation_text(limitation))}")
-    answers, *others = terminal.tables(judgement)
-    print_table(answers.title, answers.columns, answers.rows)
-    for note in terminal.notes(judgement):
-        say(escape(note), mark="- ")
-    for command in terminal.commands(judgement):
-        say(escape(command), mark="- ")
-    noise = of_noise(judgement)
-    if noise is not None:
-        style = STYLES[noise.tone]
-        say(f"[{style}]{escape(noise.text)}[/]", mark=f"[{style}]- [/]")
-    out.print()
-    for table in others:
+    for table in terminal.tables(judgement):
         print_table(table.title, table.columns, table.rows)
-    for sentence in remarks(judgement):
-        say(escape(sentence))
-    for reason in terminal.reasons(judgement):
-        say(escape(reason), mark="- ")
-    print_failures([failure for failure in judgement.run.failures if failure.status != UNSUPPORTED])
+    for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
+        say(escape(note), mark="- ")
+    print_failures([one for one in judgement.run.failures if one.status not in EXPECTED], MOST_FAILURES)
     if ended is not None:
         most = int(judgement.run.settings["launches"])
         say(progress_text(stopping.look(judgement, ended.launches, most)))
-        say(sampling_text(ended.sampling_seconds, ended.seconds))
+        say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

@@ -24,9 +24,9 @@ from pyopbench.cli.options import (
     SeedWith,
     StepMilliseconds,
     TrustFolder,
-    read_judging,
 )
 from pyopbench.cli.output import err, say
+from pyopbench.cli.read_options import read_judging
 from pyopbench.cli.revisions import FailOn, usual_effect
 from pyopbench.cli.run import measure_and_report, refuse_json
 from pyopbench.core import formatting
@@ -43,7 +43,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an interrupted run.")],
     own: Annotated[
         list[str] | None,
-        typer.Argument(metavar="OP_FILE", help="The run's own ops, named again as when it was begun."),
+        typer.Argument(metavar="OP_FILE", help="Your own ops of that run, named as before."),
     ] = None,
     inputs: Inputs = None,
     seed_with: SeedWith = "",
@@ -57,7 +57,7 @@ def resume(
         typer.Option(
             "--yes",
             "-y",
-            help="Do not ask: install the TensorFlow, or check out the revisions, of the run.",
+            help="Install TensorFlow or check out the revisions of the run without asking.",
         ),
     ] = False,
     fail_on: FailOn = None,
@@ -66,10 +66,7 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Continue an interrupted run as it was planned, and write the decision report.
-
-    What to measure is kept in the run; how to judge it is given anew.
-    """
+    """Continue an interrupted run as it was planned, and write the decision report."""
     _require_own(folder, own or [])
     bring_own(own or (), inputs or (), seed_with)
     require_own(folder)
@@ -90,7 +87,7 @@ def resume(
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
     _ask_to_install(parts_of(folder), yes=yes)
-    say(f"judged by a minimum effect of {effect} and {escape(mixed)}, as given now", err)
+    say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
     raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json, fail_on=fail_on))
 
 
@@ -101,11 +98,11 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
     missing = [commit[:10] for commit in checkouts.missing(repository, commits)]
     if not missing or yes:
         return
-    question = f"The run needs {formatting.listing(missing)} of {repository}, and runs what is in there. Check out?"
+    question = f"The run needs {formatting.listing(missing)} of {repository} and runs that code. Check out?"
     if sys.stdin.isatty() and typer.confirm(question, err=True):
         return
     raise BadInput(
-        "the run needs revisions that are not checked out, and nothing is run because a file says so",
+        "the run needs revisions that are not checked out, and their code runs only if you agree",
         received=f"{formatting.listing(missing)} of {repository}",
         legal="an answer of yes, or --yes",
         next_step="pyopbench resume --yes DIR OP_FILE, if you trust who made the folder",
@@ -120,11 +117,11 @@ def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
         announce(missing)
         return
     size = disk_size(missing)
-    question = f"The run needs TensorFlow {formatting.listing(missing)}, which takes about {size} of disk. Install?"
+    question = f"The run needs TensorFlow {formatting.listing(missing)}, about {size} of disk. Install?"
     if sys.stdin.isatty() and typer.confirm(question, err=True):
         return
     raise BadInput(
-        "the run needs versions of TensorFlow that are not installed, and nothing is installed because a file says so",
+        "the run needs TensorFlow versions that are not installed, and they are installed only if you agree",
         received=f"TensorFlow {formatting.listing(missing)}, about {size}",
         legal="an answer of yes, or --yes",
         next_step="pyopbench resume --yes DIR, if you trust who made the folder",
@@ -135,8 +132,8 @@ def _require_own(folder: Path, own: list[str]) -> None:
     others = [name for name in own if not is_target(name)]
     if others:
         raise BadInput(
-            "a run is resumed as it was planned, and takes no names of ops",
+            "a run is resumed as it was planned, so you cannot choose other ops",
             received=" ".join(others),
-            legal="own ops that it was begun with: my_op.py, my_module.py:function or package.module:function",
+            legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
             next_step=f"pyopbench resume {folder}, or a new run for other ops",
         )

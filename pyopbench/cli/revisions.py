@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench.cli.compare import MOST_ROWS
+from pyopbench.cli.options import JUDGING, WHAT
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
@@ -25,12 +26,25 @@ EFFECT_PER_SLOWDOWN = 3
 """A slowdown that is to fail is as often the smallest difference that counts, where only the one is given."""
 Revisions = Annotated[
     list[str] | None,
-    typer.Option("--rev", metavar="REVISION", help="A commit, A..B or WORKTREE of the op's repository; repeated."),
+    typer.Option(
+        "--rev",
+        metavar="REV",
+        help="A commit, a range A..B or WORKTREE of your op's repository. Repeat to compare.",
+        rich_help_panel=WHAT,
+    ),
 ]
-Every = Annotated[int, typer.Option(min=1, metavar="N", help="Of a range of --rev, take each Nth commit.")]
+Every = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="Take every Nth commit of a range in --rev.", rich_help_panel=WHAT),
+]
 FailOn = Annotated[
     str | None,
-    typer.Option("--fail-on", metavar="WHEN", help="With --rev: slower, slower:5% or never; exit code 1 if a case is."),
+    typer.Option(
+        "--fail-on",
+        metavar="WHEN",
+        help="With --rev, exit with 1 if a case is slower, or slower:5% by that much; or never.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 
 
@@ -45,17 +59,17 @@ def check_revisions(
     parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
     if not rev and (fail_on is not None or every > 1):
         raise BadInput(
-            "there is nothing to compare without revisions",
+            "without revisions there is nothing to compare",
             received=f"--fail-on {fail_on}" if fail_on is not None else f"--every {every}",
             legal="together with --rev, twice or with a range",
-            next_step="for example --rev main --rev HEAD; pyopbench compare takes --fail-on for stored results",
+            next_step="for example --rev main --rev HEAD; for stored results use pyopbench compare --fail-on",
         )
     if rev and tf:
         raise BadInput(
-            "a run has one axis: revisions or versions of TensorFlow",
+            "a run compares either revisions or TensorFlow versions",
             received=f"{' '.join(f'--rev {one}' for one in rev)} with {' '.join(f'--tf {one}' for one in tf)}",
-            legal="--rev with the TensorFlow that is beside this Python, or --tf",
-            next_step="make a run with --rev, in an environment of its own for each TensorFlow",
+            legal="--rev with the installed TensorFlow, or --tf",
+            next_step="use --rev in a separate environment for each TensorFlow",
         )
 
 
@@ -87,7 +101,7 @@ def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, 
 
 
 def print_gate(gate: Gate, folder: Path) -> None:
-    """Print what came out: the answer, other values, what cannot be measured, the cases, and the control."""
+    """Print the result: the answer, changed values, what cannot be measured, the cases, and the control."""
     from pyopbench.report import comparison
     from pyopbench.report import gate as report
     from pyopbench.report.wording import gate as wording
@@ -109,7 +123,7 @@ def print_gate(gate: Gate, folder: Path) -> None:
         if len(rows) < len(found.cases):
             out.print(f"and {len(found.cases) - len(rows):,} more, in {report.DOCUMENT}\n")
         if found.unmatched:
-            print_table("Without a number on the other side", ("cases", "only in", "why"), comparison.unmatched(found))
+            print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
     for sentence in (wording.reach_text(gate), wording.twins_text(gate)):
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])

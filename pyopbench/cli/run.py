@@ -74,10 +74,10 @@ def refuse_json(received: str, *, as_json: bool) -> None:
     """
     if as_json:
         raise BadInput(
-            "a run on several versions has a report for each",
+            "a run on several versions has one report per version",
             received=received,
             legal="--json with one version, or its folder",
-            next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
+            next_step="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
         )
 
 

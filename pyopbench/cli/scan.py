@@ -28,32 +28,31 @@ FORMAT_VERSION = 1
 
 def scan(
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH", help="Python files, folders, SavedModels, GraphDefs.")
+        list[Path] | None, typer.Argument(metavar="PATH", help="Python files, folders, SavedModels or GraphDefs.")
     ] = None,
     draft: Annotated[
         str | None, typer.Option("--draft", metavar="FILE:LINE", help="Write an op file for this callback.")
     ] = None,
     out_file: Annotated[
         Path | None,
-        out_option("FILE", "Where the draft goes; else it is printed."),
+        out_option("FILE", "File for the draft. Default: print it."),
     ] = None,
     recording: Annotated[
         Path | None,
-        typer.Option("--recording", metavar="FILE", help="Shapes and dtypes of a draft, from `pyopbench record`."),
+        typer.Option(
+            "--recording", metavar="FILE", help="Take shapes and dtypes from a recording of pyopbench record."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find Python callbacks (py_function, numpy_function, py_func) by parsing; nothing is imported or run.
-
-    What cannot be read or parsed is listed. Hidden folders and virtual environments are scanned only where named.
-    """
+    """Find Python callbacks (py_function, numpy_function, py_func) in sources and SavedModels."""
     if draft is not None:
         _draft(draft, out_file, recording, paths, as_json)
         return
     if not paths or out_file is not None or recording is not None:
         given = f"--out {out_file}" if out_file is not None else f"--recording {recording}"
         raise BadInput(
-            "nothing to scan" if not paths else "--out and --recording are for a draft",
+            "nothing to scan" if not paths else "--out and --recording need --draft",
             received="no PATH" if not paths else given,
             legal="PATH..., or --draft FILE:LINE --out FILE",
             next_step="for example `pyopbench scan .`",
@@ -86,18 +85,18 @@ def _print(found: Scan) -> None:
             say(f"{escape(broken.file)}: {escape(broken.reason)}")
         out.print()
     if found.skipped:
-        say(f"passed over: {escape(formatting.listing(found.skipped[:5]))}")
+        say(f"skipped: {escape(formatting.listing(found.skipped[:5]))}")
         if len(found.skipped) > 5:
             out.print(f"and {len(found.skipped) - 5:,} more hidden folders and virtual environments")
     total = len(found.sites) + len(found.nodes)
     out.print(f"{formatting.count(total, 'callback')}, {formatting.count(len(found.broken), 'file')} not scanned")
     if total:
-        out.print("each of them:")
+        out.print("every callback:")
         for risk in risks.COMMON:
             say(risk, mark="  ")
     if found.sites:
         place = f"{found.sites[0].file}:{found.sites[0].line}"
-        out.print(f"an op file to start from: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
+        out.print(f"write an op file for one: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
 
 
 def _print_site(site: CallSite) -> None:
@@ -116,7 +115,7 @@ def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list
             "--draft writes one op file",
             received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths or ()))}",
             legal="--draft FILE:LINE, and --out FILE",
-            next_step="scan and draft one after the other",
+            next_step="scan and draft separately",
         )
     made = draft.draft(site, out_file, recording)
     if out_file is None:
@@ -126,13 +125,13 @@ def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list
         write_new(out_file, made.code.encode())
     except FileExistsError as error:
         raise BadInput(
-            "the file is there already",
+            "the file already exists",
             received=out_file,
-            legal="a file that is not there yet",
-            next_step="give another --out",
+            legal="a file that does not exist yet",
+            next_step="choose another --out",
         ) from error
     out.print(f"written: {escape(str(out_file))}", soft_wrap=True)
-    out.print("left to do:")
+    out.print("to do:")
     for one in made.todo:
         out.print(f"  {escape(one)}")
     out.print("then:")

@@ -29,9 +29,9 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
     name = path.stem
     if path.suffix != ".py" or not re.fullmatch("[a-z][a-z0-9_]*", name) or name in find("ops"):
         raise BadInput(
-            "not a file for a new op",
+            "not a valid file name for a new op",
             received=path,
-            legal="NAME.py, with small letters, digits and underscores, and no built-in op's name",
+            legal="NAME.py, with lower-case letters, digits and underscores, and not the name of a built-in op",
             next_step="for example pyopbench new op my_op.py",
         )
     texts = {path: _filled("op.py", name, kernel=kernel)}
@@ -40,10 +40,10 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
     there = [one for one in texts if os.path.lexists(one)]
     if there:
         raise BadInput(
-            "the file is there already",
+            "the file already exists",
             received=there[0],
-            legal="a file that is not there yet",
-            next_step="give another name, or move it out of the way",
+            legal="a file that does not exist yet",
+            next_step="choose another name, or move the file away",
         )
     for one, text in texts.items():
         write_new(one, text.encode())

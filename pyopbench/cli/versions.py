@@ -58,8 +58,8 @@ def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
     if len(whys) == len(found):
         start.require_measured(found[0].folder)
     for version in (one for one in found if one.label in whys):
-        say(f"[yellow]warning:[/] {version.label}: nothing was measured: {escape(whys[version.label])}", err)
-        what = f"pyopbench verify --tf {version.tf} shows what is wrong with each variant"
+        say(f"[yellow]warning:[/] nothing was measured on {version.label}: {escape(whys[version.label])}", err)
+        what = f"pyopbench verify --tf {version.tf} shows what is wrong"
         say(what, err, mark=detail_label("next"))
     return [version for version in found if version.label not in whys], whys
 
@@ -81,7 +81,7 @@ def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) ->
         (*(setting[place] for place in shown), *(told.get(setting, "not measured") for told in answers))
         for setting in settings
     ]
-    print_table("What to do, by version of TensorFlow", (*names, *(one.label for one in found)), rows)
+    print_table("What to do, by TensorFlow version", (*names, *(one.label for one in found)), rows)
 
 
 def _compare(folder: Path, across: VersionComparison, label: str) -> None:

@@ -95,7 +95,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
             "nothing was timed",
             received=formatting.listing([str(path) for path in paths]),
             legal="results with at least one benchmark that has a time",
-            next_step="pyopbench check DIR says what is in a folder of results",
+            next_step="pyopbench check DIR shows what a folder of results contains",
         )
     return found
 

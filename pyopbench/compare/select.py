@@ -21,7 +21,6 @@ AXES = ("run", "commit", "tf", "variant")
 SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf or variant"
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
-HASH_SHOWN = 12
 OTHERS = "name a result that holds two, or two results"
 APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
@@ -56,7 +55,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         missing = [str(path) for path in paths if not path.exists()]
         told = f"; not there: {formatting.listing(missing)}" if missing else ""
         raise BadInput(
-            "two results are needed, or one and two labels of an axis",
+            "give two results, or one result and two labels of an axis",
             received=f"{' '.join(words)} with --axis {axis}{told}",
             legal=SYNTAX,
             next_step="for example pyopbench compare results/before results/after",
@@ -119,7 +118,7 @@ def _require_one_tool(runs: Iterable[Run]) -> None:
     tools = sorted({run.tool for run in runs})
     if len(tools) > 1:
         raise BadInput(
-            "ratios are never formed across tools: each has a clock and a way of its own",
+            "results of different tools cannot be compared, because each has its own clock",
             received=formatting.listing(tools),
             legal="results of one tool on both sides",
             next_step="compare results of the same tool",
@@ -144,7 +143,7 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
     apart = _apart(axis, [parts[label] for label in chosen])
-    first, second = (side_of(_short(label), parts[label], CaseKey.whole, apart) for label in chosen)
+    first, second = (side_of(versions.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
     chosen_runs = [run for label in chosen for run in parts[label]]
     is_revisions = all("revision" in run.environment for run in chosen_runs)
     in_blocks = (axis == "tf" or is_revisions) and _are_in_blocks(chosen_runs)
@@ -153,11 +152,6 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
 
 def _as_version(label: str) -> list[int]:
     return [int(number) for number in re.findall("[0-9]{1,9}", label)]
-
-
-def _short(label: str) -> str:
-    """Return the first digits of a commit's hash, and anything else as it is."""
-    return label[:HASH_SHOWN] if re.fullmatch("[0-9a-f]{40}", label) else label
 
 
 def _by_commit(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -191,9 +185,9 @@ def _apart(axis: str, sides: Iterable[Sequence[Run]]) -> tuple[str, ...]:
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
     """Return the two labels in full. Two versions need no naming: the older one is the first."""
     named = labels or (known if axis == "tf" and len(known) == 2 else ())
-    short = [_short(label) for label in known]
+    short = [versions.short_hash(label) for label in known]
     if not named:
-        told = f"{path} has {formatting.listing(short) or f'no {axis} that is told'}"
+        told = f"{path} has {formatting.listing(short) or f'no {axis}'}"
         example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else OTHERS
         raise BadInput(f"--axis {axis} takes two labels", received=told, legal=SYNTAX, next_step=example)
     chosen = [_full(axis, label, known, path) for label in named]
@@ -210,12 +204,15 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
 def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     shortened = axis == "commit" and re.fullmatch(f"[0-9a-f]{{{SHORTEST_HASH},}}", label)
     # A label in full is meant as it is: that of a control begins with the one of its revision.
-    found = [one for one in known if one == label] or [one for one in known if shortened and one.startswith(label)]
+    # A revision that was asked for by its whole hash has the first digits of it for a label.
+    exact = [one for one in known if one in (label, versions.short_hash(label))]
+    found = exact or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
-            f"no such {axis}" if not found else f"several of this {axis}",
+            f"no such {axis}" if not found else f"more than one {axis} starts like this",
             received=f"{label!r} in {path}",
-            legal=formatting.listing([_short(one) for one in known], "or") or f"nothing: no {axis} is told in {path}",
+            legal=formatting.listing([versions.short_hash(one) for one in known], "or")
+            or f"nothing: no {axis} is recorded in {path}",
             next_step="give the whole of one of these",
         )
     return found[0]

@@ -97,7 +97,7 @@ def _environments(label: str, runs: Sequence[Run], apart: Sequence[str]) -> list
         environment = tuple((name, str(run.environment.get(name))) for name in apart)
         if environment in found and apart:
             raise BadInput(
-                "several results on one side that nothing tells apart",
+                "several results on one side that cannot be distinguished",
                 received=f"{label}: {environment_name(environment)}",
                 legal=f"one for each {formatting.listing(list(apart))}",
                 next_step="name single files of results",

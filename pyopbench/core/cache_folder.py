@@ -52,9 +52,9 @@ def private_folder(name: str, what: str) -> Path:
         exposed = exposed_part(folder)
     except OSError as error:
         raise BadInput(
-            f"the folder for {what} cannot be made: {error}",
+            f"cannot create the folder for {what}: {error}",
             received=folder,
-            legal="a folder that can be written to",
+            legal="a writable folder",
             next_step="set XDG_CACHE_HOME to one",
         ) from error
     if exposed is not None:
@@ -89,9 +89,9 @@ def private_tree(name: str, what: str) -> Path:
 def refusal(exposed: Path, what: str) -> BadInput:
     """Return the error of a path of the cache through which others can change `what` is run from there."""
     return BadInput(
-        f"others can put something into the folder for {what}, and what is in there would be run",
+        f"other users can write to the folder for {what}, and pyopbench runs what is in it",
         received=exposed,
-        legal="a folder of your own and no link, that nobody else may write to, in folders of yours or of root",
+        legal="a folder (not a link) that only you can write to, inside folders of yours or of root",
         next_step=f"chmod go-w {shlex.quote(str(exposed))}, if it is yours, or set XDG_CACHE_HOME",
     )
 

@@ -113,8 +113,8 @@ def require_from_checkout(environment: Mapping[str, str]) -> None:
         of_environment = is_installed(path) or path.is_relative_to(Path(sys.prefix).resolve())
         if path.is_relative_to(repository) and not path.is_relative_to(folder) and not of_environment:
             raise BadInput(
-                "a module comes from the working tree, and not from the revision",
+                "a module is imported from the working tree instead of the revision",
                 received=f"{name}, from {path}",
-                legal="modules that are found from the current folder, the folder of the op, or PYTHONPATH",
-                next_step="put the folder that the package lies in on PYTHONPATH",
+                legal="modules found from the current folder, the folder of the op, or PYTHONPATH",
+                next_step="put the folder of the package on PYTHONPATH",
             )

@@ -45,10 +45,10 @@ def find(kind: str) -> dict[str, Path]:
     for folder in others:
         if not folder.is_dir():
             raise BadInput(
-                f"{PATH_VARIABLE} names no folder",
+                f"{PATH_VARIABLE} contains a path that is not a folder",
                 received=folder,
-                legal="folders that hold ops/ or variants/",
-                next_step=f"correct or unset {PATH_VARIABLE}",
+                legal="folders that contain ops/ or variants/",
+                next_step=f"fix or unset {PATH_VARIABLE}",
             )
     reserved = {path.stem: path for path in python_files(CATALOGUE / RESERVED[kind])} if kind in RESERVED else {}
     found: dict[str, Path] = dict(reserved)
@@ -56,7 +56,7 @@ def find(kind: str) -> dict[str, Path]:
         for path in python_files(root / kind):
             if path.stem in found:
                 raise BadInput(
-                    f"two files of the same name among the {kind}",
+                    f"two files with the same name among the {kind}",
                     received=f"{found[path.stem]} and {path}",
                     legal="one file for each name",
                     next_step=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
@@ -85,7 +85,7 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
         place, dot, function = text.rpartition(".")
         if dot and not is_target(text):
             raise BadInput(
-                "no op has a dot in its name; a colon stands before the function of a file or module",
+                "op names have no dots; write a colon before the function of a file or module",
                 received=repr(text),
                 legal=LEGAL,
                 next_step=f"did you mean {place}:{function}?",
@@ -98,14 +98,14 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
         raise BadInput(
             "--input is for one function",
             received=f"--input with {', '.join(target.text for target in targets) or 'no function'}",
-            legal="my_module.py:function --input EXPRESSION",
+            legal="my_module.py:function --input EXPR",
             next_step="name one function, and give one --input for each of its arguments",
         )
     if seed_with and len(targets) != 1:
         raise BadInput(
             "--seed-with is for one op of your own",
             received=f"--seed-with with {', '.join(target.text for target in targets) or 'no such op'}",
-            legal="my_op.py, or my_module.py:function --input EXPRESSION",
+            legal="my_op.py, or my_module.py:function --input EXPR",
             next_step="name one op",
         )
     bring(targets)

@@ -88,6 +88,11 @@ def saved_at_least(saved: float | None, low: float | None) -> str:
     )
 
 
+def at_least(low: float | None) -> str:
+    """Format the lower end of the interval of a share of the current time that is saved: `≥ 96%`."""
+    return MISSING if _missing(low) else f"≥ {points(_at_most_all(low))}"
+
+
 def saved_interval(low: float | None, high: float | None) -> str:
     """Format the interval of a share of today's time that is saved: `96% to 99%`."""
     return MISSING if _missing(low) and _missing(high) else f"{points(low)} to {points(_at_most_all(high))}"

@@ -18,7 +18,7 @@ DIRECTIONS = ("forward", "backward", "forward_backward")
 MODE_SUMMARIES = {
     "eager": "a plain call",
     "call": "one call of a tf.function",
-    "node": "one such op inside a graph: what k copies take beyond an empty graph, over k; without Grappler",
+    "node": "one op inside a graph: the time of k copies less that of an empty graph, per copy; Grappler off",
 }
 MODES = tuple(MODE_SUMMARIES)
 DTYPES = ("float32", "float64")

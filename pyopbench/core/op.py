@@ -1,4 +1,4 @@
-"""An op, written once in every body that it has; and what an op of a user's own brings along."""
+"""An op, written once in every body that it has, and what an op of your own adds."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ output, a gradient those of its differentiable input."""
 
 @dataclass(frozen=True)
 class Own:
-    """What an op that a user brings has beside what every op has.
+    """What a user's own op has in addition to what every op has.
 
     Attributes:
-        py_function: the body of the current `tf.py_function` as it stands, on eager tensors, where that is what there
-            is instead of a NumPy body; `Op.numpy` then is it between two conversions, for the reference alone.
-        tried: names of bodies that nobody wrote for this op: where they fail that is no error.
-        fixed_sizes: True if it exists only at `Op.sizes`, because its inputs are examples.
-        is_random: does its body draw random numbers, so that it is seeded before each call?
+        py_function: the body of the current `tf.py_function`, on eager tensors, if there is no NumPy body; `Op.numpy`
+            is then this body between two conversions, and serves only as the reference.
+        tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
+        fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
+        is_random: True if the body draws random numbers, so that it is seeded before each call.
     """
 
     py_function: Body | None = None
@@ -66,7 +66,7 @@ class Op:
         sizes: the sizes of a full run, ascending.
         quick_sizes: the sizes of `--quick`; a subset of `sizes`.
         size_unit: what a size counts, in the plural ("elements", "matrices", "active sites").
-        dtypes: floating dtypes that the op is offered in.
+        dtypes: floating dtypes that the op supports.
         outputs: a dtype name for each output, `CASE_DTYPE` for the dtype of the case.
         differentiable: positions of the inputs that have a gradient; empty if the op has none.
         numpy_gradient: `(inputs, outputs, output_gradients) -> gradients`; one gradient of an output for each
@@ -74,15 +74,15 @@ class Op:
         tensor: the body in TensorFlow ops.
         tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
         python: a body with Python control flow on tensors, for AutoGraph; None where there is no control flow.
-        kernel: C++ source of a custom op, in the form that `pyopbench.catalogue.kernels.register` tells.
+        kernel: C++ source of a custom op, in the form that `pyopbench.catalogue.kernels.register` describes.
         numba: `() -> (body, gradient)`, compiled by Numba, in the form of `numpy` and `numpy_gradient`; called only
-            where Numba is there.
-        largest: for a body that is slow by nature (a loop over elements), the largest size it is given.
-        tolerance: for each dtype the largest error, relative to the largest magnitude of the reference.
-        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass; None where nobody counted.
-        flops: `size -> count` of arithmetic operations of a forward pass, a transcendental as one; None likewise.
-        own: what only an op has that a user brings, for which ports that cost nothing are tried; None for an op of the
-            catalogue.
+            if Numba is installed.
+        largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
+        tolerance: for each dtype the largest allowed error, relative to the largest magnitude of the reference.
+        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass; None if unknown.
+        flops: `size -> count` of arithmetic operations of a forward pass, with a function such as sinh as one; None if
+            unknown.
+        own: what only a user's own op has, for which ports are tried automatically; None for an op of the catalogue.
     """
 
     name: str
@@ -111,12 +111,12 @@ class Op:
 
     @property
     def is_own(self) -> bool:
-        """Does a user bring it, so that ports are tried that nobody wrote?"""
+        """Is it a user's own op, for which ports are tried automatically?"""
         return self.own is not None
 
     @property
     def py_function(self) -> Body | None:
-        """The body of an own op's `tf.py_function`, where that is what there is instead of a NumPy body."""
+        """The body of an own op's `tf.py_function`, if it has that instead of a NumPy body."""
         return None if self.own is None else self.own.py_function
 
     def is_tried(self, body: str) -> bool:
@@ -130,12 +130,12 @@ class Op:
 
     @property
     def has_gradient(self) -> bool:
-        """Does anything say what the gradient is? If not, the current callback has none."""
+        """Is a gradient defined? If not, the current callback has none."""
         return bool(self.differentiable) and not self.lacks_gradient
 
     @property
     def lacks_gradient(self) -> bool:
-        """Is it differentiable, and does nothing say what the gradient is? Only an own op can be so."""
+        """Is it differentiable without a gradient being defined? Only an own op can be."""
         brings = (self.numpy_gradient, self.tensor_gradient, self.py_function)
         return bool(self.differentiable) and self.is_own and all(one is None for one in brings)
 

@@ -64,8 +64,8 @@ def _renumbered(descriptor: int) -> int:
 
 def _refusal(path: Path) -> BadInput:
     return BadInput(
-        "a compiled library that others can change, or have put there, and which would be run",
+        "other users can change this compiled library, and pyopbench would run it",
         received=path,
-        legal="a regular file of yours or of root that nobody else may write to",
-        next_step=f"rm {shlex.quote(str(path))}: it is compiled again",
+        legal="a regular file of yours or of root that nobody else can write to",
+        next_step=f"rm {shlex.quote(str(path))}: it will be compiled again",
     )

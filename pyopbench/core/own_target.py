@@ -116,7 +116,7 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
         name = f"{_name(Path(place).stem if place.endswith('.py') else place)}_{name}"
     if name in taken:
         raise BadInput(
-            "an own op has the name of another op",
+            "your op has the name of another op",
             received=f"{name}, from {text}",
             legal="a file whose name no other op has",
             next_step="rename the file",
@@ -127,25 +127,25 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
 def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
     if function and not inputs:
         raise BadInput(
-            "a function is measured on an example of each of its arguments",
+            "a function needs an example of each of its arguments",
             received=f"{text} without --input",
-            legal="--input once for each argument: a Python expression over np and rng, or a .npy file",
+            legal="--input once for each argument: a Python expression with np and rng, or a .npy file",
             next_step=f'pyopbench run {text} --input "np.zeros((480, 640, 3), np.uint8)"',
         )
     if inputs and not function:
         raise BadInput(
-            "--input is for a function",
+            "--input is only for functions",
             received=f"--input with {text}",
-            legal="my_module.py:function --input EXPRESSION",
-            next_step="give the inputs in the file, or name a function of it",
+            legal="my_module.py:function --input EXPR",
+            next_step="put the inputs into the file, or name a function in it",
         )
     names = [split_input(one)[0] for one in inputs]
     given = [name for name in names if name]
     if given != names[len(names) - len(given) :] or len({*given}) < len(given):
         raise BadInput(
-            "inputs by name come last, each once",
+            "named inputs must come last, each once",
             received=" ".join(f"--input {one!r}" for one in inputs),
-            legal="--input EXPRESSION for each positional argument, then --input NAME=EXPRESSION",
+            legal="--input EXPR for each positional argument, then --input NAME=EXPR",
             next_step="order them like the arguments of a call",
         )
     for expression in (split_input(one)[1] for one in inputs):
@@ -158,10 +158,10 @@ def _readable(path: Path) -> Path:
         source = path.read_bytes()
     except OSError as error:
         raise BadInput(
-            "the file of an own op cannot be read",
+            "cannot read the file of your op",
             received=f"{path}: {error.strerror}",
             legal=LEGAL,
-            next_step=f"check the path, or begin one: pyopbench new op {path}",
+            next_step=f"check the path, or start with: pyopbench new op {path}",
         ) from error
     _parse(source, str(path), "a file that Python can parse")
     return path.resolve()
@@ -178,7 +178,7 @@ def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> N
             f"{place}{line}: {type(error).__name__}: {said}",
             received=shown.strip(),
             legal=legal,
-            next_step="correct it and try again",
+            next_step="fix it and try again",
         ) from error
 
 

@@ -39,10 +39,10 @@ def require_own(folder: Path) -> None:
     if trust.everybody or owner in _own_ids():
         return
     raise BadInput(
-        "the folder is another user's, and is read but not written into",
+        "the folder belongs to another user, so pyopbench does not write into it",
         received=f"{folder}, of user {owner}; you are {os.geteuid()}",
         legal="a folder of your own",
-        next_step="give --out, where there is one, or copy the folder; or --trust-folder to write into it all the same",
+        next_step="use --out, copy the folder, or use --trust-folder to write into it anyway",
     )
 
 

@@ -52,7 +52,7 @@ def split_some(what: str, values: Iterable[str]) -> tuple[str, ...]:
     found = split(values)
     if not found:
         raise BadInput(
-            f"empty {what}", received="''", legal="at least one name", next_step="leave it out to cover the usual ones"
+            f"empty {what}", received="''", legal="at least one name", next_step="leave it out for the default"
         )
     return found
 
@@ -167,7 +167,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
         return None
     if what != "slower" or (colon and not share):
         raise BadInput(
-            "not what a comparison can fail on",
+            "not a condition for --fail-on",
             received=repr(text),
             legal="slower, slower:PERCENT or never",
             next_step="for example --fail-on slower:5%",
@@ -175,10 +175,10 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
     slowdown = _slowdown(share) if colon else minimum_effect
     if slowdown < minimum_effect:
         raise BadInput(
-            "a slowdown below the smallest difference that counts",
+            "the slowdown is below the smallest difference that counts",
             received=f"{text!r} with a minimum effect of {minimum_effect:g}",
             legal=f"at least {minimum_effect * 100:g}%",
-            next_step="lower --minimum-effect too, if so small a difference is worth acting on",
+            next_step="lower --minimum-effect too, if such a small difference matters",
         )
     return slowdown
 

@@ -19,17 +19,17 @@ KINDS = ("callback", "port")
 
 
 ROLES: dict[str, str] = {
-    "candidate": "somebody wrote it for the op: it is measured in every run, and where it fails that is an error",
-    "attempt": "tried without anybody having written it for the op, in every run (XLA of the TF body, NumPy rebound): "
-    "where it fails or differs it is `unsupported` with that reason",
-    "own_attempt": "an attempt that is made for own ops, and for others only where it is named",
-    "named_attempt": "an attempt that is made only where it is named",
-    "by_name": "measured only where it is named",
-    "control": "another variant under a second name, as it is or slowed down: by name, to see what pyopbench finds",
-    "body_alone": "the body of a callback without the callback, measured beside it",
-    "floor": "a variant with nothing to do, measured beside it",
-    "empty": "a graph that does nothing, measured beside graphs of copies",
-    "twin": "a variant a second time, measured beside it in a few groups of every run, to see what noise makes of it",
+    "candidate": "written for the op: it is measured in every run, and a failure is an error",
+    "attempt": "made automatically from another body (XLA of the TF body, NumPy rebound) and measured in every run: if "
+    "it fails or differs, it is `unsupported` with that reason",
+    "own_attempt": "an attempt for own ops, and for others only if you name it",
+    "named_attempt": "an attempt that is made only if you name it",
+    "by_name": "measured only if you name it",
+    "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
+    "body_alone": "the body of a callback without the callback",
+    "floor": "a variant with nothing to do",
+    "empty": "a graph that does nothing, to compare graphs of copies with",
+    "twin": "a variant a second time, in a few groups of every run, to see the noise",
 }
 """What a variant is measured for."""
 
@@ -45,18 +45,18 @@ class Variant:
         kind: `callback` if Python runs inside the graph, `port` if it no longer does; of a part, the kind of what it is
             a part of.
         role: what it is measured for, one of `ROLES`.
-        effort: rank of the work to get there from a callback, 0 least: a choice begins with the least, and goes to more
-            only where that is clearly faster (docs/decisions/0003-few-launches.md gives the reasons of each rank).
+        effort: rank of the work to get there from a callback, from 0. A choice prefers the least effort, unless more
+            is clearly faster (docs/decisions/0003-few-launches.md explains each rank).
         build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
-        gradients: names of the mechanisms that it can have, the usual one first.
+        gradients: names of the gradient mechanisms it supports, the default first.
         modes: modes that it can run in.
         placements: placements that it can run on.
         function_options: keyword arguments of the `tf.function` that wraps it.
         op: of a floor, the op that it is measured with in place of the case's, at its smallest size.
         stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
             waiting.
-        also_on: frameworks beside TensorFlow that have all functions which it uses, whatever the body.
-        unsupported: `(op, case) -> reason` why this combination cannot be, or None.
+        also_on: other frameworks that have all functions it uses, whatever the body.
+        unsupported: `(op, case) -> reason` why this combination is not supported, or None.
 
     Raises:
         BadInput: kind or role is unknown, or `op` or `stretch` is given to a role that has none.
@@ -158,8 +158,8 @@ class Variant:
 def _require(variant: Variant, name: str, holds: bool, legal: str) -> None:  # noqa: FBT001
     if not holds:
         raise BadInput(
-            f"the variant {variant.name} has a {name} that it cannot have",
+            f"the variant {variant.name} has an invalid {name}",
             received=f"{name}={getattr(variant, name)!r}, role={variant.role!r}",
             legal=legal,
-            next_step="see `Variant` in the documentation of the API",
+            next_step="see `Variant` in docs/api.md",
         )

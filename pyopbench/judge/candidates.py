@@ -196,7 +196,8 @@ class Measured:
 
     @cached_property
     def _places(self) -> Mapping[str, npt.NDArray[np.intp]]:
-        return self.ratios.groupby("case", observed=True).indices
+        found = self.ratios.groupby("case", observed=True).indices
+        return {str(case): np.asarray(places, dtype=np.intp) for case, places in found.items()}
 
 
 def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Comparison:

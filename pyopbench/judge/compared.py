@@ -149,7 +149,7 @@ def _check(run: Run, baseline: str, minimum_effect: float) -> None:
             "the baseline is not a variant of this run",
             received=baseline,
             legal=", ".join(known),
-            next_step="name the variant that stands for the current callback",
+            next_step="name the variant that is your current callback",
         )
     if not 0 <= minimum_effect < 1:
         raise BadInput(

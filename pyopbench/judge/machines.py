@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decision import Decision
     from pyopbench.results.run import Run
+
+Place: TypeAlias = tuple[str, str, str, str, str]
+"""Op, use, mode, dtype and placement of a decision."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def _answers(
     decision: Decision,
     choice: Choice | None,
     machines: int,
-    answers: Mapping[str, Mapping[tuple[str, ...], tuple[Decision, int]]],
+    answers: Mapping[str, Mapping[Place, tuple[Decision, int]]],
 ) -> MachineAnswers:
     place = _place(decision)
     kinds = tuple(
@@ -132,5 +135,5 @@ def _answers(
     )
 
 
-def _place(decision: Decision) -> tuple[str, str, str, str, str]:
+def _place(decision: Decision) -> Place:
     return decision.op, decision.use, decision.mode, decision.dtype, decision.placement

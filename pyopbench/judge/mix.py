@@ -94,10 +94,10 @@ def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: st
     outside = [size for size in sizes if not measured[0] <= size <= measured[-1]]
     if outside:
         raise BadInput(
-            f"the mix holds sizes outside the measured range of {what}",
+            f"the mix has sizes outside the measured range of {what}",
             received=", ".join(map(str, outside[:MOST_SHOWN])) + (", ..." if len(outside) > MOST_SHOWN else ""),
             legal=f"sizes from {measured[0]} to {measured[-1]}",
-            next_step="measure these sizes as well (--axis size=...), or take them out of the mix",
+            next_step="measure these sizes too (--axis size=...), or remove them from the mix",
         )
     places = np.log(np.asarray(measured, dtype=np.float64))
     rows = [np.interp(np.log(sizes), places, column) for column in np.eye(len(measured))]

@@ -86,7 +86,7 @@ def check(names: Iterable[str]) -> tuple[str, ...]:
                 "unknown requirement",
                 received=repr(name),
                 legal=", ".join(NAMES),
-                next_step="name what the model has to be able to do, for example --require savedmodel,xla",
+                next_step="for example --require savedmodel,xla",
             )
     return tuple(name for name in NAMES if name in given)
 

@@ -29,11 +29,11 @@ OTHER_BATCH = 3
 the example happens to have; where it is the length that was asked for, it is one less."""
 
 
-ALIKE = "all examples are alike, so that it is not seen whether the body keeps them apart"
+ALIKE = "all examples are equal, so mixing them up would go unnoticed"
 
 RAGGED = (
-    f"an output has another length from example to example, which only {LOOP} returns, as a tf.RaggedTensor; give it a "
-    "fixed length to have the others"
+    f"the length of an output varies, which only {LOOP} supports, as a tf.RaggedTensor; a fixed length allows the "
+    "others"
 )
 
 
@@ -169,8 +169,8 @@ def _is_ragged(place: int, outputs: Sequence[Any]) -> bool:
     shapes = list(dict.fromkeys(output.shape for output in outputs))
     if len({(len(shape), shape[1:]) for shape in shapes}) > 1:
         raise Unsupported(
-            f"output {place} has another shape from example to example, such as {shapes[0]} and {shapes[1]}: no tensor "
-            "holds a batch of them, ragged or not"
+            f"output {place} has different shapes for different examples, such as {shapes[0]} and {shapes[1]}, so no "
+            "tensor can hold a batch"
         )
     return len(shapes) > 1
 

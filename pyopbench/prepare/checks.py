@@ -44,11 +44,12 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
         WrongResult: None, another dtype or shape, or a value further off; with index, expected and got value.
     """
     if got is None:
-        raise WrongResult(f"{what} is None: TensorFlow found no path for it")
+        raise WrongResult(f"{what} is None: TensorFlow found no gradient for it")
     got, expected = np.asarray(got), np.asarray(expected)
     if got.dtype != expected.dtype or got.shape != expected.shape:
         raise WrongResult(
-            f"{what} has another type or shape: expected {expected.dtype} {expected.shape}, got {got.dtype} {got.shape}"
+            f"{what} has the wrong type or shape: expected {expected.dtype} {expected.shape}, "
+            f"got {got.dtype} {got.shape}"
         )
     if expected.size == 0:
         return 0.0

@@ -69,7 +69,7 @@ def call_and_count(chain: Chain, arguments: Sequence[Any]) -> tuple[Any, Counts 
     scope = chain.scope
     concrete = chain.function.get_concrete_function(*arguments)
     if not _named(concrete.graph.get_operations(), scope):
-        raise Elided("the body adds no node to a graph, so that there is nothing to time")
+        raise Elided("the body adds no node to a graph, so there is nothing to time")
     results, executed = _call(chain.function, scope, arguments)
     if executed is None:
         return results, None
@@ -141,7 +141,7 @@ def require_alive(counts: Mapping[int, Counts]) -> None:
     executed = [copy for count in counts.values() for copy in count.executed]
     if not {kind for copy in executed for kind in copy} - BOOKKEEPING:
         built = next(iter(counts.values())).built[0]
-        raise Elided(f"the executed graph has nothing left of the op, which was built with {_listed(built)}")
+        raise Elided(f"the executed graph has lost the op, which was built with {_listed(built)}")
     most = _most(executed)
     for copies, count in counts.items():
         wanted = [_most([most, built]) for built in count.built]

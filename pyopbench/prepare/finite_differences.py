@@ -83,7 +83,7 @@ def require_slope(what: str, got: Any, function: ScalarFunction) -> float:
     """
     x = function.inputs[function.position]
     if got is None:
-        raise WrongResult(f"{what} is None: TensorFlow found no path for it")
+        raise WrongResult(f"{what} is None: TensorFlow found no gradient for it")
     gradient = np.asarray(got)
     if (gradient.shape, gradient.dtype) != (x.shape, x.dtype):
         raise WrongResult(f"{what}: expected {x.dtype} {x.shape}, got {gradient.dtype} {gradient.shape}")
@@ -117,7 +117,7 @@ def _error_along(what: str, gradient: Any, function: ScalarFunction, direction: 
         if noisy is not None:
             return noisy
         raise WrongResult(
-            f"{what}: along a direction the function changes by {values[0] - values[1]:.6g}, and the gradient says "
+            f"{what}: along one direction the function changes by {values[0] - values[1]:.6g}, but the gradient says "
             f"{steps.sum():.6g} (relative error {error / scale:.2g}, tolerance {DIFFERENCE_TOLERANCE[dtype]:.2g})"
         )
     return max(0.0, error - rounding) / scale

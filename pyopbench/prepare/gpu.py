@@ -119,7 +119,7 @@ def _bytes_of(name: str, details: str) -> int:
     match = SIZE.search(details)
     if match:
         return int(match.group(1))
-    raise Unsupported(f"the profiler of TensorFlow {tf.__version__} does not say how many bytes a {name} moved")
+    raise Unsupported(f"the profiler of TensorFlow {tf.__version__} does not report how many bytes a {name} copied")
 
 
 def _spaces(folder: Path) -> list[Any]:
@@ -127,7 +127,7 @@ def _spaces(folder: Path) -> list[Any]:
 
     files = sorted(folder.rglob("*.xplane.pb"))
     if not files:
-        raise Unsupported(f"the profiler of TensorFlow {tf.__version__} has written nothing")
+        raise Unsupported(f"the profiler of TensorFlow {tf.__version__} wrote nothing")
     return [xplane_pb2.XSpace.FromString(file.read_bytes()) for file in files]
 
 
@@ -167,4 +167,4 @@ def require_there(what: str, tensors: Sequence[Any]) -> None:
     """
     for i, tensor in enumerate(tensors):
         if tensor is not None and tensor.dtype.is_floating and not is_on_device(tensor):
-            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it and falls back")
+            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it")

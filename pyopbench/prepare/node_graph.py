@@ -132,7 +132,7 @@ def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Cha
         results, counts = call_and_count(chain, arguments)
         if counts is not None:
             return chain, results, counts
-    raise PyopbenchError("could not read the executed graph, so nothing shows that the copies in it ran")
+    raise PyopbenchError("could not read the executed graph, so it is unknown whether all copies ran")
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
         Unsupported: a process that has the simulated device; or what nobody wrote for this op does not work for it.
     """
     if is_simulated():
-        raise Unsupported("this process has the simulated device, beside which nothing is timed")
+        raise Unsupported("nothing is timed in a process with the simulated device")
     _use_device(case)
     node_graph.use_grappler(enabled=case.mode != "node")
     try:

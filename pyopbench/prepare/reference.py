@@ -63,10 +63,10 @@ def check_values(op: Op, outputs: Any, reference: Reference, dtype: str) -> floa
     """
     found = as_tuple(outputs)
     if len(found) != len(reference.outputs):
-        raise WrongResult(f"{len(found)} outputs where the reference has {len(reference.outputs)}")
+        raise WrongResult(f"{len(found)} outputs instead of {len(reference.outputs)}")
     for i, got in enumerate(found):
         if not tf.is_tensor(got):
-            raise WrongResult(f"output {i} is no tensor but of type {type(got).__name__}")
+            raise WrongResult(f"output {i} is not a tensor but a {type(got).__name__}")
     return max(
         require_equal(f"output {i}", got, expected, op.tolerance[dtype])
         for i, (got, expected) in enumerate(zip(found, reference.outputs, strict=True))
@@ -124,4 +124,4 @@ def check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) ->
     """
     for i, (tensor, array) in enumerate(zip(tensors, arrays, strict=True)):
         if not is_same(tensor, array):
-            raise WrongResult(f"{what} {i} is changed by the body: in a graph it writes to the tensor itself")
+            raise WrongResult(f"{what} {i} is overwritten by the function: in a graph that changes the caller's tensor")

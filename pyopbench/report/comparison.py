@@ -110,7 +110,7 @@ def markdown(found: Comparison, failed: str) -> str:
     lines += ["", escape(f"All are: {shared}") if shared else "", "", *_table(COLUMNS, rows(found))]
     if found.unmatched:
         cells = [(f"{cases:,}", side, why) for cases, side, why in unmatched(found)]
-        lines += ["", "Without a number on the other side:", "", *_table(("cases", "only in", "why"), cells)]
+        lines += ["", "Measured on one side only:", "", *_table(("cases", "only in", "why"), cells)]
     unresolved = _reasons(found)
     if unresolved:
         lines += ["", "Why cases are unresolved, the worst first:", "", *unresolved]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from pyopbench.compare.notes import notes_of
 from pyopbench.core.printable import printable
 from pyopbench.report import comparison as as_text
 from pyopbench.report import page
@@ -42,8 +43,6 @@ def run_html(judgement: Judgement) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return what was compared, how many cases have which outcome, and the cases, the worst first."""
-    from pyopbench.compare.notes import notes_of
-
     rows = as_text.rows(comparison)
     shown = rows[: max(MOST_CASES, comparison.counts()["slower"])]
     notes = tuple(Paragraph(str(note_text(note)), "muted") for note in notes_of(comparison))

@@ -89,7 +89,7 @@ def as_markdown(report: PipelineReport) -> str:
         lines += [escape(sentence), ""]
     lines += _table(report.columns, report.rows)
     if report.left_out:
-        lines += ["", "## Left out", "", *_table(("arrangement", "why"), report.left_out)]
+        lines += ["", "## Not measured", "", *_table(("arrangement", "why"), report.left_out)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What a terminal shows of a judgement: the answers as tables, notes to them, and why cases have no number."""
+"""What a terminal shows of a judgement on one screen: the answers, and a line for each thing to know about them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.holes import cases_by_reason, holes_of
+from pyopbench.judge.holes import Status, cases_by_reason, rank
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.judge.writable_ports import writable_ports
 from pyopbench.report.sections import automatic, worth
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import place_of
-from pyopbench.report.sections.holes import MOST_BRIEF, UNSUPPORTED, measured_in
+from pyopbench.report.sections.holes import measured_in
 from pyopbench.report.wording.body_share import body_share_text
 from pyopbench.report.wording.decisions import (
     TWO_SCOPES,
@@ -24,16 +24,25 @@ from pyopbench.report.wording.decisions import (
     decision_text,
     loss_text,
     note_text,
+    standing_text,
     why,
 )
-from pyopbench.report.wording.holes import hole_text
+from pyopbench.report.wording.holes import without_number_text
 from pyopbench.report.wording.machines import WORTH_A_NOTE, heterogeneity_text
+from pyopbench.report.wording.noise import noise_line
 from pyopbench.report.wording.port import how_to_write
 from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+
+
+MOST_FEW = 8
+"""Decisions up to so many, those on four ops, have a row each."""
+TITLE = "What to do"
+TITLE_OF_MANY = "What to do, and how much of the callback's time it saves at least"
+USES = ("inference", "training")
 
 
 @dataclass(frozen=True)
@@ -46,23 +55,45 @@ class TerminalTable:
 
 
 def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
-    """Return the answers, a row for each decision, and behind them every table that has a row; all fit 80 columns."""
-    others = (
-        _machines_table(judgement),
-        _automatic_table(judgement),
-        _worth_table(judgement),
-        _table_without_number(judgement),
-    )
-    return (_answers_table(judgement), *(table for table in others if table.rows))
+    """Return the answers, and behind them every table that has a row; all fit 80 columns.
+
+    Few decisions have a row each. Many, which would not fit a screen, have one for each op, with the least saving.
+    """
+    others = (_machines_table(judgement), _automatic_table(judgement), _worth_table(judgement))
+    answers = _table_of_many(judgement) if are_many(judgement) else _table_of_few(judgement)
+    return (answers, *(table for table in others if table.rows))
 
 
-def _answers_table(judgement: Judgement) -> TerminalTable:
+def are_many(judgement: Judgement) -> bool:
+    """Are there so many decisions that a screen has room for one row for each op?"""
+    return len(judgement.decisions) > MOST_FEW
+
+
+def _table_of_few(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = [
         (made.op, made.use, *place_of(made, places), decision_text(made), _saved(made), _seconds(made))
         for made in judgement.decisions
     ]
-    return TerminalTable("What to do", ("op", "use", *places.varying, "answer", "saves", "one op"), tuple(rows))
+    return TerminalTable(TITLE, ("op", "use", *places.varying, "answer", "saves", "one op"), tuple(rows))
+
+
+def _table_of_many(judgement: Judgement) -> TerminalTable:
+    places = places_of(judgement)
+    uses = [use for use in USES if any(one.use == use for one in judgement.decisions)]
+    found: dict[tuple[str, ...], dict[str, Decision]] = {}
+    for made in judgement.decisions:
+        found.setdefault((made.op, *place_of(made, places)), {})[made.use] = made
+    rows = tuple((*where, *(cell for use in uses for cell in _cells(mine.get(use)))) for where, mine in found.items())
+    columns = ("op", *places.varying, *(name for use in uses for name in (use, "saves")))
+    return TerminalTable(TITLE_OF_MANY, columns, rows)
+
+
+def _cells(decision: Decision | None) -> tuple[str, str]:
+    if decision is None:
+        return formatting.MISSING, formatting.MISSING
+    saved = formatting.MISSING if decision.choice is None else formatting.at_least(decision.saved_low)
+    return answer_text(decision.answer), saved
 
 
 def _saved(decision: Decision) -> str:
@@ -80,13 +111,13 @@ def _seconds(decision: Decision) -> str:
 
 
 def _automatic_table(judgement: Judgement) -> TerminalTable:
-    """Return a row for each port that was tried by itself; those that fail for the same reason are in one."""
+    """Return a row for each port that was tried automatically; those that fail for the same reason are in one."""
     ports: dict[tuple[str, ...], list[Attempt]] = {}
     for attempt in attempts_of(judgement):
         alone = attempt.variant if attempt.works or not attempt.reason else ""
         ports.setdefault((attempt.op, attempt.reason, alone), []).append(attempt)
     rows = tuple(_joined(attempts) for attempts in ports.values())
-    return TerminalTable("Ports that cost nothing, tried by themselves", automatic.COLUMNS, rows)
+    return TerminalTable("Automatic ports", automatic.COLUMNS, rows)
 
 
 def _joined(attempts: Sequence[Attempt]) -> tuple[str, ...]:
@@ -99,8 +130,12 @@ def _machines_table(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = tuple(
         (
-            *(one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})),
-            *(kind.machine, kind.machines, answer_text(kind.answer)),
+            one.op,
+            one.use,
+            *places.of({field: getattr(one, field) for field in FIELDS}),
+            kind.machine,
+            kind.machines,
+            answer_text(kind.answer),
             formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
         )
         for one in judgement.machines
@@ -117,17 +152,24 @@ def _worth_table(judgement: Judgement) -> TerminalTable:
     return TerminalTable("What a port is worth (lower end)", found.columns, rows)
 
 
-def _table_without_number(judgement: Judgement) -> TerminalTable:
-    measured = measured_in(judgement)
-    cases: dict[str, set[str]] = {}
-    for reason, found in cases_by_reason(judgement.run, measured).items():
-        cases.setdefault(reason.status, set()).update(set(found) - measured)
-    rows = tuple((status, len(found)) for status, found in sorted(cases.items()) if found)
-    return TerminalTable("Without a number", ("status", "cases"), rows)
-
-
 def notes(judgement: Judgement) -> tuple[str, ...]:
-    """Return what else is to be known of the answers, a sentence each with the decisions that it holds for."""
+    """Return what else you should know about the answers: which ones of few, how many of many."""
+    told = _notes_of_many(judgement) if are_many(judgement) else _notes_of_few(judgement)
+    twins = twins_text(judgement.twins) if judgement.twins.told_apart else ""
+    return (*told, *((twins,) if twins else ()), *_noise(judgement), *_without_number(judgement))
+
+
+def _notes_of_many(judgement: Judgement) -> tuple[str, ...]:
+    said = standing_text(
+        len(judgement.decisions),
+        undecided=sum(one.action == "undecided" for one in judgement.decisions),
+        by_size=sum(len(one.ranges) > 1 for one in judgement.decisions),
+        provisional=sum(one.is_provisional for one in judgement.decisions),
+    )
+    return (said,) if said else ()
+
+
+def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
     places = places_of(judgement)
     holds_for: dict[str, list[str]] = {}
     for decision in judgement.decisions:
@@ -142,21 +184,28 @@ def notes(judgement: Judgement) -> tuple[str, ...]:
         holds_for.setdefault(heterogeneity_text(one), []).append(name)
     scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)
     told = (f"{note}: {', '.join(names)}" for note, names in holds_for.items())
-    twins = twins_text(judgement.twins)
-    return (*((TWO_SCOPES,) if scopes else ()), *told, *((twins,) if twins else ()))
+    return (*((TWO_SCOPES,) if scopes else ()), *told)
+
+
+def _noise(judgement: Judgement) -> tuple[str, ...]:
+    undecided = sum(one.action == "undecided" for one in judgement.decisions)
+    said = noise_line(judgement.disturbance, undecided, len(judgement.decisions))
+    return (said,) if said else ()
+
+
+def _without_number(judgement: Judgement) -> tuple[str, ...]:
+    measured = measured_in(judgement)
+    cases: dict[Status, set[str]] = {}
+    for reason, found in cases_by_reason(judgement.run, measured).items():
+        cases.setdefault(reason.status, set()).update(set(found) - measured)
+    counts = {status: len(cases[status]) for status in sorted(cases, key=rank) if cases[status]}
+    return (without_number_text(counts),) if counts else ()
 
 
 def _bound(decision: Decision) -> tuple[str, ...]:
     """Return what else saves as much, and that an answer may cost more than it should against the best."""
     provisional = (loss_text(decision),) if decision.is_provisional else ()
     return provisional or tuple(filter(None, (as_good_text(decision),)))
-
-
-def reasons(judgement: Judgement) -> tuple[str, ...]:
-    """Return why cases were not measured at all, the reasons that most cases have; what failed is told by itself."""
-    found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
-    unsupported = [hole for hole in found if hole.reason.status == UNSUPPORTED]
-    return tuple(map(hole_text, unsupported[:MOST_BRIEF]))
 
 
 def commands(judgement: Judgement) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from pyopbench.judge.pipeline import PipelineJudgement
 from pyopbench.report import page
 from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
-from pyopbench.report.pipeline import as_data, as_markdown, report_of
+from pyopbench.report.pipeline import PipelineReport, as_data, as_markdown, report_of
+from pyopbench.report.sections import Paragraph, Table
 from pyopbench.results import pipeline_file
 
 MARKDOWN, HTML, DECISION = "pipeline.md", "pipeline.html", "pipeline-decision.json"
@@ -27,13 +28,21 @@ def render(judgement: PipelineJudgement) -> dict[str, str]:
         charts.append(scaling_chart(judgement.lock))
     pictures = [Markup(picture(chart)) for chart in charts]
     template = page.environment(autoescape=True).get_template("pipeline.html.j2")
-    html = template.render(report=report, charts=pictures)
+    shown = {"report": report, "sentences": [Paragraph(one) for one in report.sentences], "tables": _tables(report)}
+    html = template.render(**shown, charts=pictures, policy="", style=Markup(page.source("page.css")))
     return {
         pipeline_file.FILE: pipeline_file.as_json(judgement.document),
         MARKDOWN: printable(as_markdown(report)),
         HTML: printable(html) + "\n",
         DECISION: json.dumps(as_data(judgement), indent=1) + "\n",
     }
+
+
+def _tables(report: PipelineReport) -> list[Table]:
+    tables = [Table(report.columns, report.rows, "Arrangements, fastest first")]
+    if report.left_out:
+        tables.append(Table(("arrangement", "why"), report.left_out, "Not measured"))
+    return tables
 
 
 def write(judgement: PipelineJudgement, folder: Path) -> tuple[Path, ...]:

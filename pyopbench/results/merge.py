@@ -231,7 +231,7 @@ def _environment(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         elif key in OF_A_MOMENT:
             whole[key] = None
         elif key == "cores":
-            whole[key] = min(values)
+            whole[key] = min(one["cores"] for one in each)
     return whole
 
 

@@ -19,7 +19,7 @@ Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 
 HEADER = ["size", "weight"]
 HEADERS = (HEADER, ["shape", "weight"], ["size", "dtype", "weight"], ["shape", "dtype", "weight"])
-REMEDY = "mend the file: a line for each size below the header, for example size,weight and then 1000,5"
+REMEDY = "fix the file: one line per size below the header, for example size,weight and then 1000,5"
 
 
 def write_mix(path: Path, calls: Mapping[int, float]) -> None:
@@ -68,7 +68,7 @@ def read_mix(path: Path) -> Calls:
         key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
         if key in mix:
             raise BadInput(
-                f"{path}, line {number}: the size is there twice",
+                f"{path}, line {number}: this size appears twice",
                 received=key[1],
                 legal="each size once",
                 next_step=REMEDY,
@@ -82,7 +82,7 @@ def _cells(path: Path, number: int, line: str) -> list[str]:
         return next(csv.reader([line]))
     except csv.Error as error:  # a cell of more than 128 KiB, for example
         raise BadInput(
-            f"{path}, line {number}: not a line of CSV", received=error, legal="a size and a weight", next_step=REMEDY
+            f"{path}, line {number}: not CSV", received=error, legal="a size and a weight", next_step=REMEDY
         ) from error
 
 
@@ -92,14 +92,14 @@ def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[
         where = f"{path}, line {rows[0][0] if rows else 1}"
         received = ",".join(rows[0][1]) if rows else "an empty file"
         raise BadInput(
-            f"{where}: not the header of a mix",
+            f"{where}: not a header of a mix",
             received=received,
             legal=" or ".join(map(",".join, HEADERS)),
             next_step=REMEDY,
         )
     if len(rows) == 1:
         raise BadInput(
-            f"{path}, line {rows[0][0]}: the mix ends after its header",
+            f"{path}, line {rows[0][0]}: the mix has no sizes",
             received="no size",
             legal="at least one size",
             next_step=REMEDY,

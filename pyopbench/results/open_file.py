@@ -40,7 +40,7 @@ class Kind:
 RUN = Kind("a run.json", 32 * MIB)
 SAMPLES = Kind("samples", 512 * MIB)
 VERSIONS = Kind("a versions.json", MIB)
-BESIDE = Kind("a file beside a run", 32 * MIB)
+BESIDE = Kind("a file of a run", 32 * MIB)
 CERTIFICATE = Kind("a certificate", MIB)
 RECORDING = Kind("a part of a recording", 64 * MIB)
 MIX = Kind("a mix", 8 * MIB)
@@ -149,10 +149,10 @@ def _too_large(path: Path, kind: Kind, size_bytes: int) -> BadInput:
 
 
 def _refusal(path: Path, kind: Kind, received: str, *, limited: bool = False) -> BadInput:
-    raised = "--file-limit, such as --file-limit 4G, raises what a file may have, if you trust it"
+    raised = "--file-limit, such as --file-limit 4G, raises the limit, if you trust the file"
     return BadInput(
-        f"{kind.name} that cannot be read",
+        f"{kind.name} cannot be read",
         received=f"{path}: {received}",
-        legal="a regular file that you may read, and no link to one",
-        next_step=raised if limited else "put the file itself there",
+        legal="a regular file that you can read, not a link",
+        next_step=raised if limited else "replace the link with the file",
     )

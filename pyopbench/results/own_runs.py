@@ -224,7 +224,7 @@ def _require_same_environment(first: Run, other: Run) -> None:
                 f"runs of different environments cannot be pooled: {key} differs",
                 received=f"{first.name}: {ours!r}, {other.name}: {theirs!r}",
                 legal=f"equal {', '.join(POOLED_ENVIRONMENT)}",
-                next_step="report each of them on its own",
+                next_step="report each of them separately",
             )
 
 

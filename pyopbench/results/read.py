@@ -65,10 +65,10 @@ def read_cases(paths: Sequence[Path]) -> Run:
     if run.frame.empty:
         others = run.others["case"].nunique()
         raise NothingMeasured(
-            "no case of pyopbench was measured, so there is nothing to report on",
+            "no case of pyopbench was measured, so there is nothing to report",
             received=f"{formatting.listing(list(map(str, paths)))}: {formatting.count(others, 'other benchmark')}",
             legal="results of pyopbench's own suites for asv and pytest-benchmark",
-            next_step="pyopbench compare takes benchmarks of other suites too" if others else "",
+            next_step="pyopbench compare also accepts benchmarks of other suites" if others else "",
         )
     return run
 
@@ -113,16 +113,16 @@ def _none_of_these(path: Path) -> BadInput:
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
     named = formatting.listing([str(file) for file in files], "or")
     next_step = f"name one file: {named}" if named else "`pyopbench run` makes results; name the folder that it printed"
-    return BadInput("not results", received=what, legal=LEGAL, next_step=next_step)
+    return BadInput("these are not results", received=what, legal=LEGAL, next_step=next_step)
 
 
 def _several(paths: Sequence[Path]) -> BadInput:
     files = [file for path in paths for file in asv_file.files_in(path)]
     return BadInput(
-        "several runs that are not of one clock or one environment, which no single report can hold",
+        "these runs have different clocks or environments, so one report cannot cover them",
         received=formatting.listing([str(path) for path in paths]),
         legal="one run of asv or pytest-benchmark, or several folders of pyopbench's own",
-        next_step="report each on its own"
+        next_step="report each separately"
         + (f", for example pyopbench report {files[0]}" if files else "")
-        + "; pyopbench compare puts two side by side",
+        + "; pyopbench compare compares two",
     )

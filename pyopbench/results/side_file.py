@@ -222,8 +222,8 @@ class SideFile:
 
     def _not_one(self, path: Path, received: str) -> BadInput:
         return BadInput(
-            f"{path} is not what `{self.command}` writes",
+            f"{path} was not written by `{self.command}`",
             received=received,
             legal=f"JSON of schema {' or '.join(map(str, self.schemas))}, as results/README.md describes it",
-            next_step=f"make it again: {self.command} --out {path}",
+            next_step=f"create it again: {self.command} --out {path}",
         )

@@ -51,10 +51,10 @@ def require_new(folder: Path) -> None:
     """
     if any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
         raise BadInput(
-            "the output folder holds a run already, and measured data is never overwritten",
+            "the output folder already contains a run, and measured data is never overwritten",
             received=folder,
             legal="an empty or new folder",
-            next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
+            next_step=f"choose another --out, or resume that run: pyopbench resume {folder}",
         )
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
@@ -90,7 +90,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise BadInput(
                 "another process is measuring into this folder",
                 received=folder,
-                legal="a run that nobody is measuring",
+                legal="a run that no other process is measuring",
                 next_step="wait for that process or end it, or choose another --out",
             )
         yield
@@ -127,10 +127,10 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
                 sync_folder(opened)
     except OSError as error:
         raise CannotStore(
-            "what was just measured cannot be stored; what was stored before is kept",
+            "cannot store what was just measured; what was stored before is kept",
             received=error,
-            legal="a disk with room, and a folder that one may write to, whose files are no links",
-            next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
+            legal="a disk with free space, and a writable folder whose files are not links",
+            next_step="free some space or fix the permissions, then: pyopbench resume DIR",
         ) from error
 
 
@@ -196,7 +196,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     version = run.get("schema") if isinstance(run, dict) else None
     if version is not None and version != SCHEMA:
         raise BadInput(
-            "results of another schema version",
+            "these results have another schema version",
             received=f"{path}: {version!r}",
             legal=SCHEMA,
             next_step="read them with the version of pyopbench that wrote them",
@@ -213,10 +213,10 @@ def require_run(folder: Path) -> None:
 
 def _no_run(folder: Path) -> BadInput:
     return BadInput(
-        f"not a folder of results: it holds no {RUN_FILE}",
+        f"not a folder of results: it has no {RUN_FILE}",
         received=folder,
         legal="a folder written by `pyopbench run`",
-        next_step=f"give the folder itself, the one with {RUN_FILE} in it",
+        next_step=f"name the folder that contains {RUN_FILE}",
     )
 
 
@@ -241,7 +241,7 @@ def require_unchanged(warnings: Iterable[object]) -> None:
         "results were changed after they were written",
         received=f"{first.path}: " + (f"line {lines}{more}" if lines else "its checksum is that of something else"),
         legal="files as pyopbench wrote them",
-        next_step="pyopbench check DIR shows what is whole; restore the file, or read it as it is: --allow-changed",
+        next_step="pyopbench check DIR shows what is intact; restore the file, or use --allow-changed",
     )
 
 

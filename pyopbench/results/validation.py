@@ -49,7 +49,7 @@ def corrupt(place: str, what: str) -> BadInput:
         "corrupt results",
         received=f"{place}: {what}",
         legal="the schema in results/README.md",
-        next_step="restore the file; or delete the line of samples, if you can spare it, and give --allow-changed",
+        next_step="restore the file, or delete this line of samples and use --allow-changed",
     )
 
 

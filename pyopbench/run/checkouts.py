@@ -148,9 +148,9 @@ def missing(repository: Path, commits: Iterable[str]) -> list[str]:
     for commit in found:
         if git.ask(repository, "cat-file", "-e", f"{commit}^{{commit}}") is None:
             raise BadInput(
-                "the repository does not have a revision of the run any more",
+                "the repository no longer has a revision of the run",
                 received=f"{commit} in {repository}",
-                legal="the repository that the run was begun in, with its commits",
+                legal="the repository of the run, with its commits",
                 next_step="fetch the commit, or start a new run",
             )
     return found

@@ -90,7 +90,7 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
             "nothing was counted",
             received=document["failures"][0]["reason"],
             legal="at least one case whose copies can be counted here",
-            next_step="mend that, or ask for --device gpu on a machine that has one",
+            next_step="fix that, or use --device gpu on a machine with a GPU",
         )
     return document
 

@@ -65,10 +65,12 @@ def require_available(versions: Iterable[str]) -> None:
         same_minor = [one for one in known if version.count(".") and one.startswith(_minor(version) + ".")]
         near = f"take {same_minor[-1]}" if same_minor else "take one of these"
         raise BadInput(
-            f"TensorFlow {version} cannot be had for {python}" if version in locked() else "no lock for this version",
+            f"TensorFlow {version} is not available for {python}"
+            if version in locked()
+            else "no lock for this version",
             received=f"--tf {version}",
             legal=f"with {python}: {', '.join(known) or 'none'}",
-            next_step=f"{near}; CONTRIBUTING.md says how a version is added",
+            next_step=f"{near}; CONTRIBUTING.md explains how to add a version",
         )
 
 
@@ -156,7 +158,7 @@ def _uv() -> str:
     found = str(beside) if beside.exists() else shutil.which("uv")
     if found is None:
         raise BadInput(
-            "environments for other versions of TensorFlow are made by uv, which is not there",
+            "uv, which creates environments for other TensorFlow versions, is not installed",
             received=f"neither {beside} nor uv on PATH",
             legal="uv 0.5 or later",
             next_step="pip install uv",
@@ -178,17 +180,17 @@ def _run(command: Sequence[str], version: str) -> None:
             umask=UMASK,
         )
     except subprocess.TimeoutExpired:
-        told = f"uv was not done after {INSTALL_SECONDS} s"
+        told = f"uv took longer than {INSTALL_SECONDS} s"
     else:
         if not done.returncode:
             return
         told = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:])
-        told = told or f"uv ended with exit code {done.returncode} and said nothing"
+        told = told or f"uv ended with exit code {done.returncode} and no message"
     raise BadInput(
-        f"the environment for TensorFlow {version} cannot be made",
+        f"cannot create the environment for TensorFlow {version}",
         received=told,
-        legal="a package index that can be reached, and about 2 GB of disk in the cache folder (XDG_CACHE_HOME)",
-        next_step=f"try by hand: {shlex.join(command)}",
+        legal="a reachable package index, and about 2 GB of disk in the cache folder (XDG_CACHE_HOME)",
+        next_step=f"try it by hand: {shlex.join(command)}",
     )
 
 

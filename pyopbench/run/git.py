@@ -39,7 +39,7 @@ def require(
     done = _run(folder, arguments, variables, umask)
     if done is not None and done.returncode == 0:
         return done.stdout.rstrip("\n")
-    lines = done.stderr.strip().splitlines() if done is not None else ["git is not there, or took too long"]
+    lines = done.stderr.strip().splitlines() if done is not None else ["git is not installed, or took too long"]
     raise BadInput(
         what,
         received=f"git {' '.join(arguments)}: {lines[-1] if lines else 'no message'}",

@@ -40,6 +40,6 @@ def _answer_of(request: str) -> dict[str, Any]:
         raise NothingMeasured(
             f"the {request.replace('_', ' ')} could not be measured",
             received=f"{lost.reason}, at {lost.case}",
-            legal=f"a worker that is silent for {TIMEOUT_SECONDS:g} s at most, and goes on to the end",
-            next_step="run it again; if it comes back, it is TensorFlow that ends the process",
+            legal=f"a worker that answers within {TIMEOUT_SECONDS:g} s and runs to the end",
+            next_step="run it again; if it happens again, TensorFlow ends the process",
         ) from lost

@@ -24,14 +24,14 @@ def require_limitable(limit_bytes: int) -> None:
     """
     if sys.platform != "linux":
         raise BadInput(
-            "the memory of a worker can only be limited on Linux: other systems keep no such limit",
+            "the memory of a worker can only be limited on Linux",
             received=f"--memory-limit on {sys.platform}",
             legal="Linux",
-            next_step="leave --memory-limit out, or run it in a container with a limit of its own",
+            next_step="leave --memory-limit out, or use a container with a memory limit",
         )
     if limit_bytes < LEAST_BYTES:
         raise BadInput(
-            "TensorFlow itself does not fit into that little memory",
+            "TensorFlow needs more memory than that",
             received=f"--memory-limit of {limit_bytes:,} bytes",
             legal=f"at least {LEAST_BYTES >> 30}G",
             next_step="for example --memory-limit 8G",

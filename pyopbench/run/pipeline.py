@@ -223,7 +223,7 @@ class _PipelineRun:
         prepared: list[str] = []
         for key in sorted(keys, key=lambda one: one != self._baseline):
             if self._left() < 0 and prepared and not launch:
-                self._holes.append({"key": key, "reason": "the time was up before it could be prepared"})
+                self._holes.append({"key": key, "reason": "time ran out before it could be prepared"})
                 continue
             self._progress("preparing", launch, key)
             answer = worker.ask({"do": "pipeline_prepare", "key": key})
@@ -267,7 +267,7 @@ class _PipelineRun:
             "the current callback could not be measured in a pipeline",
             received=reasons[0] if reasons else "no block of it",
             legal=f"an op whose {self._request.baseline} runs in Dataset.map",
-            next_step="mend that, or name another callback with --baseline",
+            next_step="fix that, or choose another callback with --baseline",
         )
 
     def document(self) -> dict[str, Any]:
@@ -303,8 +303,8 @@ def _typical(blocks: Sequence[Mapping[str, Any]], key: str) -> float | None:
 
 def _body_fails(reason: str) -> NothingMeasured:
     return NothingMeasured(
-        "the body itself fails, before there is any pipeline",
+        "the function fails even without a pipeline",
         received=reason,
-        legal="a body that returns for every element that its inputs make",
-        next_step="`pyopbench verify` shows it alone",
+        legal="a function that works for every element of its inputs",
+        next_step="`pyopbench verify` shows why",
     )

@@ -73,7 +73,7 @@ class PipelineRequest:
         wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
         if wrong or not self.batch or (self.size is not None and self.size < 1):
             raise BadInput(
-                "not what a pipeline can be made with",
+                "not valid for a pipeline",
                 received=f"parallel={self.parallel}, batch={self.batch}, size={self.size}",
                 legal="whole numbers from 1, and AUTOTUNE for --parallel",
                 next_step="for example --parallel 1,4,AUTOTUNE --batch 32 --size 1000",

@@ -31,15 +31,15 @@ def check_axes(axes: Axes) -> None:
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     if "all" in axes.gradients and len(axes.gradients) > 1:
         raise BadInput(
-            "`all` gradient mechanisms and some by name",
+            "--gradient has all and also names",
             received=",".join(axes.gradients),
-            legal="either `all`, or names",
+            legal="all, or names",
             next_step="leave one of them out",
         )
     for size in axes.sizes:
         if size < 1:
             raise BadInput(
-                "a size has to be at least 1",
+                "a size must be at least 1",
                 received=size,
                 legal="whole numbers from 1",
                 next_step="for example --axis size=1e3,1e6",
@@ -56,10 +56,10 @@ def _check_placements(placements: Sequence[str]) -> None:
         )
     if len(set(placements)) > 1:
         raise BadInput(
-            "a run has one device: a process that sees a GPU would measure the CPU otherwise than one that does not",
+            "a run has one device, because a process that sees a GPU measures the CPU differently",
             received=", ".join(placements),
             legal="one of them",
-            next_step="make a run for each, and compare them by their ratios",
+            next_step="make one run per device, and compare their ratios",
         )
 
 
@@ -86,10 +86,10 @@ def ask_for_plan(
     require_loaded(plan)
     if tf is not None and plan["environment"].get("tensorflow") != tf:
         raise BadInput(
-            "the worker has another TensorFlow than the one that was asked for",
+            "the worker imports another TensorFlow than the one you chose",
             received=f"{plan['environment'].get('tensorflow')}, for --tf {tf}",
             legal=f"TensorFlow {tf} from {python}",
-            next_step="take folders that hold a TensorFlow out of PYTHONPATH",
+            next_step="remove folders with a TensorFlow from PYTHONPATH",
         )
     return plan
 
@@ -127,8 +127,8 @@ def no_gpu(devices: Sequence[str]) -> BadInput:
     return BadInput(
         "TensorFlow sees no GPU",
         received=f"--device gpu, with {', '.join(devices) or 'no device at all'}",
-        legal="a machine with a GPU, and a TensorFlow built for it",
-        next_step="`pyopbench placement` counts copies on a simulated device; docs/gpu.md tells how to run on a GPU",
+        legal="a machine with a GPU, and TensorFlow with GPU support",
+        next_step="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
     )
 
 
@@ -142,7 +142,7 @@ def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
         return
     reasons = [skip["reason"] for skip in plan["skips"]] or ["no chosen variant has a gradient"]
     raise BadInput(
-        "these axes leave no case to measure",
+        "there is no case to measure with these options",
         received=_shown(axes),
         legal="a combination that `pyopbench list` shows as a case",
         next_step=f"the first of {len(reasons)} reasons: {reasons[0]}",

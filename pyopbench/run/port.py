@@ -94,25 +94,25 @@ def write_port(
 def _check(variant: str, out: Path, test: Path) -> None:
     if variant not in PORTABLE:
         raise BadInput(
-            "a variant that is not written as source",
+            "this variant cannot be written as source",
             received=variant,
             legal=", ".join(PORTABLE),
-            next_step="all others are made of a body that you write yourself, or change no source",
+            next_step="all other variants use code you write yourself, or need no new source",
         )
     if out.suffix != ".py" or not out.stem.isidentifier():
         raise BadInput(
-            "not a file for a port",
+            "not a valid file name for a port",
             received=out,
-            legal="NAME.py, with a name that can be imported",
+            legal="NAME.py that Python can import",
             next_step="for example --out ported.py",
         )
     there = [path for path in (out, test) if os.path.lexists(path)]
     if there:
         raise BadInput(
-            "the file is there already",
+            "the file already exists",
             received=there[0],
-            legal="a file that is not there yet",
-            next_step="give another name, or move it out of the way",
+            legal="a file that does not exist yet",
+            next_step="choose another name, or move the file away",
         )
 
 
@@ -124,9 +124,9 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         place = refused["place"]
         others = ", ".join(one for one in PORTABLE if one != variant)
         raise BadInput(
-            f"no port to {variant} can be written: {refused['why']}",
+            f"cannot write a port to {variant}: {refused['why']}",
             received=f"{place[0]}:{place[1]}" if place else target.text,
-            legal="a body of NumPy's functions that the page on ports names",
+            legal="NumPy functions listed in docs/port.md",
             next_step=refused["fix"] or f"try another variant: {others}",
         )
 
@@ -134,10 +134,10 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
 def _require_passed(result: dict[str, Any], variant: str, target: Target) -> None:
     if "failed" in result:
         raise WrongResult(
-            f"the port to {variant} fails its own test, {result['failed']}, and is not written",
+            f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
             received=str(result["error"])[:LONGEST_ERROR],
-            legal="the values and the gradient of the body as it stands",
-            next_step=f"`pyopbench verify {target.text}` shows which variants are right; try another one",
+            legal="the values and the gradient of your function",
+            next_step=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
         )
 
 

@@ -16,12 +16,11 @@ from pyopbench.core import formatting
 from pyopbench.core.discover import PACKAGE, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import Target, brought
-from pyopbench.results.versions import Revision
+from pyopbench.results.versions import Revision, short_hash
 from pyopbench.run import git, memory
 
 WORKTREE = "WORKTREE"
 """Names the working tree as it is, with changes that are not committed."""
-HASH_SHOWN = 10
 LARGEST_UNTRACKED = 1 << 20
 """Bytes of a file that git does not know and that still belongs to the working tree: sources are smaller."""
 WORKER_BYTES = 600 << 20
@@ -53,17 +52,17 @@ def repository_of(ops: Sequence[str]) -> Path:
         outside = [name for name, top in tops.items() if top is None]
         several = formatting.listing(sorted(map(str, found)))
         raise BadInput(
-            "the ops are not in one git repository, so that there are no revisions of them",
+            "the ops are not in one git repository, so there are no revisions",
             received=f"{formatting.listing(outside)} in no repository" if outside else several,
             legal="ops whose files are in one git repository",
-            next_step="git init, and commit what is to be compared" if outside else "make a run for each repository",
+            next_step="git init, and commit what you want to compare" if outside else "make one run per repository",
         )
     top = _top_of(PACKAGE)
     if top is None or git.ask(top, "ls-files", "--error-unmatch", str(PACKAGE / "__init__.py")) is None:
         raise BadInput(
-            "these are pyopbench's own ops, and this pyopbench does not run from a checkout of its repository",
+            "these are built-in ops, and this pyopbench is not installed from a clone",
             received=f"pyopbench from {PACKAGE}",
-            legal="an op of yours in a git repository, or pyopbench installed from a clone by pip install -e",
+            legal="your own op in a git repository, or pyopbench installed from a clone with pip install -e",
             next_step="name the file of your op: pyopbench run my_op.py --rev main --rev HEAD",
         )
     return top
@@ -87,10 +86,10 @@ def _module_file(target: Target) -> Path:
     found = next((Path(place) for place in places if place and Path(place).exists()), None)
     if found is None:
         raise BadInput(
-            "the module of the op is not found, so that its repository is not known",
+            "cannot find the module of the op, so its repository is unknown",
             received=target.text,
             legal="a module that Python finds from the current folder",
-            next_step="go to the folder that it is imported from, or name its file",
+            next_step="change to the folder it is imported from, or name its file",
         )
     return found.resolve()
 
@@ -114,18 +113,18 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
     found = [revision for text in asked for revision in _resolved(repository, text, every)]
     if len(found) < 2:
         raise BadInput(
-            "one revision has nothing to be compared with",
+            "one revision cannot be compared with anything",
             received=" ".join(f"--rev {text}" for text in asked),
             legal=LEGAL,
-            next_step="for example --rev main --rev HEAD; the same twice shows what noise is",
+            next_step="for example --rev main --rev HEAD; the same revision twice shows the noise",
         )
     most = most_at_once()
     if most is not None and len(found) > most:
         raise BadInput(
-            "more revisions than there is memory for, since a worker of each is there at the same time",
+            "not enough memory for so many revisions, because each needs a worker at the same time",
             received=f"{len(found):,} revisions",
             legal=f"at most {most} with the memory that is free now",
-            next_step=f"--every {-(-len(found) // max(most - 1, 1))} takes some of a range; or make several runs",
+            next_step=f"--every {-(-len(found) // max(most - 1, 1))} takes fewer of a range; or make several runs",
         )
     return found
 
@@ -147,10 +146,10 @@ def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
     start, end = _commit(repository, first), _commit(repository, last or "HEAD")
     if git.ask(repository, "merge-base", "--is-ancestor", start, end) is None:
         raise BadInput(
-            "a range goes from a commit to one that came from it",
+            "a range must go from a commit to one of its descendants",
             received=f"--rev {text}",
             legal="A..B where A is an ancestor of B",
-            next_step="name both on their own: --rev A --rev B",
+            next_step="name both separately: --rev A --rev B",
         )
     listed = git.require(
         repository,
@@ -183,7 +182,7 @@ def _described(repository: Path, commit: str) -> Revision:
     said = git.require(
         repository, "show", "--no-patch", f"--format={FIELDS}", commit, what="a commit cannot be read"
     ).split("\0")
-    return Revision(asked=commit[:HASH_SHOWN], commit=commit, date=said[1], subject=said[2])
+    return Revision(asked=short_hash(commit), commit=commit, date=said[1], subject=said[2])
 
 
 def _working_tree(repository: Path) -> Revision:

@@ -140,7 +140,7 @@ def check_request(request: Request) -> None:
     variants = request.axes.variants
     if variants and request.baseline not in variants:
         raise BadInput(
-            "the baseline is not among the variants to measure, so there would be nothing to compare with",
+            "the baseline is not among the variants to measure",
             received=f"--baseline {request.baseline} with --variant {','.join(variants)}",
             legal=f"one of {', '.join(variants)}",
             next_step=f"add --variant {request.baseline}, or choose another --baseline",
@@ -193,10 +193,10 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
     then, now = run["environment"].get("commit"), _commit()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
-            "the run was begun at another commit",
+            "the run was started at another commit",
             received=f"{now} now, {then} in {store.RUN_FILE}",
             legal="the same commit",
-            next_step="check that commit out to continue, or start a new run",
+            next_step="check out that commit to resume, or start a new run",
         )
 
 
@@ -206,9 +206,9 @@ def require_same_own(folder: Path, then: Mapping[str, Any], now: Mapping[str, Ta
     for name, one in then.items():
         if name not in now or now[name].fingerprint != one["fingerprint"]:
             raise BadInput(
-                "the run has an own op that is another one now" if name in now else "the run has an own op",
+                "your op has changed since the run was started" if name in now else "the run has an op of yours",
                 received=f"{name}, from {one['words'][0]}",
-                legal="its own ops named again as when it was begun, unchanged: nothing that a folder holds is run",
+                legal="your ops named again, unchanged, because pyopbench runs no code named by a folder",
                 next_step=_resume_command(folder, then_words) if name not in now else "start a new run",
             )
 

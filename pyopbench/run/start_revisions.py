@@ -99,7 +99,7 @@ def _require_two(planned: Sequence[tuple[Revision, Mapping[str, Any] | None]]) -
         return
     said = [f"{revision.asked}: {revision.problem}" for revision, _ in planned if revision.problem is not None]
     raise NothingMeasured(
-        "fewer than two revisions can be measured, so that there is nothing to compare",
+        "fewer than two revisions can be measured, so there is nothing to compare",
         received="; ".join(said),
         legal="two revisions that have the op and can be imported here",
         next_step="pyopbench verify, with one of them checked out, shows what is wrong",
@@ -191,7 +191,7 @@ def _require_files(checkout: Checkout) -> None:
                 "the revision does not have the op",
                 received=Path(target.place).relative_to(checkout.folder),
                 legal="revisions that have the file of the op at the same place",
-                next_step="compare revisions since the file is there",
+                next_step="compare revisions that have the file",
             )
 
 

@@ -44,8 +44,8 @@ def require_new(folder: Path) -> None:
     store.require_new(folder)
     if versions.is_here(folder):
         raise BadInput(
-            "the output folder holds a run of several versions already",
+            "the output folder already contains a run of several versions",
             received=folder,
             legal="an empty or new folder",
-            next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
+            next_step=f"choose another --out, or resume that run: pyopbench resume {folder}",
         )

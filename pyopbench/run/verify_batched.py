@@ -77,7 +77,7 @@ def verify_batched(
     require_loaded(answer)
     if not answer["forms"]:
         raise BadInput(
-            "no op has a batched form at these axes",
+            "no op has a batched form with these options",
             received=", ".join(f"{name}={','.join(map(str, values))}" for name, values in asked.items() if values),
             legal="a size and a dtype that the op has",
             next_step="`pyopbench list OP` shows them",

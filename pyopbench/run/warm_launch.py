@@ -266,8 +266,8 @@ def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     for key in SAME_WHEN_RESUMED:
         if planned.get(key) != found.get(key):
             raise BadInput(
-                f"the run was begun with another {key}, and what would be measured now could not be compared with it",
+                f"the run was started with another {key}, so new measurements could not be compared",
                 received=f"{found.get(key)} now, {planned.get(key)} in {store.RUN_FILE}",
                 legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
-                next_step="resume it where it was begun, or start a new run",
+                next_step="resume it where it was started, or start a new run",
             )

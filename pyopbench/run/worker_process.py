@@ -274,14 +274,14 @@ class Worker:
         except (ValueError, AttributeError, KeyError) as error:
             self._kill()
             said = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
-            reason = f"the worker was killed, because what it answered is no answer: {said}"
+            reason = f"the worker was killed because its answer is invalid: {said}"
             raise CaseLost(self._marker.get() or self._case, "crashed", reason) from error
 
     def _ended(self, case: str | None) -> CaseLost:
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
         how = f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        words = ", from outside or for want of memory" if outside else self._cause_in_log(case)
+        words = ", from outside or out of memory" if outside else self._cause_in_log(case)
         return CaseLost(case, "crashed", f"the worker process {how}{words}", from_outside=outside)
 
     def _cause_in_log(self, case: str | None) -> str:
@@ -295,8 +295,8 @@ class Worker:
 
 def _remedy(python: Path | None) -> str:
     if python is None:
-        return "see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'"
-    return f"see that `{python} -c 'import tensorflow'` works; delete {python.parent.parent} to have it made again"
+        return "check that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'"
+    return f"check that `{python} -c 'import tensorflow'` works; delete {python.parent.parent} to have it created again"
 
 
 def _elsewhere(python: Path) -> tuple[Sequence[str], dict[str, str]]:

@@ -60,12 +60,12 @@ class MachinesEstimate(Estimate):
     i_squared: float = 0.0
 
     @property
-    def degrees(self) -> float:  # type: ignore[override] - a plain property of what is cached there
+    def degrees(self) -> float:
         """The degrees of freedom: one less than machines."""
         return self.machines - 1
 
     @property
-    def moderated(self) -> float:  # type: ignore[override]
+    def moderated(self) -> float:
         """The standard deviation between launches of a machine."""
         return self.within
 

@@ -90,7 +90,8 @@ def copies_on_route(case: Case, pinned: str, inputs: str, result: str) -> dict[s
         Unsupported: the device is not there, TensorFlow refuses the call, or the count differs from call to call.
     """
     count = counting(case.placement)
-    row = _row(*_calls(case, pinned, [Route(inputs, result)]), count)
+    (call,) = _calls(case, pinned, [Route(inputs, result)])
+    row = _row(call, count)
     if "refused" in row:
         raise Unsupported(row["refused"])
     if row["varies"]:

@@ -44,7 +44,7 @@ def read() -> dict[str, Any]:
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
-        return {"gpus": [], "reason": f"{LIBRARY} is not on this machine"}
+        return {"gpus": [], "reason": f"{LIBRARY} was not found on this machine"}
     code = library.nvmlInit_v2()
     if code:
         return {"gpus": [], "reason": f"{LIBRARY} cannot be used: nvmlInit_v2 returned {code}"}

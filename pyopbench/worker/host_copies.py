@@ -74,7 +74,7 @@ def tensor_of(array: Any) -> Any:
     # TensorFlow takes it, and any op on it then fails its check IsAligned() (tensorflow/core/framework/tensor.h),
     # which ends the process (tests/worker/test_host_copies.py).
     if array.flags.c_contiguous and not is_aligned(array):
-        raise Unsupported("TensorFlow makes a tensor of it, and the first op on that ends the process (IsAligned)")
+        raise Unsupported("TensorFlow accepts it, but the first op on it ends the process (IsAligned)")
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 

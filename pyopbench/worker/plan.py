@@ -200,21 +200,21 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     is_of_py_function = op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE
     if op.is_own and (getattr(op, variant.body) is None or is_of_py_function):
-        return f"made of another body than what the op brings: {', '.join(_brought(op))}"
+        return f"needs another function than your op has: {', '.join(_brought(op))}"
     if getattr(op, variant.body) is None:
-        return f"the op has no {variant.body} body, which {variant.name} needs"
+        return f"{variant.name} needs a {variant.body} body, and the op has none"
     if op.own is not None and op.own.is_random and variant.is_attempt_for(op):
-        return "the body draws random numbers, and a port draws others, so that it cannot be held against the callback"
+        return "the function draws random numbers, and a port would draw others, so they cannot be compared"
     if case.dtype not in op.dtypes:
-        return f"the op is not offered in {case.dtype}, only in {', '.join(op.dtypes)}"
+        return f"the op supports only {', '.join(op.dtypes)}, not {case.dtype}"
     if case.mode not in variant.modes:
-        return f"{variant.name} exists only in mode {', '.join(variant.modes)}"
+        return f"{variant.name} works only in mode {', '.join(variant.modes)}"
     if case.mode == "node" and case.direction not in NODE_DIRECTIONS:
-        return "in mode node only forward and forward_backward are: inside a graph no clock parts backward from forward"
+        return "mode node has only forward and forward_backward, because backward cannot be timed alone inside a graph"
     if case.placement == GPU and case.mode == "node":
-        return "mode node is measured on the CPU only; on a GPU the mode is call unless another one is asked for"
+        return "mode node is measured on the CPU only; on a GPU the default mode is call"
     if case.placement not in variant.placements:
-        return f"{variant.name} cannot be placed on {case.placement}"
+        return f"{variant.name} does not run on {case.placement}"
     return None
 
 
@@ -234,9 +234,9 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
     if not op.differentiable:
         return "the op has no gradient"
     if not op.has_gradient:
-        return "the op brings no gradient, so that its callback has none to compare with; ports' own are checked"
+        return "your op has no gradient to compare with; gradients of ports are still checked"
     if case.gradient not in variant.gradients:
-        return f"{variant.name} takes its gradient from {', '.join(variant.gradients)}, not from {case.gradient}"
+        return f"{variant.name} supports the gradients {', '.join(variant.gradients)}, not {case.gradient}"
     works = "call" if case.mode == "node" else case.mode  # a graph of copies is a tf.function as well
     if works not in gradient.works_in:
         return f"{case.gradient} does not work in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
@@ -258,7 +258,7 @@ def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_not_this_size(op: Op, variant: Variant, case: Case) -> str | None:
     largest = op.largest.get(variant.body)
     if largest is not None and case.size > largest:
-        return f"the {variant.body} body is given at most {largest:,} {op.size_unit}: it is slow by nature"
+        return f"the {variant.body} body is limited to {largest:,} {op.size_unit}, because it is slow by design"
     if not op.exists_at(case.size):
         only = "one size only" if len(op.sizes) == 1 else "these sizes only"
         return f"the op has {only}: {', '.join(map(str, op.sizes))}"

@@ -175,7 +175,7 @@ def _by_native_body(subject: OpSubject) -> list[Expected]:
     """
     body = subject.op.tensor
     if body is None or subject.variant.body == "tensor":
-        raise Inapplicable("no difference tells what its second derivative is, and no other body does")
+        raise Inapplicable("its second derivative cannot be checked by differences or by another body")
     found = _attempt(lambda: _second(subject, tf.function(body, autograph=False)))
     scale = max((float(np.abs(array).max(initial=0.0)) for array in found), default=0.0)
     tolerance = subject.op.tolerance[subject.dtype] * scale
@@ -190,5 +190,5 @@ def _attempt(derive: Callable[[], list[Any]]) -> list[Any]:
     try:
         return derive()
     except Exception as error:
-        why = f"no difference tells what its second derivative is, and its TensorFlow body has none: {error}"
+        why = f"its second derivative cannot be checked by differences, and its TensorFlow body has none: {error}"
         raise Inapplicable(why) from error

@@ -33,7 +33,7 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None
         show(STEP)
     lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
     shown = [line for line in lines if line.startswith("sweep")]
-    assert shown[-1] == "sweep 12 of 3 workers 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
+    assert shown[-1] == "sweep 12 (3 workers) 108/168 log_huber_elementwise gra…  at most 2 h 5 min left"
     assert max(map(len, shown)) <= COLUMNS
 
 
@@ -42,7 +42,7 @@ def test_where_piped_each_sweep_is_one_line() -> None:
     with ConsoleListener(console).sampling() as show:
         show(STEP)
         show(STEP)
-    assert stream.getvalue() == "sweep 12 of 3 workers, 168 of 168 groups, at most 2 h 5 min left\n"
+    assert stream.getvalue() == "sweep 12 (3 workers), 168 of 168 groups, at most 2 h 5 min left\n"
 
 
 def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pyopbench.run import conduct, worker_process
 from pyopbench.run import pipeline as pipeline_measuring
 
 __all__ = ["planned"]
+ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 X = np.ones(3, np.float32)
 QUIET: dict[str, Any] = {"launches": 2, "probes": False, "progress": False}
 
@@ -74,9 +76,9 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
     assert interrupted.value.folder == folder
     assert interrupted.value.next_step.startswith(f"pyopbench.resume({str(folder)!r}, double, inputs) continues")
     assert not isinstance(interrupted.value, Exception)
-    with pytest.raises(BadInput, match="the run has an own op"):
+    with pytest.raises(BadInput, match="the run has an op of yours"):
         pyopbench.resume(folder, progress=False)
-    with pytest.raises(BadInput, match="the run has an own op that is another one now"):
+    with pytest.raises(BadInput, match="your op has changed since the run was started"):
         pyopbench.resume(folder, function, [X + 1], progress=False)
     assert list(pyopbench.resume(folder, function, [X], progress=False).decisions["op"]) == ["double"]
 
@@ -109,7 +111,7 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
 
     def begin_alone(*words: Any) -> Path:
         folder = begin(*words)
-        monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+        monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
         return folder
 
     monkeypatch.setattr(conduct, "begin", begin_alone)
@@ -123,7 +125,7 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
         ({"launches": 1}, "one launch gives no interval"),
         ({"variants": ["no such"]}, "unknown variant"),
         ({"device": "no such"}, "unknown device"),
-        ({"sizes": [0]}, "a size has to be at least 1"),
+        ({"sizes": [0]}, "a size must be at least 1"),
         ({"minimum_effect": 0}, "the minimum effect is out of range"),
     ],
 )

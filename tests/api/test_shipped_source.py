@@ -19,6 +19,7 @@ from pyopbench.core.errors import BadInput
 SCALE = 2.5
 WEIGHTS = {"a": [1, 2], "b": (None, b"x")}
 KERNEL = np.array([[1.0, 0.5]], np.float32)
+OFFSET = np.float32(0.1)
 NOT_A_NUMBER = math.nan
 LOCK = object()
 
@@ -30,7 +31,7 @@ def helper(x: Any, factor: float = SCALE) -> Any:
 def body(x: np.ndarray) -> np.ndarray:
     """Use everything that can travel."""
     total = sum(WEIGHTS["a"]) + len(paths.sep) + len(Ordered())
-    return np.array([helper(one) for one in sinh(x)]) * total + KERNEL[0, 0]
+    return np.array([helper(one) for one in sinh(x)]) * total + KERNEL[0, 0] + OFFSET
 
 
 def recursive(n: int) -> int:

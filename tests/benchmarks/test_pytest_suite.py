@@ -77,7 +77,7 @@ def test_cases_run_and_the_others_are_skipped_with_their_reason(
     assert finished.returncode == 0, finished.stdout + finished.stderr
     *_, last = lines = finished.stdout.strip().splitlines()
     assert re.findall(r"(\d+) (passed|skipped|failed)", last) == [("4", "passed"), ("4", "skipped")]
-    reason = "the op has no python body, which autograph needs"
+    reason = "autograph needs a python body, and the op has none"
     assert sorted(line for line in lines if line.startswith("SKIPPED")) == [
         f"SKIPPED [1] benchmarks/pytest_suite/test_concurrency.py: {reason}",
         f"SKIPPED [1] benchmarks/pytest_suite/test_in_graph.py: {reason}",

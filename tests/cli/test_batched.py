@@ -45,7 +45,7 @@ def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
     ended = call("verify", "double", "--batch", 8, "--mode", "eager")
     assert ended.code == 2
     assert ended.err == told(
-        "batched forms have one gradient each, and are called in a graph",
+        "batched forms have one gradient each and run in a graph",
         received="--mode eager with --batch",
         legal="--variant, --axis size=... and --axis dtype=... with --batch",
         next_step="leave out --mode eager, or --batch",

@@ -28,7 +28,7 @@ def test_libraries_are_listed_with_their_folder_and_why_there_are_no_cuda_kernel
     assert lines_of(done.stdout) == [
         "Kernels",
         "op library",
-        "determinant has no kernel",
+        "determinant no kernel",
         "sinh sinh-1.so",
         "in /cache",
         "no CUDA kernels: there is no nvcc",
@@ -38,7 +38,7 @@ def test_libraries_are_listed_with_their_folder_and_why_there_are_no_cuda_kernel
 def test_a_refused_kernel_is_exit_code_1_with_its_reason() -> None:
     done = CliRunner().invoke(app, ["build", "sinh", "log"])
     assert done.exit_code == 1
-    assert lines_of(done.stdout)[2:4] == ["log refused: g++ refuses log.cc", "sinh sinh-1.so"]
+    assert lines_of(done.stdout)[2:4] == ["log does not compile: g++ refuses log.cc", "sinh sinh-1.so"]
 
 
 def test_the_answer_is_there_as_json() -> None:
@@ -58,6 +58,6 @@ def test_a_refused_cuda_kernel_is_exit_code_1_beside_the_library_for_the_cpu() -
         "square square-1.so",
         "CUDA kernels",
         "op library",
-        "square refused: nvcc refuses square.cc",
+        "square does not compile: nvcc refuses square.cc",
         "in /cache",
     ]

@@ -70,7 +70,7 @@ def test_promises_that_are_kept_end_well_in_eighty_columns(call: Call, monkeypat
     assert ["slowed by 10%, found", "120 of 120 (100%, at", "at least 99%"] in cells_of(out)
     assert {"sinh, training: keep, undecided then port to native"} <= set(lines)
     assert lines[-1] == f"certificate: well/{FILE}"
-    assert err.splitlines() == ["controls-1: launch 1, about 1 min 30 s left at most"]
+    assert err.splitlines() == ["controls-1: launch 1, at most 1 min 30 s left"]
 
 
 @pytest.mark.usefixtures("calls")
@@ -78,7 +78,7 @@ def test_a_missed_promise_is_named_and_ends_with_one(call: Call) -> None:
     code, out, err = call("--out", "missed")
     assert code == 1
     assert {"slowed by 5%, found"} <= {cells[0] for cells in cells_of(out)}
-    assert err.splitlines()[1:] == ["missed: 90 of 100 slowdowns by 5% were found, 90%; promised are at least 95%"]
+    assert err.splitlines()[1:] == ["missed: 90 of 100 slowdowns by 5% were found, 90%; promised: at least 95%"]
 
 
 @pytest.mark.usefixtures("calls")
@@ -106,6 +106,6 @@ def test_an_interrupted_one_certifies_nothing(call: Call, monkeypatch: pytest.Mo
     code, out, err = call("--out", "here")
     assert (code, out) == (130, "")
     assert err.splitlines() == [
-        "interrupted; nothing is certified, and what was measured is in here",
-        "  a certificate cannot be continued, its runs have to be of one time: begin again",
+        "interrupted; nothing was certified. What was measured is in here",
+        "  a certificate cannot be resumed, because its runs must follow one another: start again",
     ]

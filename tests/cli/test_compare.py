@@ -49,12 +49,12 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        ([], 1, "1 case slower by 3% or more: failed."),
-        (["--fail-on", "slower:5%"], 1, "1 case slower by 5% or more: failed."),
-        (["--fail-on", "slower:0.7"], 0, "No case is shown to be slower by 70% or more."),
-        (["--fail-on", "never"], 0, "Slower cases do not fail this comparison (--fail-on never)."),
-        (["--run-spread", "40%"], 0, "No case is shown to be slower by 3% or more."),
-        (["--minimum-effect", "70%"], 0, "No case is shown to be slower by 70% or more."),
+        ([], 1, "Failed: 1 case is slower by 3% or more."),
+        (["--fail-on", "slower:5%"], 1, "Failed: 1 case is slower by 5% or more."),
+        (["--fail-on", "slower:0.7"], 0, "Passed: no case is clearly slower by 70% or more."),
+        (["--fail-on", "never"], 0, "Slowdowns do not fail this comparison (--fail-on never)."),
+        (["--run-spread", "40%"], 0, "Passed: no case is clearly slower by 3% or more."),
+        (["--minimum-effect", "70%"], 0, "Passed: no case is clearly slower by 70% or more."),
     ],
 )
 def test_it_fails_where_it_is_asked_to(
@@ -92,7 +92,7 @@ def test_without_any_interval_it_is_3_because_nothing_can_be_told(call: Call, tm
     paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
     code, printed, _ = call("compare", *paths, "--fail-on", "slower:5%")
     assert code == 3
-    assert printed.splitlines()[-1] == "No case has an interval: whether anything became slower cannot be told."
+    assert printed.splitlines()[-1] == "No case has an interval, so nothing can be said about slowdowns."
 
 
 def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
@@ -109,11 +109,11 @@ def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["nowhere", "nothing"], "two results are needed, or one and two labels of an axis"),
+        (["nowhere", "nothing"], "give two results, or one result and two labels of an axis"),
         (["before", "before"], "both sides are the same results"),
-        (["before", "after", "--fail-on", "faster"], "not what a comparison can fail on"),
-        (["before", "after", "--fail-on", "slower:"], "not what a comparison can fail on"),
-        (["before", "after", "--fail-on", "slower:1%"], "a slowdown below the smallest difference that counts"),
+        (["before", "after", "--fail-on", "faster"], "not a condition for --fail-on"),
+        (["before", "after", "--fail-on", "slower:"], "not a condition for --fail-on"),
+        (["before", "after", "--fail-on", "slower:1%"], ("the slowdown is below the smallest difference that counts")),
         (["before", "after", "--minimum-effect", "3"], "not a share for --minimum-effect"),
         (["before", "after", "--run-spread", "x"], "not a share for --run-spread"),
         (["before", "after", "--axis", "up"], "unknown axis"),
@@ -142,9 +142,9 @@ def why_no_json(content: str) -> str:
 @pytest.mark.parametrize(
     ("content", "what", "why"),
     [
-        ("", "results that cannot be read", "the file is empty"),
-        (HALF, "results that cannot be read", why_no_json(HALF)),
-        ({**document("asv-first"), "version": 1}, "results that cannot be read", "version is 1"),
+        ("", "cannot read these results", "the file is empty"),
+        (HALF, "cannot read these results", why_no_json(HALF)),
+        ({**document("asv-first"), "version": 1}, "cannot read these results", "version is 1"),
         ({"a": 1}, "not results", "JSON of something else"),
         (None, "not results", "a folder with neither run.json nor a machine.json of asv in it or below"),
     ],
@@ -191,7 +191,7 @@ def test_markdown_never_goes_over_results(call: Call, tmp_path: Path) -> None:
     code, _, said = call("compare", *files, "--markdown", files[0])
     assert (code, files[0].read_bytes()) == (2, before)
     assert said == told(
-        "Markdown would go over a file of results",
+        "Markdown would overwrite a file of results",
         received=f"--markdown {files[0]}",
         legal="a name that does not end with .json or .jsonl",
         next_step="for example --markdown compare.md",

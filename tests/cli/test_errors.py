@@ -112,10 +112,10 @@ def test_a_bug_is_neither_a_slowdown_nor_a_traceback(
     code, _, err = call("report", str(folder))
     assert code == 2
     assert err == told(
-        "pyopbench failed where it should not: a mistake of its own, or input that it does not see through",
+        "an internal error of pyopbench, or input that it does not handle",
         received="ZeroDivisionError: by nothing",
-        legal="anything that ends in an answer, or in an error that says more than this one",
-        next_step="the same command with --debug shows where; please report that",
+        legal="anything documented",
+        next_step="run the same command with --debug, and report what it shows",
     )
     assert stumble.__name__ in call("--debug", "report", str(folder))[2]
 

@@ -16,7 +16,7 @@ def test_it_names_what_it_wrote_and_the_next_commands(tmp_path: Path) -> None:
     assert result.output.splitlines() == [
         f"written: {path}",
         f"written: {path.with_suffix('.cc')}",
-        "put your body and inputs into it, then:",
+        "replace its body and inputs with yours, then run:",
         f"  pyopbench verify {path}",
         f"  pyopbench run {path} --quick",
     ]

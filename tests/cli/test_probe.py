@@ -80,7 +80,7 @@ def test_two_files_are_put_side_by_side(tmp_path: Path) -> None:
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[0] == "What differs: TensorFlow 2.16.2 → TensorFlow 2.21.0"
     assert " ".join(lines).count("xla native fails → works no XLA numba not tried → fails no kernel") == 1
-    assert lines[-1] == "1 of 2 results that both have differ"
+    assert lines[-1] == "1 of 2 results in both files differ"
     told = CliRunner().invoke(app, ["probe", *files(tmp_path), "--json"]).stdout
     assert {"op": None, "probe": "xla", "label": "native", "before": "fails", "after": "works"} in json.loads(told)
 

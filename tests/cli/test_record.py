@@ -44,7 +44,7 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     assert lines[-5:] == [
         f"mix of #1: {mix}, 1 size (elements of the largest input): 6",
         f"recording: {tmp_path / 'r.json'}",
-        "is #1 worth a port? Draft an op of it with the shapes of the recording, and measure it:",
+        "is #1 worth a port? Draft an op with the recorded shapes and measure it:",
         f"pyopbench scan --draft train.py:3 --recording {tmp_path / 'r.json'} --out my_op.py",
         f"pyopbench run my_op.py --mix {mix}",
     ]
@@ -56,7 +56,7 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     [
         (
             2.0,
-            "waited for its input 25% of that time: at most 12.5% of it is what its callbacks in input pipelines cost.",
+            "waited for its input 25% of that time; callbacks in input pipelines account for at most 12.5%.",
         ),
         (0.1, "its input 1.25% of that time: its callbacks in input pipelines are hidden behind the rest,"),
     ],
@@ -75,8 +75,8 @@ def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
     assert done.exit_code == 0
     assert " ".join(done.stderr.split()) == (
-        "no callback was called, or the program's Python does not read PYTHONPATH (python -I, -E, -S) "
-        f"recording: {tmp_path / 'r.json'}"
+        "no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH recording: "
+        f"{tmp_path / 'r.json'}"
     )
 
 

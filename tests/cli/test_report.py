@@ -27,7 +27,7 @@ def invoke(*arguments: object, **environment: str):
 
 def test_help_groups_commands_and_tells_exit_codes():
     shown = invoke("--help").output
-    for words in ("Measure", "Judge what was measured", "Exit codes", "--install-completion", "NO_COLOR"):
+    for words in ("Measure", "Judge results", "Exit codes", "--install-completion", "NO_COLOR"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= COLUMNS
 

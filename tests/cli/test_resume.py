@@ -26,10 +26,10 @@ def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
     ended = call("resume", folder)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == told(
-        "not a folder of results: it holds no run.json",
+        "not a folder of results: it has no run.json",
         received=folder,
         legal="a folder written by `pyopbench run`",
-        next_step="give the folder itself, the one with run.json in it",
+        next_step="name the folder that contains run.json",
     )
 
 
@@ -72,9 +72,9 @@ def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
     ended = call("resume", folder, "sinh")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == told(
-        "a run is resumed as it was planned, and takes no names of ops",
+        "a run is resumed as it was planned, so you cannot choose other ops",
         received="sinh",
-        legal="own ops that it was begun with: my_op.py, my_module.py:function or package.module:function",
+        legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
         next_step=f"pyopbench resume {folder}, or a new run for other ops",
     )
 
@@ -100,8 +100,8 @@ def test_a_run_that_is_continued_says_what_it_is_judged_by(
     again = call("resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
     assert again.code == 0, again.err
     given, even = (one.err.splitlines()[0] for one in (again, call("resume", tmp_path / "run")))
-    assert given == f"judged by a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}, as given now"
-    assert even == "judged by a minimum effect of 3% and an even mix of sizes, as given now"
+    assert given == f"judging with a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}"
+    assert even == "judging with a minimum effect of 3% and an even mix of sizes"
 
 
 def interrupt(*_: object, **__: object) -> None:
@@ -166,7 +166,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     cases = [stored.case("late_hanging" if size == 2 else "well", size=size) for size in sizes]
     lines = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in cases)]
     folder = stored.write(tmp_path / "run", stored.run(cases), lines)
-    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "resume", folder, until="sweep 1 of 1 worker")
+    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "resume", folder, until="sweep 1 (1 worker)")
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL

@@ -92,11 +92,11 @@ def test_other_values_are_told_before_any_time_and_fail(call: Call, project: Pat
     commit(project, {"value": "2"}, "another value")
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--fail-on", "never"))
     assert ended.code == 1
-    difference = "HEAD, mine float32 1: other values for the same inputs: expected 1, got 2"
+    difference = "HEAD, mine float32 1: different values for the same inputs: expected 1, got 2"
     lines = ended.err.splitlines()
     assert lines.index(f"warning: {difference}") < next(n for n, line in enumerate(lines) if "sweep 1" in line)
     assert ended.out.index(difference) < ended.out.index("B / A")
-    assert ended.out.splitlines()[0] == "Failed: 1 input has other values."
+    assert ended.out.splitlines()[0] == "Failed: 1 input gives different values."
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
     parts = [one.folder for one in versions.read(folder)]
     kept = [(part / store.SAMPLES_FILE).read_bytes() for part in parts]
     without = call("resume", folder)
-    assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an own op")
+    assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an op of yours")
     resumed = call("resume", folder, "mine.py")
     assert resumed.code in (0, 3), resumed.err
     for part, before in zip(parts, kept, strict=True):
@@ -184,7 +184,7 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
     again = call("resume", folder, "mine.py")
     assert again.code == 2
     assert again.err.splitlines()[0] == (
-        "error: the run needs revisions that are not checked out, and nothing is run because a file says so"
+        "error: the run needs revisions that are not checked out, and their code runs only if you agree"
     )
     assert call("resume", folder, "mine.py", "--yes").code == resumed.code
 
@@ -280,10 +280,10 @@ def test_revisions_beside_versions_of_tensorflow_are_refused(call: Call, project
     ended = run(call, tmp_path / "run", "HEAD", more=("--tf", "2.21.0"))
     assert ended.code == 2
     assert ended.err == told(
-        "a run has one axis: revisions or versions of TensorFlow",
+        "a run compares either revisions or TensorFlow versions",
         received="--rev HEAD with --tf 2.21.0",
-        legal="--rev with the TensorFlow that is beside this Python, or --tf",
-        next_step="make a run with --rev, in an environment of its own for each TensorFlow",
+        legal="--rev with the installed TensorFlow, or --tf",
+        next_step="use --rev in a separate environment for each TensorFlow",
     )
 
 

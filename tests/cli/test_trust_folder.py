@@ -47,11 +47,10 @@ def test_a_folder_of_another_user_is_written_into_only_where_it_is_trusted(
         refused = call(command, "--out", out)
         assert (refused.code, refused.out) == (2, "")
         assert refused.err == told(
-            "the folder is another user's, and is read but not written into",
+            "the folder belongs to another user, so pyopbench does not write into it",
             received=f"{out.parent}, of user {owner}; you are {STRANGER}",
             legal="a folder of your own",
-            next_step="give --out, where there is one, or copy the folder; or --trust-folder to write into it all the "
-            "same",
+            next_step="use --out, copy the folder, or use --trust-folder to write into it anyway",
         )
         assert (measured, list(out.parent.iterdir())) == ([], [])
         assert call(command, "--trust-folder", "--out", out).code == 0

@@ -58,7 +58,7 @@ def test_versions_are_measured_by_turns_and_reported_each(
     assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
     lines = [line.rstrip() for line in ended.out.splitlines()]
     assert lines[:3] == [
-        "What to do, by version of TensorFlow",
+        "What to do, by TensorFlow version",
         "op      use        2.21.0  2.21.0-2",
         "double  inference  keep    keep",
     ]
@@ -95,10 +95,10 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
     (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
     ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
-    nothing = "2.21.0-2: nothing was measured: no sample"
+    nothing = "nothing was measured on 2.21.0-2: no sample"
     assert ended.err.splitlines() == [
         f"warning: {nothing}",
-        "  next:     pyopbench verify --tf 2.21.0 shows what is wrong with each variant",
+        "  next:     pyopbench verify --tf 2.21.0 shows what is wrong",
     ]
     assert f"- {nothing}" in (first.folder / "report.md").read_text(encoding="utf-8").splitlines()
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
@@ -116,13 +116,13 @@ def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, fini
     samples.write_bytes(samples.read_bytes()[:-20])
     ended = call("report", finished)
     assert ended.code == 0
-    assert ended.err == f"warning: {samples}:{lines}: an unfinished last line was dropped\n"
+    assert ended.err == f"warning: {samples}:{lines}: the unfinished last line is ignored\n"
 
 
 def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, finished: Path) -> None:
     ended = call("report", finished, "--require", "savedmodel")
     assert ended.code == 0
-    assert ended.out.count("required: whether they can do savedmodel with double is not known of") == 2
+    assert ended.out.count("required: not recommended, because untested for savedmodel with double: ") == 2
     assert "On 2.21.0-2:" in ended.out
 
 
@@ -133,7 +133,7 @@ def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
     ended = call("report", finished, *option)
     assert ended.code == 2
     assert ended.err == told(
-        "a run on several versions has a report for each, in its own folder",
+        "a run on several versions has one report per version",
         received=f"{finished} with {option[0]}",
         legal="--json and --out with the folder of one version",
         next_step=f"pyopbench report {versions.read(finished)[0].folder}, or without these options",

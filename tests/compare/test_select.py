@@ -14,7 +14,7 @@ from pyopbench.compare.diff import compare_sides
 from pyopbench.compare.select import read_sides
 from pyopbench.core.errors import BadInput
 
-FIRST, SECOND = "f80235869282", "e56cd84e0615"
+FIRST, SECOND = "f802358692", "e56cd84e06"
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_two_environments_that_nothing_tells_apart_are_refused(tmp_path: Path) -
         tmp_path / "asv", first=document("asv-first"), second=document("asv-second"), again=document("asv-first")
     )
     error = refused([folder, "f802", "e56c"], "commit")
-    assert error.what == "several results on one side that nothing tells apart"
+    assert error.what == "several results on one side that cannot be distinguished"
     assert error.legal == "one for each machine and environment"
 
 
@@ -93,7 +93,7 @@ def test_results_of_two_tools_are_never_put_side_by_side(own: Path, asv: Path, t
     file = write(tmp_path / "pb.json", document("pytest-benchmark-first"))
     assert refused([own, file], "run").received == "pyopbench and pytest-benchmark"
     error = refused([asv / "here" / "first.json", file], "run")
-    assert error.what == "ratios are never formed across tools: each has a clock and a way of its own"
+    assert error.what == "results of different tools cannot be compared, because each has its own clock"
     assert error.received == "asv and pytest-benchmark"
 
 
@@ -102,7 +102,7 @@ def test_a_command_line_that_names_no_two_sides_says_what_would(own: Path, asv: 
         error = refused(words, axis)
         return error.what, str(error.received)
 
-    needed = "two results are needed, or one and two labels of an axis"
+    needed = "give two results, or one result and two labels of an axis"
     assert told([own, own], "run") == ("both sides are the same results", str(own))
     assert told([own], "run") == (needed, f"{own} with --axis run")
     assert told([own, "nowhere"], "run") == (needed, f"{own} nowhere with --axis run; not there: nowhere")

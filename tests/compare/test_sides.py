@@ -36,7 +36,7 @@ def test_several_runs_are_told_apart_by_their_environment(tmp_path: Path) -> Non
     assert side.environment["commit"] == [UNKNOWN]
     with pytest.raises(BadInput) as refused:
         side_of("both", runs, CaseKey.whole, ("cpu",))
-    assert refused.value.what == "several results on one side that nothing tells apart"
+    assert refused.value.what == "several results on one side that cannot be distinguished"
     assert refused.value.legal == "one for each cpu"
 
 

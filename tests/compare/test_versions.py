@@ -40,9 +40,8 @@ def test_every_report_shows_all_versions_and_says_which_one_it_is_of(tmp_path: P
         assert judgement.run.environment["tensorflow"] == version.label
         page = html.unescape((version.folder / "report.html").read_text(encoding="utf-8"))
         said = (
-            "Measured on TensorFlow 2.16.2 and 2.21.0 by turns, a launch of each in random order, so that a version is "
-            f"compared with 2.16.2 in pairs. This report is of {version.label}: what it says elsewhere holds for that "
-            "version."
+            "Launches of TensorFlow 2.16.2 and 2.21.0 were interleaved in random order, so each version is compared "
+            f"with 2.16.2 in pairs. The rest of this report is about {version.label}."
         )
         assert said in page
 

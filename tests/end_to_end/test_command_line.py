@@ -33,7 +33,7 @@ from pyopbench.core import formatting
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.model import Case, Failure
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.report.wording.noise import noise_warning
+from pyopbench.report.wording.noise import noise_line
 from pyopbench.results import probes, store
 from pyopbench.run import conduct, planning, start
 from pyopbench.run.schedule import Ended as MeasuringEnded
@@ -107,7 +107,7 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
         (["--baseline", "nosuch"], "unknown baseline"),
         (
             ["--variant", "native"],
-            "the baseline is not among the variants to measure, so there would be nothing to compare with",
+            "the baseline is not among the variants to measure",
         ),
         (["--device", "tpu"], "unknown device"),
         (["--direction", "up"], "unknown direction"),
@@ -144,10 +144,10 @@ def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
     ended = call("run", "sinh", "--out", folder)
     assert ended.code == 2
     assert ended.err == told(
-        "the output folder holds a run already, and measured data is never overwritten",
+        "the output folder already contains a run, and measured data is never overwritten",
         received=folder,
         legal="an empty or new folder",
-        next_step=f"choose another --out, or continue that run: pyopbench resume {folder}",
+        next_step=f"choose another --out, or resume that run: pyopbench resume {folder}",
     )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -189,8 +189,8 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
     assert ended.err == told(
         "samples that cannot be read",
         received=f"{folder / store.SAMPLES_FILE}: a folder",
-        legal="a regular file that you may read, and no link to one",
-        next_step="put the file itself there",
+        legal="a regular file that you can read, not a link",
+        next_step="replace the link with the file",
     )
 
 
@@ -212,10 +212,10 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     assert ended.code == 2
     assert ended.err.endswith(
         told(
-            "what was just measured cannot be stored; what was stored before is kept",
+            "cannot store what was just measured; what was stored before is kept",
             received="[Errno 28] No space left on device",
-            legal="a disk with room, and a folder that one may write to, whose files are no links",
-            next_step="make room or mend the permissions, then continue: pyopbench resume DIR",
+            legal="a disk with free space, and a writable folder whose files are not links",
+            next_step="free some space or fix the permissions, then: pyopbench resume DIR",
         )
     )
     lines, warnings = store.read_lines(tmp_path / "run")
@@ -279,7 +279,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert ended.code == 0, ended.err
     progress = ended.err.splitlines()
     assert progress[0] == f"2 cases, 1 not supported; results in {folder}"
-    assert progress[1] == "sweep 1 of 2 workers, 1 of 1 groups"
+    assert progress[1] == "sweep 1 (2 workers), 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
     files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
@@ -352,7 +352,7 @@ def test_a_spent_budget_is_told(
 
     monkeypatch.setattr(conduct, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
-    assert ended.err.splitlines()[-1] == "the budget of 3 s is spent after 2 of at most 5 launches"
+    assert ended.err.splitlines()[-2] == "the budget of 3 s is spent after 2 of at most 5 launches"
 
 
 def test_a_run_ends_when_nothing_is_left_to_resolve(
@@ -364,11 +364,12 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
     folder = tmp_path / "run"
     ended = call("run", "double", "--quick", "--out", folder)
     assert ended.code == 0, ended.err
-    assert ended.err.splitlines()[-1] == "after 3 launches every verdict is resolved (2); done"
+    *_, look, sampled = ended.err.splitlines()
+    assert look == "after 3 launches: all 2 verdicts resolved; done"
     lines, _ = store.read_lines(folder)
-    *_, progress, sampled, report = ended.out.splitlines()
+    *_, progress, report = ended.out.splitlines()
     assert (progress, report) == (
-        "after 3 launches every verdict is resolved (2)",
+        "after 3 launches: all 2 verdicts resolved",
         f"report: {folder / 'report.html'}",
     )
     assert sampled in {f"{percent}% of no time of measuring was sampling" for percent in range(101)}
@@ -378,8 +379,8 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
 
 def test_a_report_says_nothing_of_launches_to_come(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
     planned("native")
-    *said, progress, _, report = call("run", "double", "--launches", 2, "--out", tmp_path / "run").out.splitlines()
-    assert progress == "after 2 launches every verdict is resolved (1)"
+    *said, progress, report = call("run", "double", "--launches", 2, "--out", tmp_path / "run").out.splitlines()
+    assert progress == "after 2 launches: all 1 verdict resolved"
     assert call("report", tmp_path / "run").out.splitlines() == [*said, report], "all but the last words of the run"
 
 
@@ -413,16 +414,15 @@ def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_p
         judge([noisy_results(tmp_path / name)], Judging("py_function_numpy", effect)).disturbance
         for name, effect in (("run", 0.03), ("other", 0.9))
     )
-    warning = noise_warning(noisy)
-    assert warning
-    assert warning in call("report", tmp_path / "run").out
-    assert not noise_warning(quiet)
+    line = noise_line(noisy, 0, 1)
+    assert line
+    assert f"- {line}" in call("report", tmp_path / "run").out.splitlines()
+    assert not noise_line(quiet, 0, 1)
     ended = call("report", tmp_path / "other", "--min-effect", 0.9)
     assert [line.rstrip() for line in ended.out.splitlines()] == [
         TITLE,
         "op      use        answer  saves  one op",
         "double  inference  keep    –      –",
-        "",
         "",
         f"report: {tmp_path / 'other' / 'report.html'}",
     ]
@@ -432,7 +432,7 @@ def test_a_list_shows_ops_variants_and_why_a_case_cannot_be(call: Call, planned:
     planned("native")
     ended = call("list")
     assert (ended.code, ended.err) == (0, "")
-    for words in ("double", "made up", "1 to 10 elements", "py_function_numpy", "2 cases; 1 that cannot be"):
+    for words in ("double", "made up", "1 to 10 elements", "py_function_numpy", "2 cases; 1 not supported"):
         assert words in ended.out
     assert [line.split() for line in ended.out.splitlines()[-2:]] == [["1", "it", "did", "not", "work"], []]
     assert max(map(len, ended.out.splitlines())) <= 80
@@ -443,7 +443,7 @@ def test_a_list_of_cases_has_one_on_each_line(call: Call, planned: Callable[...,
     assert call("list", "--cases").out.splitlines() == [
         stored.case("py_function_numpy"),
         stored.case("native"),
-        f"{stored.case('xla')}  cannot be: it did not work",
+        f"{stored.case('xla')}  not supported: it did not work",
     ]
 
 
@@ -453,7 +453,7 @@ def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[...
     assert (ended.code, ended.err) == (1, "")
     lines = [line.strip() for line in ended.out.splitlines()]
     assert lines == [
-        "Does not exist here",
+        "Not supported",
         "cases  why",
         "1  it cannot be built",
         "",
@@ -461,7 +461,7 @@ def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[...
         "output 0 differs at index [3]: expected 1.5, got 2.5",
         f"crashed  {stored.case('crashing')}",
         CRASHED,
-        "1 right, 2 failed, 1 do not exist here",
+        "1 right, 2 failed, 1 not supported",
     ]
 
 
@@ -581,7 +581,7 @@ def misbehave(folder: Path) -> Finished:
     axes = "--mode call --axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
     options = f"{axes} --launches {LAUNCHES} --rounds 20 --evenly"
     arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
-    process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 of ")
+    process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 (")
     while not groups(folder):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -618,7 +618,7 @@ def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Fi
 
 def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
     skips = {skip["case"].split("/")[1]: skip for skip in store.read_run(misbehaved.folder)["skips"]}
-    assert skips["autograph"]["reason"] == "the op has no python body, which autograph needs"
+    assert skips["autograph"]["reason"] == "autograph needs a python body, and the op has none"
     assert skips["crashing"]["reason"] == "crashing is for forward cases only"
 
 
@@ -646,7 +646,7 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     for stream in (misbehaved.ended.out, misbehaved.ended.err):
         for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
             assert words not in stream
-    judged = "judged by a minimum effect of 3% and an even mix of sizes, as given now"
+    judged = "judging with a minimum effect of 3% and an even mix of sizes"
     first, *progress = misbehaved.ended.err.splitlines()
     assert first == judged
     assert all(line.startswith(("1 worker", "2 workers", "3 workers", "sweep ")) for line in progress)
@@ -660,7 +660,7 @@ def test_verify_finds_a_planted_wrong_gradient() -> None:
     assert ended.out.splitlines() == [
         "wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu",
         f"  {WRONG_GRADIENT}",
-        "1 right, 1 failed, 0 do not exist here",
+        "1 right, 1 failed, 0 not supported",
     ]
 
 

@@ -30,7 +30,7 @@ from pyopbench.results import probes, store
 from pyopbench.results.certificate import Loss
 from pyopbench.run import certify, count_copies, measure_copies, planning, start
 from pyopbench.run.budget import Progress
-from pyopbench.run.fleet import connection
+from pyopbench.run.fleet import answers, connection
 from pyopbench.run.verify import Finding
 
 OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -267,7 +267,7 @@ def test_a_look_at_hosts_obeys_nothing_that_they_say(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = fleet_fakes.facts("a", cpu=NASTY, governor=NASTY, compiler=NASTY, gpus=[NASTY], lock=NASTY)
-    known = connection.Known("tcp://1", facts, has_resource=True, refused=NASTY)
+    known = answers.Known("tcp://1", facts, has_resource=True, refused=NASTY)
     hosts = fleet_fakes.FakeHosts(Path(), 2, {"a": "tcp://1"}, known=known)
     monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
     for options in ([], ["--json"]):

@@ -48,10 +48,10 @@ def told(what: str, *, received: object = None, legal: object = None, next_step:
 def json_refused(received: str) -> str:
     """Return what is printed where JSON is asked for of a run on several versions of TensorFlow."""
     return told(
-        "a run on several versions has a report for each",
+        "a run on several versions has one report per version",
         received=received,
         legal="--json with one version, or its folder",
-        next_step="leave --json out, then: pyopbench report DIR/tf-VERSION --json",
+        next_step="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 import stored
 from pyopbench.results import store
 from pyopbench.run.fleet import plan_folder
-from pyopbench.run.fleet.connection import Known, Told
+from pyopbench.run.fleet.answers import Known, Told
 from pyopbench.run.fleet.messages import Delivery, Facts, KeptShards, Request
 from pyopbench.run.fleet.plan_folder import FleetPlan
 

@@ -57,7 +57,7 @@ def test_a_size_outside_the_measured_range_is_bad_input(size: int) -> None:
         calls_mix({size: 1, 100: 1}, {10: 1.0, 1000: 3.0}, "py_func for sinh")
     assert error.value.received == str(size)
     assert error.value.legal == "sizes from 10 to 1000"
-    assert error.value.what == "the mix holds sizes outside the measured range of py_func for sinh"
+    assert error.value.what == "the mix has sizes outside the measured range of py_func for sinh"
     assert "--axis" in error.value.next_step
 
 

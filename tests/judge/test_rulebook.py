@@ -56,7 +56,7 @@ def test_a_mix_that_fits_nothing_that_was_asked_for_is_refused(comparison: Compa
     with pytest.raises(BadInput) as caught:
         rulebook_of([comparison], Rules(0.03), {10: 1.0})
     assert (caught.value.what, caught.value.received, caught.value.legal) == (
-        "the mix holds sizes outside the measured range of py_function_numpy for sinh",
+        "the mix has sizes outside the measured range of py_function_numpy for sinh",
         "10",
         "sizes from 1000 to 10000",
     )

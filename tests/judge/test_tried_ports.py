@@ -55,7 +55,7 @@ def test_reasons_are_in_every_output() -> None:
     judgement = judged()
     assert WHY in write.render(judgement)["report.html"]
     tables = {table.title: table.rows for table in terminal.tables(judgement)}
-    rows = tables["Ports that cost nothing, tried by themselves"]
+    rows = tables["Automatic ports"]
     assert ("mine", "njit", "no", "–", WHY) in rows
 
 
@@ -66,7 +66,7 @@ def test_the_shortest_change_stands_behind_the_reason_in_every_output() -> None:
     assert {one.variant: one.change for one in attempts_of(judgement)} == {"tnp": None, "njit": change}
     said = f"{WHY}. {change_text(change)}"
     assert ("mine", "njit", "no", "–", said) in {table.title: table.rows for table in terminal.tables(judgement)}[
-        "Ports that cost nothing, tried by themselves"
+        "Automatic ports"
     ]
     assert "x[np.array([1, 0])]" in write.render(judgement)["report.html"]
 
@@ -80,7 +80,7 @@ def test_what_fails_for_the_same_reason_is_one_row_in_a_terminal() -> None:
     )
     judgement.run.catalogue["variants"]["tnp_alone"] = judgement.run.catalogue["variants"]["njit"]
     tables = {table.title: table.rows for table in terminal.tables(judgement)}
-    rows = tables["Ports that cost nothing, tried by themselves"]
+    rows = tables["Automatic ports"]
     assert ("mine", "njit\ntnp_alone", "no", "–", WHY) in rows
 
 

@@ -60,7 +60,7 @@ def test_a_scalar_has_no_index() -> None:
 def test_empty_arrays_are_equal_if_of_one_shape() -> None:
     assert check(np.zeros((0, 3)), np.zeros((0, 3))) == 0
     assert complaint(np.zeros((3, 0)), np.zeros((0, 3))) == (
-        "output 0 has another type or shape: expected float64 (0, 3), got float64 (3, 0)"
+        "output 0 has the wrong type or shape: expected float64 (0, 3), got float64 (3, 0)"
     )
 
 
@@ -111,18 +111,18 @@ def test_booleans_have_to_be_equal() -> None:
 
 def test_another_dtype_or_shape_is_wrong_before_any_value() -> None:
     assert complaint(np.zeros(2, np.float32), np.zeros(2)) == (
-        "output 0 has another type or shape: expected float64 (2,), got float32 (2,)"
+        "output 0 has the wrong type or shape: expected float64 (2,), got float32 (2,)"
     )
     assert complaint(np.zeros(2), np.zeros(2, np.int64)) == (
-        "output 0 has another type or shape: expected int64 (2,), got float64 (2,)"
+        "output 0 has the wrong type or shape: expected int64 (2,), got float64 (2,)"
     )
     assert complaint(np.zeros(2), np.zeros((2, 1))) == (
-        "output 0 has another type or shape: expected float64 (2, 1), got float64 (2,)"
+        "output 0 has the wrong type or shape: expected float64 (2, 1), got float64 (2,)"
     )
 
 
 def test_none_is_wrong() -> None:
-    assert complaint(None, np.zeros(2)) == "output 0 is None: TensorFlow found no path for it"
+    assert complaint(None, np.zeros(2)) == "output 0 is None: TensorFlow found no gradient for it"
 
 
 # Finite differences

@@ -87,7 +87,7 @@ def test_what_grappler_leaves_nothing_of_is_told() -> None:
     node_graph.use_grappler(enabled=True)
     with pytest.raises(Elided) as elided:
         require_alive({1: counts_of(tf.identity, 1)})
-    assert elided.value.what == "the executed graph has nothing left of the op, which was built with 1 Identity"
+    assert elided.value.what == "the executed graph has lost the op, which was built with 1 Identity"
 
 
 def test_a_folded_chain_is_told() -> None:
@@ -111,7 +111,7 @@ def test_a_folded_chain_is_told() -> None:
 def test_a_body_that_adds_nothing_is_told() -> None:
     with pytest.raises(Elided) as elided:
         counts_of(lambda x: x, 2)
-    assert elided.value.what == "the body adds no node to a graph, so that there is nothing to time"
+    assert elided.value.what == "the body adds no node to a graph, so there is nothing to time"
 
 
 def test_nodes_that_no_output_needs_are_not_asked_for() -> None:

@@ -201,9 +201,9 @@ def require_slope_refusal(wrong: Any, dtype: str, monkeypatch: pytest.MonkeyPatc
     steps = wrong.astype(np.float64) * (above - below)
     scale = np.abs(steps).sum() or np.abs(above - below).sum() / 2
     assert refused.value.what == (
-        f"it: along a direction the function changes by {more - less:.6g}, and the gradient says {steps.sum():.6g} "
-        f"(relative error {abs(more - less - steps.sum()) / scale:.2g}, "
-        f"tolerance {finite_differences.DIFFERENCE_TOLERANCE[dtype]:.2g})"
+        f"it: along one direction the function changes by {more - less:.6g}, but the gradient says "
+        f"{steps.sum():.6g} (relative error {abs(more - less - steps.sum()) / scale:.2g}, tolerance "
+        f"{finite_differences.DIFFERENCE_TOLERANCE[dtype]:.2g})"
     )
 
 

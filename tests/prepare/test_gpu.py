@@ -70,7 +70,7 @@ def test_a_copy_without_its_size_is_no_count() -> None:
     with pytest.raises(Unsupported) as refused:
         gpu.counts_of([space("/device:GPU:0", ("MemcpyD2D", "kind_src:device"))])
     assert refused.value.what == (
-        f"the profiler of TensorFlow {tf.__version__} does not say how many bytes a MemcpyD2D moved"
+        f"the profiler of TensorFlow {tf.__version__} does not report how many bytes a MemcpyD2D copied"
     )
 
 
@@ -140,7 +140,7 @@ except Elsewhere as error:
     print(json.dumps(error.what))
 """
     )
-    assert told == "output 1 is on the CPU: TensorFlow has no GPU kernel for it and falls back"
+    assert told == "output 1 is on the CPU: TensorFlow has no GPU kernel for it"
 
 
 @needs_none

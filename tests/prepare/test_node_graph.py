@@ -247,7 +247,7 @@ def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch
     _, arguments = chain_of(square(), "native", "none", 1)
     with pytest.raises(PyopbenchError) as unreadable:
         node_graph.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
-    assert unreadable.value.what == ("could not read the executed graph, so nothing shows that the copies in it ran")
+    assert unreadable.value.what == ("could not read the executed graph, so it is unknown whether all copies ran")
     assert len(set(map(id, chains))) == node_graph.READINGS, "a fresh function each time"
 
 

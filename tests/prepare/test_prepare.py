@@ -198,15 +198,15 @@ def test_a_gradient_that_ignores_what_flows_into_it_is_refused(put: Put) -> None
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), 2 * n), "2 outputs where the reference has 3"),
-        (lambda n, x: x, "1 outputs where the reference has 3"),
+        (lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), 2 * n), "2 outputs instead of 3"),
+        (lambda n, x: x, "1 outputs instead of 3"),
         (
             lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), tf.cast(2 * n, tf.int32), 3 * x),
-            "output 1 has another type or shape: expected int64 (3,), got int32 (3,)",
+            "output 1 has the wrong type or shape: expected int64 (3,), got int32 (3,)",
         ),
         (
             lambda n, x: (tf.pow(x, tf.cast(n, x.dtype)), 2 * n, 3 * x[:, tf.newaxis]),
-            "output 2 has another type or shape: expected float64 (3,), got float64 (3, 1)",
+            "output 2 has the wrong type or shape: expected float64 (3,), got float64 (3, 1)",
         ),
     ],
 )
@@ -219,19 +219,19 @@ def test_a_callback_that_returns_another_dtype_is_refused_in_eager_and_raises_in
     """The eager numpy_function does not look at what it was told to return."""
     put(square(numpy=lambda x: np.square(x, dtype=np.float64)))
     case = case_of("numpy_function", mode="eager", dtype="float32")
-    assert refusal(case) == "output 0 has another type or shape: expected float32 (3,), got float64 (3,)"
+    assert refusal(case) == "output 0 has the wrong type or shape: expected float32 (3,), got float64 (3,)"
     with pytest.raises(tf.errors.InvalidArgumentError, match="is double, but expects float"):
         prepare(replace(case, mode="call"))
 
 
 def test_an_output_that_is_no_tensor_is_refused(put: Put) -> None:
     put(square(tensor=lambda x: np.square(x.numpy())))
-    assert refusal(replace(FORWARD, mode="eager")) == "output 0 is no tensor but of type ndarray"
+    assert refusal(replace(FORWARD, mode="eager")) == "output 0 is not a tensor but a ndarray"
 
 
 def test_no_gradient_where_there_should_be_one_is_refused(put: Put) -> None:
     put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))))
-    assert refusal(NATIVE) == "gradient of input 0 is None: TensorFlow found no path for it"
+    assert refusal(NATIVE) == "gradient of input 0 is None: TensorFlow found no gradient for it"
 
 
 def test_what_a_body_raises_comes_through(put: Put) -> None:
@@ -256,7 +256,9 @@ def doubling_in_place(x: Any) -> Any:
 def test_a_body_that_writes_to_its_input_is_refused_in_a_graph(put: Put, variant: str) -> None:
     """There it has the tensor's own memory, and every call would be given something else."""
     put(square(numpy=doubling_in_place, tensor=lambda x: 4 * tf.square(x)))
-    assert refusal(case_of(variant)) == "input 0 is changed by the body: in a graph it writes to the tensor itself"
+    assert refusal(case_of(variant)) == (
+        "input 0 is overwritten by the function: in a graph that changes the caller's tensor"
+    )
 
 
 def test_a_body_that_writes_to_its_input_spoils_nobody_else(put: Put) -> None:
@@ -287,7 +289,7 @@ def test_a_gradient_that_writes_to_what_it_is_given_is_refused(
 ) -> None:
     put(square(numpy_gradient=writing_to(group)))
     assert refusal(case_of("numpy_function", mechanism)) == (
-        f"{named} is changed by the body: in a graph it writes to the tensor itself"
+        f"{named} is overwritten by the function: in a graph that changes the caller's tensor"
     )
     checked = prepare(NATIVE).checked
     assert checked.gradient is not None
@@ -320,7 +322,7 @@ def test_an_attempt_without_a_gradient_is_unsupported(put: Put) -> None:
     with pytest.raises(Unsupported) as refused:
         prepare(NATIVE)
     assert refused.value.what == (
-        "native does not work for this op: gradient of input 0 is None: TensorFlow found no path for it"
+        "native does not work for this op: gradient of input 0 is None: TensorFlow found no gradient for it"
     )
 
 

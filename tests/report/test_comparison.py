@@ -84,7 +84,7 @@ def test_a_number_that_does_not_exist_is_null(tmp_path: Path) -> None:
 
 
 def test_markdown_has_the_worst_first_and_the_loud_things_on_top(found: Comparison) -> None:
-    lines = comparison.markdown(found, "1 case slower by 5% or more: failed.").splitlines()
+    lines = comparison.markdown(found, "Failed: 1 case is slower by 5% or more.").splitlines()
     notes = notes_of(found)
     assert [type(note) for note in notes] == [DifferentProcessors, NotPaired, SteppedDown, SmallestSlowdown]
     places = [lines.index(f"- {note_text(note)}") for note in notes]

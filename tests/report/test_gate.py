@@ -27,12 +27,12 @@ def folder(tmp_path: Path) -> Path:
 def test_a_comment_has_the_answer_first_and_thirty_lines_at_most(folder: Path) -> None:
     lines = report.comment(read_gate(folder, 0.03, 0.05)).splitlines()
     assert lines[0] == (
-        "### pyopbench: Failed: 1 input has other values, 1 revision cannot be measured and 60 cases are slower by "
-        "5% or more."
+        "### pyopbench: Failed: 1 input gives different values, 1 revision cannot be measured and 60 cases are "
+        "slower by 5% or more."
     )
     assert lines[2] == "r1, r2 and r3 against r0"
     differs = "output 0 differs at index \\[3\\]"
-    assert lines[4] == f"- r1, double float32 10: other values for the same inputs: {differs}"
+    assert lines[4] == f"- r1, double float32 10: different values for the same inputs: {differs}"
     assert len(lines) <= report.MOST_LINES
     assert lines[-1] == "</details>"
     shown = sum(line.startswith("| r") for line in lines) - 1
@@ -41,7 +41,7 @@ def test_a_comment_has_the_answer_first_and_thirty_lines_at_most(folder: Path) -
 
 def test_a_short_table_is_whole(tmp_path: Path) -> None:
     lines = report.comment(read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)).splitlines()
-    assert lines[0] == "### pyopbench: Passed: no case is shown to be slower by 5% or more, of 6."
+    assert lines[0] == "### pyopbench: Passed: none of 6 cases is clearly slower by 5% or more."
     assert sum(line.startswith("| r1 ") for line in lines) == 6
     assert "<details><summary>6 cases</summary>" in lines
 

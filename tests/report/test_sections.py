@@ -221,8 +221,8 @@ def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
     told = [block for block in decisions.build(replace(judged, disturbance=noisy)) if isinstance(block, Paragraph)]
     assert told[-1].tone == "muted"
     assert told[-1].text == (
-        f"All {len(judged.decisions)} decisions, each over all its sizes, are clear of the noise; single comparisons, "
-        f"which are corrected for their number, are not all. {noise_warning(noisy)}"
+        f"All {len(judged.decisions)} decisions are clear in spite of the noise, but not every single comparison is. "
+        f"{noise_warning(noisy)}"
     )
     left = (decision("xla", action="undecided", choice=None), *judged.decisions)
     told = [
@@ -397,13 +397,13 @@ def test_the_nearest_at_the_largest_size_is_told(judged):
         ["sinh", "float64", "1k elements", "native", "2.00 ms", "2.00 ms", "memory", "100%"],
     ]
     assert [row[8] for row in best.rows] == [
-        Cell("up to 2.00× could be gained", "warn"),
+        Cell("up to 2.00× faster is possible", "warn"),
         Cell("no variant can be much faster here", "good"),
     ]
 
 
 BELOW_A_CALL = (
-    "nothing about the op: a call costs more than this bound; --mode node measures the op without it",
+    "nothing: the call itself costs more than this bound; --mode node measures the op without it",
     "muted",
 )
 
@@ -414,7 +414,7 @@ BELOW_A_CALL = (
         (19e-6, 24.9e-6, BELOW_A_CALL),
         (1e-9, 2.2e-3, BELOW_A_CALL),
         (20e-6, 24.9e-6, ("no variant can be much faster here", "good")),
-        (20e-6, 25.1e-6, ("up to 1.25× could be gained", "warn")),
+        (20e-6, 25.1e-6, ("up to 1.25× faster is possible", "warn")),
         (24.9e-6, 20e-6, ("no variant can be much faster here", "good")),
         (25.1e-6, 20e-6, (beyond_text("fewer_bytes"), "muted")),
     ],
@@ -434,9 +434,9 @@ def test_the_chart_of_shares_is_told_in_words_and_has_its_numbers_in_a_table(jud
     made = (bound(1e-9, 1e-4), *large.values())
     chart, table = page_of(limits_section.build(replace(judged, bounds=made)))
     assert chart.alt == (
-        "Share of the bound that calls of sinh reach; 100% is as fast as the machine can be. Forward · float32 at 1M "
-        "elements: xla comes nearest with 50%, native is farthest with 20%. Sizes up to 1k elements are shaded or "
-        "left out: a call costs more than the bound there; --mode node measures the op without it."
+        "Share of the bound that sinh reaches; 100% is as fast as the machine can be. Forward · float32 at 1M "
+        "elements: xla comes nearest with 50%, native is farthest with 20%. Sizes up to 1k elements are shaded "
+        "or left out: the call itself costs more than the bound there; --mode node measures the op without it."
     )
     assert {row["share"] for row in chart.spec["datasets"]["rows"] if "share" in row} == {0.2, 0.5}
     assert table.folded
@@ -450,21 +450,21 @@ def test_an_op_of_which_no_share_tells_anything_has_no_chart_and_says_why(judged
     page = page_of(limits_section.build(replace(judged, bounds=(bound(1.9e-5, 1e-4),))))
     assert [block.kind for block in page] == ["paragraph", "table"]
     assert page[0].text == (
-        "No chart, because no size that was measured tells anything about the op: a call costs more than the bound "
-        "there; --mode node measures the op without it."
+        "No chart, because every measured size is too small: the call itself costs more than the bound there; "
+        "--mode node measures the op without it."
     )
 
 
 def test_a_run_without_limits_says_so_and_why(judged):
     (none,) = limits_section.build(replace(with_run(judged, limits=()), limits=None, bounds=()))
     assert none == Paragraph(
-        "This run has no limits of the machine stored, because it was made before they were measured: how much faster "
-        "the best variant could still become cannot be told.",
+        "This run has no limits of the machine, because an older pyopbench made it, so how much faster the "
+        "best variant could become is unknown.",
         "warn",
     )
     lines = (stored.limits_line(0, "OSError: no memory"),)
     (failed,) = limits_section.build(replace(with_run(judged, limits=lines), limits=None, bounds=()))
-    assert failed == Paragraph("What the machine can do at most could not be measured: OSError: no memory", "warn")
+    assert failed == Paragraph("The limits of the machine could not be measured: OSError: no memory", "warn")
 
 
 def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
@@ -472,7 +472,7 @@ def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
     blocks = limits_section.build(replace(with_run(judged, limits=lines), bounds=judged.bounds[2:]))
     assert [block.text for block in blocks if isinstance(block, Paragraph) and block.tone == "warn"] == [
         "In 1 launch this could not be measured: OSError: no memory",
-        "For 2 cases the results do not say what bytes and operations a perfect pass needs.",
+        "For 2 cases the bytes and operations of a perfect pass are unknown.",
     ]
     assert not [block for block in limits_section.build(judged) if getattr(block, "tone", "") == "warn"]
 
@@ -551,27 +551,27 @@ def test_patterns_stand_for_exactly_their_cases_each_once(chosen):
 
 
 NOT_DROPPED = (
-    "None of this is dropped: the median over rounds gives disturbed blocks little weight, and the spread between "
-    "launches, which every interval is made of, holds what disturbed whole launches."
+    "Nothing is dropped: medians over rounds give outliers little weight, and intervals include the differences "
+    "between launches."
 )
 
 
-TOO_FEW_BLOCKS = "No case has blocks enough in one launch to tell which were disturbed."
+TOO_FEW_BLOCKS = "No case has enough blocks in one launch to find outliers."
 
 
 def usually_text(usual: float, smallest: float, verdicts: int) -> str:
     return (
-        f"Ratios usually differ by {formatting.percent(usual)} from launch to launch, so that 4 launches can tell no "
-        f"difference below {formatting.smallest_difference(smallest)}, by half of the usual interval after the "
-        f"correction for {verdicts} verdicts; the minimum effect is 3%."
+        f"Ratios usually differ by {formatting.percent(usual)} from launch to launch, so 4 launches cannot "
+        f"show differences below {formatting.smallest_difference(smallest)} (half a typical interval, corrected "
+        f"for {verdicts} verdicts). The minimum effect is 3%."
     )
 
 
 def seen_text(far: str, stolen: int, busy: str = "") -> str:
     """Return what is said of four launches: of their blocks, in how many others had the processors, of other work."""
     return (
-        f"{far} In {stolen} of 4 launches other guests of the host had more than 1% of the processors.{busy} "
-        f"{NOT_DROPPED}"
+        f"{far} In {stolen} of 4 launches other virtual machines took more than 1% of the processors."
+        f"{busy} {NOT_DROPPED}"
     )
 
 
@@ -590,10 +590,10 @@ def test_a_disturbed_launch_stands_out_and_is_counted(judged):
     loud = (*launches[:-1], replace(launches[-1], steal_share=0.2, far_share=0.3, mhz_low=None, load=2.5))
     _, seen, table = noise_section.build(replace(judged, disturbance=replace(judged.disturbance, launches=loud)))
     far = (
-        "30% of the timed blocks of a launch, on average, lie more than 5 robust standard deviations above the median "
-        "of their launch."
+        "On average 30% of the timed blocks are outliers, more than 5 robust standard deviations above the "
+        "median of their launch."
     )
-    assert seen.text == seen_text(far, 1, " In 1 more tasks ran or waited than there are cores, 2: other work.")
+    assert seen.text == seen_text(far, 1, " In 1 the load was above the 2 cores, so other work was running.")
     assert table.rows[-1][1:3] == (Cell("20%", "warn", number=0.2), Cell("2.50", "warn", number=2.5))
     assert table.rows[-1][3] == Cell(formatting.MISSING)
     assert table.rows[-1][-1] == Cell("30%", "warn", number=0.3)
@@ -605,7 +605,7 @@ def test_what_is_not_told_is_not_made_up(judged):
         for one in judged.disturbance.launches
     )
     _, seen, table = noise_section.build(replace(judged, disturbance=replace(judged.disturbance, launches=launches)))
-    untold = "The system does not tell what other guests of the host took."
+    untold = "This system does not report what other virtual machines take."
     assert seen.text == f"{TOO_FEW_BLOCKS} {untold} {NOT_DROPPED}"
     assert [texts(table)[0][place] for place in (1, 2, 4, 5, 7)] == [formatting.MISSING] * 5
 
@@ -616,10 +616,7 @@ def test_a_machine_that_was_too_noisy_says_so_again_in_its_section(judged):
     assert first == Paragraph(noise_warning(noisy), "warn")
     resolved = replace(noisy, unresolved=0)
     (first, *_) = noise_section.build(replace(judged, disturbance=resolved))
-    assert first == Paragraph(
-        f"{usually_text(0.4, 0.5, len(judged.verdicts))} That is more than the minimum effect, but every verdict is "
-        "resolved all the same."
-    )
+    assert first == Paragraph(f"{usually_text(0.4, 0.5, len(judged.verdicts))} Every verdict is resolved all the same.")
 
 
 # environment and method
@@ -647,34 +644,38 @@ def test_launches_tell_what_differs(judged):
     assert Paragraph(said) in environment.build(judged)
 
 
-def judged_text(verdicts: int, mix: str) -> str:
+def judged_texts(verdicts: int, mix: str) -> tuple[str, ...]:
     """Return how so many verdicts were made, and decisions by a mix."""
-    return (
-        "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
-        "launches of a mean that from six launches on is trimmed at both ends (Yuen 1974), so that a launch that went "
-        "wrong weighs less. What is compared is the share of the baseline's time in the same rounds; the spread that "
-        "few launches show is moved towards what is expected from the size of the share and the noise of its rounds "
-        "(Smyth 2004), and ports carry besides what they shift by from run to run, 4%. "
-        f"{verdicts} verdicts against py_function_numpy are corrected together (Holm), and for 1 look at the data "
-        "(Bonferroni), which holds the chance of any false one among them to 5%. A variant is faster or slower only "
-        "if it is shown to differ by more than 3%, equivalent only if it is shown to differ by less, and unresolved "
-        f"otherwise. In a decision {mix}. Chosen is the least work among all that cost at most 3% of today's time "
-        "more than the best, or at most twice that where the data cannot tell; how much that may cost against the "
-        "best is bounded for all candidates at once (Hsu 1981), and a change has to be shown to save more than 3%."
+    intervals = (
+        "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals over "
+        "launches; from six launches on, the mean is trimmed (Yuen 1974). The spread of few launches is moved towards "
+        "what the size of the ratio and the noise within rounds predict (Smyth 2004). Ports are allowed to shift by 4% "
+        "from run to run."
     )
+    corrected = (
+        f"{verdicts} verdicts against py_function_numpy are corrected together (Holm), and for 1 look at the data "
+        "(Bonferroni): the chance of any false verdict is at most 5%. Faster or slower means a difference of clearly "
+        "more than 3%, equivalent clearly less; anything else is unresolved."
+    )
+    chosen = (
+        f"In a decision {mix}. The answer is the variant that takes the least work among those within 3% of the best, "
+        "or within twice that if the data leave it open. What it may cost against the best is bounded for all "
+        "candidates at once (Hsu 1981), and a change must clearly save more than 3%. More in docs/statistics.md."
+    )
+    return intervals, corrected, chosen
 
 
 def test_the_method_has_the_figures_of_the_run(judged):
-    measured, how, *_ = method.build(judged)
+    measured, *how = method.build(judged)[:4]
     assert measured.text == (
-        f"{len(judged.latencies)} cases timed in 4 launches, each a fresh process, with 5 timed blocks per case and "
-        "launch. All variants of one op, size, dtype and mode are timed in turns, in an order that is random and "
-        "balanced, so that drift of the machine meets all alike. Values and gradients are checked against the "
-        "reference before anything is timed; what fails is listed as a hole and has no number. On the CPU a call "
-        "returns when its work is done, so nothing is left out. Backward is timed on its own, between two readings of "
-        "the clock, not as a difference of totals."
+        f"{len(judged.latencies)} cases timed in 4 launches, each a fresh process, with 5 timed blocks per "
+        "case and launch. Variants of one op, size, dtype and mode are interleaved in balanced random order, "
+        "so that drift of the machine affects all of them alike. Values and gradients are checked before "
+        "anything is timed. Backward is timed directly, not as a difference of totals. More in "
+        "docs/how-it-measures.md."
     )
-    assert how.text == judged_text(len(judged.verdicts), "today's time is spread evenly over the logarithm of the size")
+    mix = "the callback's time is spread evenly over the logarithm of the size"
+    assert tuple(one.text for one in how) == judged_texts(len(judged.verdicts), mix)
 
 
 def test_the_share_of_the_clock_is_that_of_the_blocks(judged):
@@ -683,18 +684,18 @@ def test_the_share_of_the_clock_is_that_of_the_blocks(judged):
         direction=["forward", "backward", "forward_backward"], calls=[100, 10, 10], seconds=[1e-3, 1e-3, 1e-3],
         timer_seconds=1e-7, timer_error_seconds=1e-9,
     )  # fmt: skip
-    assert method.build(with_run(judged, frame=frame))[2] == Paragraph(
-        "A pair of clock readings costs up to 100 ns. A block of forward calls holds one pair of readings, at most "
-        "0.01% of the block. A block of backward calls holds a pair for every call (two where forward is timed too), "
-        "which came to at most 0.2% of the time recorded. This has been taken off the recorded times. What is left of "
-        "it, half the distance between the quartiles of its cost, is at most 0.002%."
+    assert method.build(with_run(judged, frame=frame))[4] == Paragraph(
+        "Reading the clock twice costs up to 100 ns. Forward blocks have one pair, at most 0.01% of their "
+        "time. Backward blocks have one or two pairs per call, at most 0.2% of their time. This is subtracted "
+        "from all times. The remaining uncertainty (half the interquartile range of that cost) is at most "
+        "0.002%."
     )
 
 
 def test_a_clock_that_was_not_recorded_is_not_made_up(judged):
     frame = judged.run.frame.assign(timer_seconds=float("nan"))
-    assert method.build(with_run(judged, frame=frame))[2] == Paragraph(
-        "What the clock costs is not recorded in these results."
+    assert method.build(with_run(judged, frame=frame))[4] == Paragraph(
+        "These results do not record what the clock costs."
     )
 
 
@@ -704,14 +705,14 @@ def test_the_floor_is_the_op_that_only_crosses_the_bridges(judged):
     assert "1k elements" in table.caption
     without = replace(judged, latencies=judged.latencies[judged.latencies["op"] != "identity"])
     assert method.build(without)[-1] == Paragraph(
-        "The floor was not measured: this run has no op `identity`, which only crosses the bridges."
+        "The cost of an empty callback was not measured; add the op `identity` to see it."
     )
 
 
 def test_the_mix_is_told(judged):
-    _, how, *_ = method.build(replace(judged, mix={100_000: 1.0, 1_000: 10.0}))
-    given = "calls come in the mix that was given (10.0 of 1k, 1.00 of 100k)"
-    assert how.text == judged_text(len(judged.verdicts), given)
+    how = method.build(replace(judged, mix={100_000: 1.0, 1_000: 10.0}))[1:4]
+    given = "calls are mixed as you gave them (10.0 of 1k, 1.00 of 100k)"
+    assert tuple(one.text for one in how) == judged_texts(len(judged.verdicts), given)
 
 
 def test_a_section_says_when_there_is_nothing_to_show(judged):
@@ -773,8 +774,8 @@ def test_a_certificate_of_an_older_pyopbench_is_not_shown(judged):
     (told,) = certificate_section.build(found)
     assert certificate_section.brief(found) == (told,)
     assert told == Paragraph(
-        "The certificate of this machine is of another pyopbench, whose figures mean something else, so how often a "
-        "verdict here is false or a slowdown missed is not known: run `pyopbench certify`.",
+        "The certificate of this machine was made by another version of pyopbench, so the rates of false "
+        "verdicts and missed slowdowns are unknown. Run `pyopbench certify`.",
         "warn",
     )
 
@@ -788,14 +789,14 @@ def test_the_run_effect_is_told_in_short_too(judged):
 def test_decisions_of_a_quick_certificate_are_promised_nothing(judged):
     (table,) = tables(certified(judged, certificate(quick=True)))
     rows = {row[0]: row[1:] for row in texts(table)}
-    assert {rows[what][1] for what in ("decisions renamed", "loss of answers")} == {formatting.MISSING}
+    assert {rows[what][1] for what in ("decisions that changed", "cost of wrong answers")} == {formatting.MISSING}
 
 
 def test_a_machine_without_a_certificate_is_said_to_have_none(judged):
     (told,) = certificate_section.build(judged)
     assert told == Paragraph(
-        "This machine was never certified, so how often a verdict here is false or a slowdown missed is not known: run "
-        "`pyopbench certify`.",
+        "This machine was never certified, so the rates of false verdicts and missed slowdowns are unknown. "
+        "Run `pyopbench certify`.",
         "warn",
     )
 
@@ -804,11 +805,11 @@ def test_the_figures_of_the_certificate_are_shown(judged):
     blocks = certified(judged, certificate())
     (table,) = tables(blocks)
     rows = {row[0]: row[1:] for row in texts(table)}
-    assert rows["identical, told apart"] == ["1 of 1,080 (0.0926%, at most 0.44%)", "at most 0.1%, bound 5%"]
-    assert rows["identical, shown equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
+    assert rows["identical, found different"] == ["1 of 1,080 (0.0926%, at most 0.44%)", "at most 0.1%, bound 5%"]
+    assert rows["identical, found equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
     assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
     assert rows["run effect"][0] == effect_text(certificate().run_effect)
-    assert rows["decisions renamed"] == ["1 of 24, made 3 times", "at most 8.33%"]
+    assert rows["decisions that changed"] == ["1 of 24, made 3 times", "at most 8.33%"]
     assert rows["answers beyond their bound"] == ["0 of 72", "none"]
     assert rows["overhead on 20.0 µs"] == ["0.05%", "at most 2%"]
     assert made_text(certificate()) in words(blocks)
@@ -838,7 +839,7 @@ def test_what_a_certificate_misses_is_shown(judged):
 def test_a_certificate_of_another_pyopbench_is_told(judged, change, told):
     found = certified(judged, certificate(), **change)
     expected = (
-        f"The certificate is of another pyopbench ({told}): run `pyopbench certify` again for figures of this one."
+        f"The certificate is of another pyopbench ({told}); run `pyopbench certify` again for figures of this one."
     )
     assert [block for block in found if is_warning(block)] == ([Paragraph(expected, "warn")] if told else [])
 
@@ -846,7 +847,9 @@ def test_a_certificate_of_another_pyopbench_is_told(judged, change, told):
 def test_two_checkouts_with_changes_need_not_be_the_same(judged):
     made = certificate(environment={**certificate().environment, "dirty": True})
     assert [block for block in certified(judged, made) if is_warning(block)] == [
-        Paragraph("Both are of a checkout with changes: run `pyopbench certify` again for figures of this one.", "warn")
+        Paragraph(
+            ("Both were made with uncommitted changes; run `pyopbench certify` again for figures of this one."), "warn"
+        )
     ]
 
 

@@ -86,12 +86,12 @@ def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> 
 
 def test_counts_of_another_tensorflow_or_of_other_ops_are_told(judgement: Judgement) -> None:
     other = PLACEMENT.build(with_files(judgement, counted_copies=document(tensorflow="2.12.1")))
-    again = "They were counted on TensorFlow 2.12.1, and this run is of 2.21.0: make them again."
+    again = "They were counted on TensorFlow 2.12.1, but this run used 2.21.0: count them again."
     assert Paragraph(again, "warn") in other
     rows = [{**row, "case": row["case"].replace("sinh", "log")} for row in document()["rows"]]
     ops = {"log": document()["ops"]["sinh"]}
     (only,) = PLACEMENT.build(with_files(judgement, counted_copies=document(rows=rows, ops=ops)))
-    assert only == Paragraph("The copies that are kept beside this run are of other ops than it measured.", "warn")
+    assert only == Paragraph("The counted copies in this run's folder are of other ops.", "warn")
 
 
 def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     assert run.copy_costs is None
     (warning,) = run.warnings
     assert isinstance(warning, UnreadableFile)
-    assert warning.problem == f"{folder.resolve() / copy_costs.FILE} is not what `pyopbench copies` writes"
+    assert warning.problem == f"{folder.resolve() / copy_costs.FILE} was not written by `pyopbench copies`"

@@ -22,7 +22,7 @@ from pyopbench.report.write import render
 from required import TODAY, judged, run_with
 
 OP = "sinh"
-REQUIRED = Paragraph("Required: xla. Only what was seen to do it is a candidate:", "warn")
+REQUIRED = Paragraph("Required: xla. Only variants that were seen to support it are candidates:", "warn")
 
 
 def words(blocks: Any) -> str:
@@ -84,7 +84,7 @@ def test_the_cube_is_named_where_it_stood_in_for_an_op() -> None:
 def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
     def told(*rows: Any) -> str:
         (table, *_) = (block for block in decisions.build(judged(*rows, requires=())) if isinstance(block, Table))
-        assert table.columns[-1] == "the answer blocks"
+        assert table.columns[-1] == "does not work with"
         return str(table.rows[0][-1])
 
     assert told(row("tflite", "xla", "fails", "no"), row("xla", "xla")) == "tflite"
@@ -94,7 +94,7 @@ def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
 
 def test_a_matrix_of_another_version_is_told() -> None:
     run = run_with(probes=document(row("xla", TODAY), tensorflow="2.16.2"))
-    again = "They were tried on TensorFlow 2.16.2, and this run is of 2.21.0: make them again."
+    again = "They were tried on TensorFlow 2.16.2, but this run used 2.21.0: probe again."
     assert Paragraph(again, "warn") in probes.build(judge(run))
 
 

@@ -11,8 +11,8 @@ from pyopbench.report.wording.body_share import body_share_text
 @pytest.mark.parametrize(
     ("share", "said"),
     [
-        (0.2, "the numpy body is 20% of the cost of today: the rest is the bridge"),
-        (0.8, "the numpy body is 80% of the cost of today: around the same body, no bridge can gain more than 1.25×"),
+        (0.2, "the numpy body takes 20% of the time of today; the rest is overhead of the callback"),
+        (0.8, "the numpy body takes 80% of the time of today, so another callback around it gains at most 1.25×"),
     ],
 )
 def test_body_share(share: float, said: str) -> None:

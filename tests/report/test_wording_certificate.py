@@ -29,33 +29,33 @@ from pyopbench.results.promises import (
     [
         (
             ToldApart(Pairs(0, 1_000, 6, 5, 900, 89, 1.0, 0.018, 0.88), 0.001),
-            "11 of 1,000 identical pairs were told apart, 1.1%; promised are at most 0.1%",
+            "11 of 1,000 identical pairs were found different, 1.1%; promised: at most 0.1%",
         ),
         (
             MayBeToldApart(Pairs(0, 200, 1, 1, 198, 0, 1.0, 0.031, 0.97), 0.02),
-            "2 of 200 identical pairs were told apart: up to 3.1%; promised are at most 2%",
+            "2 of 200 identical pairs were found different: up to 3.1%; promised: at most 2%",
         ),
         (
             SlowdownMissed(Pairs(5, 100, 0, 94, 0, 6, 1.05, 0.9, 0.0), 0.95),
-            "94 of 100 slowdowns by 5% were found, 94%; promised are at least 95%",
+            "94 of 100 slowdowns by 5% were found, 94%; promised: at least 95%",
         ),
         (
             NotShownEquivalent(Pairs(0, 200, 0, 0, 188, 12, 1.0, 0.015, 0.9), 0.95),
-            "188 of 200 identical pairs were shown equivalent, 94%; promised are at least 95%",
+            "188 of 200 identical pairs were found equivalent, 94%; promised: at least 95%",
         ),
-        (TooManyRenamed(DECISIONS, 1 / 24), "1 of 24 decisions were renamed; promised are at most 4.17%"),
+        (TooManyRenamed(DECISIONS, 1 / 24), "1 of 24 decisions changed from run to run; promised: at most 4.17%"),
         (
             LosesTooMuch(DECISIONS, 0.001, 0.02),
-            f"answers cost {loss_text(DECISIONS)}; promised are at most 0.1% and 2%",
+            f"answers cost {loss_text(DECISIONS)}; promised: at most 0.1% and 2%",
         ),
         (
             BoundsTooTight(replace(DECISIONS, unbounded=2)),
-            "2 answers cost more than the run's own bound, as the others found; promised are none",
+            "2 answers cost more than the run's own bound, judged by the other runs; promised: none",
         ),
-        (Undone(("controls-4", "decisions-3")), "there was no time for controls-4 and decisions-3"),
+        (Undone(("controls-4", "decisions-3")), "there was no time left for controls-4 and decisions-3"),
         (
             TooCostly(Overhead(20e-6, 20.03e-6), 0.001),
-            "timing adds 0.15% to a call of 20.0 µs; promised are at most 0.1%",
+            "timing adds 0.15% to a call of 20.0 µs; promised: at most 0.1%",
         ),
     ],
 )
@@ -68,26 +68,26 @@ def test_a_decision_that_was_renamed_is_told_with_every_answer() -> None:
 
 
 def test_what_answers_cost_is_told_with_the_worst_of_them() -> None:
-    assert loss_text(DECISIONS) == "0.5% of today's time on average, at most 2.5% (relu, inference)"
-    assert loss_text(replace(DECISIONS, worst=None, mean_loss=0.0)) == "0% of today's time on average"
+    assert loss_text(DECISIONS) == "0.5% of the callback's time on average, at most 2.5% (relu, inference)"
+    assert loss_text(replace(DECISIONS, worst=None, mean_loss=0.0)) == "0% of the callback's time on average"
 
 
 def test_the_run_effect_is_told_with_its_interval_and_what_is_allowed_for() -> None:
     told = effect_text(RunEffect(0.02, 0.01, 0.125, 0.044, 3, 96))
     assert told == "2% (1% to 12.5%); intervals allow for 4.4%"
-    assert effect_text(None) == "not known; intervals allow for what is usual"
+    assert effect_text(None) == "not known; intervals allow for the usual value"
 
 
 MADE = "Certified on 2030-01-01 00:00 UTC in 23 min 20 s"
 COMPARED = (
-    "Variants were compared with copies of themselves, and callbacks with copies that were slowed down by a known "
-    "share of what they cost; a difference counts from 3% of today's time."
+    "Variants were compared with copies of themselves, and callbacks with copies slowed down by a known amount; a "
+    "difference counts from 3% of the callback's time."
 )
 LAUNCHES = " of at most 24 launches each"
-CUT = ", 1 of them ended by their time"
-ALL = "Between them all decisions of the main job were made 3 times, each run valued by the others."
-FEW = "Between them the decisions of a few ops were made 3 times, each run valued by the others."
-ALONE = "The main job was not repeated."
+CUT = ", 1 of them cut short by their budget"
+ALL = "All decisions were made 3 times, and each run was judged by the others."
+FEW = "The decisions of a few ops were made 3 times, and each run was judged by the others."
+ALONE = "The decisions were not repeated."
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,15 @@ ALONE = "The main job was not repeated."
     [
         (
             {},
-            f"{MADE}, in full: 3 runs of controls in mode node, of 18 to 24{LAUNCHES}{CUT}. {COMPARED} {ALL}",
+            f"{MADE}, in full: 3 runs of controls in mode node, 18 to 24{LAUNCHES}{CUT}. {COMPARED} {ALL}",
         ),
         (
             {"quick": True, "controls": (ControlRun(9, 24, "look"),)},
-            f"{MADE}, from few pairs: 1 run of controls in mode node, of 9{LAUNCHES}. {COMPARED} {FEW}",
+            f"{MADE}, from few pairs: 1 run of controls in mode node, 9{LAUNCHES}. {COMPARED} {FEW}",
         ),
         (
             {"decisions": None, "controls": ()},
-            f"{MADE}, in full: 0 runs of controls in mode node, of no launches each. {COMPARED} {ALONE}",
+            f"{MADE}, in full: 0 runs of controls in mode node, no launches each. {COMPARED} {ALONE}",
         ),
     ],
 )

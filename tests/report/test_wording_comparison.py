@@ -25,51 +25,48 @@ from pyopbench.stats.unresolved import OneLaunch
     [
         (
             DifferentProcessors("one", "another"),
-            NoteText("one in A, another in B. These ratios compare machines, not code.", "DIFFERENT PROCESSORS"),
+            NoteText("one in A, another in B. The ratios compare machines, not code.", "DIFFERENT PROCESSORS"),
         ),
         (
             NotPaired(0.03, 1.25),
             NoteText(
-                "A and B were not measured interleaved. Each interval is widened by what runs differ by: at least 3% "
-                "(one standard deviation), more where the other cases of this pair moved by more. All cases together "
-                "are at 1.25×; what they have in common counts as the machine's.",
+                "A and B were not measured interleaved, so each interval is widened by at least 3% (one "
+                "standard deviation) for the difference between runs, and by more where other cases differ "
+                "more. The common change of all cases, 1.25×, is attributed to the machine.",
                 "UNPAIRED",
             ),
         ),
         (
             Paired("round"),
-            NoteText("Both were timed in the same rounds of the same processes: ratios are paired by round."),
+            NoteText("Both were timed in the same rounds of the same processes, so ratios are paired by round."),
         ),
         (
             Paired("block"),
-            NoteText("Launches of both came in blocks, one of each in random order: ratios are paired by block."),
+            NoteText("Launches of both alternated in random order, so ratios are paired by block."),
         ),
         (
             SteppedDown(0.05, 1),
-            NoteText(
-                "Each interval is the one that its verdict goes by. All cases share an error of 5%: the clearest case "
-                "is tested first, and each one that is settled leaves more of it to the rest (Holm)."
-            ),
+            NoteText("All cases are corrected together (Holm), so that the chance of any false verdict is at most 5%."),
         ),
-        (NoInterval(None), NoteText("No case has an interval, so nothing is told apart.")),
+        (NoInterval(None), NoteText("No case has an interval, so nothing can be said.")),
         (
             NoInterval(OneLaunch()),
-            NoteText("No case has an interval, so nothing is told apart: one launch gives no interval."),
+            NoteText("No case has an interval, so nothing can be said: one launch gives no interval."),
         ),
         (
             SmallestSlowdown(0.0712),
-            NoteText("In a usual case a slowdown to 1.07× or more would be found here."),
+            NoteText("In a typical case, a slowdown to 1.07× or more would be found."),
         ),
         (
             SmallestSlowdown(1.28),
             NoteText(
-                "A usual case is too noisy to tell: even one that takes twice as long could be missed here. Stop "
-                "other work on the machine, make more launches of both, or measure both in one run."
+                "The results are too noisy: even a case that takes twice as long could be missed. Stop other "
+                "work on the machine, use more launches, or measure both in one run."
             ),
         ),
         (
             VersionsUnknown(),
-            NoteText("Which versions were installed is known only as far as asv's matrix names them."),
+            NoteText("Installed versions are known only where asv's matrix names them."),
         ),
     ],
 )

@@ -21,7 +21,7 @@ def test_times_and_rates_stand_by_bytes_in_a_row_for_each_way() -> None:
     way = ("to the device", "w", "pageable, pinned")
     assert texts(times[0]) == (*way, formatting.seconds(1e-5), formatting.seconds(1e-3))
     assert texts(rates[0]) == (*way, "0.0004", "4.19")
-    assert texts(times[1][2:]) == ("not told", formatting.seconds(2e-5), formatting.MISSING)
+    assert texts(times[1][2:]) == ("unknown", formatting.seconds(2e-5), formatting.MISSING)
 
 
 def test_a_file_without_a_gpu_has_no_tables() -> None:
@@ -29,8 +29,8 @@ def test_a_file_without_a_gpu_has_no_tables() -> None:
 
 
 def test_what_held_the_gpu_back_is_told_and_so_is_not_knowing_it() -> None:
-    made = "Copies between host and GPU were made on CPU:0 and GPU:0 (G)"
-    held_back = f"{made}; what held its clocks back before and after"
+    made = "Copies between host and GPU were measured on CPU:0 and GPU:0 (G)"
+    held_back = f"{made}; its clocks were limited by"
     assert copy_costs.gpu_devices(gpu_document(GPU)) == f"{held_back}: power cap."
     assert copy_costs.gpu_devices(gpu_document({**GPU, "held_back_by": None})) == f"{held_back}: nothing."
     unknown = f"{made}; its clocks are not known: no library."
@@ -39,7 +39,7 @@ def test_what_held_the_gpu_back_is_told_and_so_is_not_knowing_it() -> None:
 
 def test_a_way_that_tensorflow_refuses_is_told_and_files_without_them_are_read() -> None:
     way = {"bridge": "b", "direction": "array to tensor", "mode": "eager", "layout": "strided", "reason": "no"}
-    assert copy_costs.refusals({**document(), "refused": [way]}) == ["b does not take an array that is strided: no"]
+    assert copy_costs.refusals({**document(), "refused": [way]}) == [("b does not accept an array that is strided: no")]
     assert copy_costs.refusals(document()) == []
 
 

@@ -18,7 +18,7 @@ def test_a_count_is_marked_where_more_crosses_than_has_to() -> None:
     assert count_text(one()) == "none"
     assert count_text(one(refused="no")) == "refused"
     assert marks_text() == (
-        "* more goes to the device, and more to the host, than has to; + more goes one way than has to"
+        "* more than necessary is copied in both directions; + more than necessary is copied in one direction"
     )
 
 
@@ -26,15 +26,15 @@ def test_a_count_is_marked_where_more_crosses_than_has_to() -> None:
     ("kind", "said"),
     [
         ("refused", "refused: no kernel"),
-        ("falls_back", "falls back: pinned to the device, it computes on the host, for want of a kernel there"),
-        ("result_moved", "its Python computes on the host, and TensorFlow puts the result on the device"),
+        ("falls_back", ("falls back: pinned to the device, it computes on the host, because it has no kernel there")),
+        ("result_moved", "its Python runs on the host, and TensorFlow copies the result to the device"),
         (
             "body_unpinned",
-            "its body runs without the device scope that the op is pinned by, and so its ops run on the device",
+            "its body runs outside the device scope of the op, so its ops run on the device",
         ),
         (
             "gradient_unpinned",
-            "a device scope around the op does not reach its gradient, which TensorFlow leaves on the device",
+            "a device scope around the op does not apply to its gradient, which stays on the device",
         ),
         ("varies", "counts differ from call to call"),
     ],
@@ -62,11 +62,11 @@ def test_where_an_op_should_run_is_told_by_the_best_pinning_of_each_variant() ->
     )
     (copies,) = copies_at_places("sinh", found)
     assert place_text(copies) == (
-        "sinh, forward, with inputs and result on the device: nothing crosses with native (pinned to the device); "
-        "at least 12 B per call with py_func (pinned to the host) and py_function (unpinned)."
+        "sinh, forward, with inputs and result on the device: nothing is copied with native (pinned to the "
+        "device); at least 12 B per call with py_func (pinned to the host) and py_function (unpinned)."
     )
     (nowhere,) = copies_at_places("sinh", found[1:2])
     assert place_text(nowhere) == (
-        "sinh, forward, with inputs and result on the device: no variant runs without a copy; "
-        "at least 12 B per call with py_func (pinned to the host)."
+        "sinh, forward, with inputs and result on the device: every variant copies; at least 12 B per call "
+        "with py_func (pinned to the host)."
     )

@@ -12,10 +12,10 @@ from pyopbench.report.wording.crossovers import change_text, fastest_text, is_cl
     ("low", "high", "span"),
     [
         (None, None, ""),
-        (1_200.0, 3_400.0, "; by the 95% interval they change places between 1.2k and 3.4k"),
-        (2_400.0, 2_401.0, "; by the 95% interval they change places at 2.4k"),
-        (None, 3_400.0, "; by the 95% interval they change places below 3.4k"),
-        (1_200.0, None, "; by the 95% interval they change places above 1.2k"),
+        (1_200.0, 3_400.0, " (95% interval of the crossover: 1.2k to 3.4k)"),
+        (2_400.0, 2_401.0, " (95% interval of the crossover: 2.4k)"),
+        (None, 3_400.0, " (95% interval of the crossover: below 3.4k)"),
+        (1_200.0, None, " (95% interval of the crossover: above 1.2k)"),
     ],
 )
 def test_where_the_fastest_changes(low: float | None, high: float | None, span: str) -> None:
@@ -40,4 +40,4 @@ def test_a_candidate_that_crosses() -> None:
     closed, open_ended = Crossover("native", "today", 50.0, 40.0, 60.0), Crossover("today", "native", 50.0, 40.0)
     assert (is_closed(closed), is_closed(open_ended)) == (True, False)
     assert change_text("native", closed) == "faster below, slower above"
-    assert change_text("native", open_ended) == "slower below, faster above, if it crosses at all"
+    assert change_text("native", open_ended) == "slower below, faster above, if they cross at all"

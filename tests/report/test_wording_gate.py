@@ -30,14 +30,24 @@ def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
 def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path / "same", {}, {})
     assert wording.answer_text(read_gate(folder, 0.03, 0.05)) == (
-        "Passed: no case is shown to be slower by 5% or more, of 6."
+        "Passed: none of 6 cases is clearly slower by 5% or more."
     )
     assert wording.answer_text(read_gate(folder, 0.03, None)) == (
-        "6 cases compared; slower ones do not fail (--fail-on never)."
+        "6 cases compared; slowdowns do not fail (--fail-on never)."
     )
     assert wording.answer_text(replace(read_gate(folder, 0.03, 0.05), fail_on=0.03)) == (
-        "Passed: no case is shown to be slower by 3% or more, of 6; but that would be found from "
-        f"{formatting.smallest_difference(read_gate(folder, 0.03, 0.05).smallest)} on only."
+        "Passed: none of 6 cases is clearly slower by 3% or more, but only slowdowns from "
+        f"{formatting.smallest_difference(read_gate(folder, 0.03, 0.05).smallest)} on would be found."
+    )
+    passed = read_gate(folder, 0.03, 0.05)
+    wide = {label: replace(one, smallest=5.0) for label, one in passed.comparisons.items()}
+    noisy = replace(passed, comparisons=wide)
+    assert wording.answer_text(noisy) == (
+        "Passed: no case is shown to be slower by 5% or more, of 6; but it was too noisy to tell."
+    )
+    assert wording.reach_text(noisy) == (
+        "A usual case is too noisy to tell: even one that takes twice as long could be missed here. Stop other work on "
+        "the machine, or give the run more time."
     )
     alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
     assert wording.answer_text(read_gate(alone, 0.03, 0.05)) == (
@@ -49,24 +59,27 @@ def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
     gate = read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03, 0.05)
     assert gate.twins is not None
     farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
-    found = f"Control: r0 against itself, 2 pairs: 0 told apart, 2 shown equal, 0 left open; furthest apart {farthest}."
+    found = (
+        "Control: r0 against itself, 2 pairs: 0 found different, 2 equivalent, 0 unresolved; largest difference "
+        f"{farthest}."
+    )
     assert wording.twins_text(gate) == found
     apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
     assert apart.twins is not None
     farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
     assert wording.twins_text(apart) == (
-        "Control: r0 against itself, 2 pairs: 1 told apart, 1 shown equal, 0 left open; furthest apart "
-        f"{farthest}. Differences of this size need no change of code here."
+        "Control: r0 against itself, 2 pairs: 1 found different, 1 equivalent, 0 unresolved; largest difference "
+        f"{farthest}. Noise alone causes differences of this size here."
     )
     without = replace(gate, twins=None)
-    assert wording.twins_text(without) == (
-        "No identical pair was measured, so that nothing shows what noise alone does here."
-    )
+    assert wording.twins_text(without) == ("No identical pair was measured, so the effect of noise alone is unknown.")
 
 
 def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
     assert wording.values_text(read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03)) == (
-        "Same values as r0 wherever both have the inputs (2 compared)."
+        "Values are the same as in r0 (2 compared)."
     )
     other = write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT})
-    assert wording.values_text(read_gate(other, 0.03)) == "Values differ, so that times below may be of other work."
+    assert wording.values_text(read_gate(other, 0.03)) == (
+        "Values differ, so the times below may be for different work."
+    )

@@ -26,4 +26,4 @@ def test_holes(hole: Hole, said: str) -> None:
 
 
 def test_what_no_launch_got_to_says_so() -> None:
-    assert reason_text(Reason("not measured")) == "planned, and no launch got to it: the run ended first"
+    assert reason_text(Reason("not measured")) == "the run ended before it was measured"

@@ -14,36 +14,35 @@ from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLau
         (
             OnlyOneLaunch("asv"),
             (
-                "asv does not tell which process a sample is from, so all samples of a benchmark count as one launch. "
-                "One launch has no interval: no verdict can be given and nothing decided, and ratios are estimates "
-                "without one."
+                "asv does not record which process a sample is from, so all samples of a benchmark count as "
+                "one launch. One launch gives no interval, so there are no verdicts and no decisions."
             ),
         ),
         (
             OnlyOneLaunch("pytest-benchmark"),
             (
-                "pytest-benchmark times everything in one process, which is one launch. One launch has no interval: no "
-                "verdict can be given and nothing decided, and ratios are estimates without one."
+                "pytest-benchmark times everything in one process, which is one launch. One launch gives no "
+                "interval, so there are no verdicts and no decisions."
             ),
         ),
         (
             NotInterleaved("asv"),
             (
-                "asv times one combination after another, each in processes of its own. Nothing is interleaved, so "
-                "what the machine did in between is part of every ratio."
+                "asv times one combination after another, in separate processes, so every ratio includes how "
+                "the machine changed in between."
             ),
         ),
         (
             SamplesNotKept("asv", bare=1, results=27),
             (
-                "1 of 27 results have no samples but asv's median alone, so how calls scattered is not known either: "
+                "1 of 27 results have only asv's median and no samples, so the spread of calls is unknown; "
                 "`asv run --record-samples` keeps them."
             ),
         ),
         (
             SamplesNotKept("pytest-benchmark", bare=10, results=10),
             (
-                "10 of 10 benchmarks have no samples but the median alone, so how calls scattered is not known either: "
+                "10 of 10 benchmarks have only the median and no samples, so the spread of calls is unknown; "
                 "`--benchmark-json` and `--benchmark-save-data` keep them."
             ),
         ),

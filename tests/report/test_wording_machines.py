@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyopbench.core import formatting
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer
 from pyopbench.judge.machines import MachineAnswers
 from pyopbench.report.wording.decisions import caveat_text
@@ -44,8 +45,8 @@ def test_one_machine_says_nothing_of_others() -> None:
 def test_other_answers_are_all_told() -> None:
     told = caveat_text(DiffersByMachine((PORT, KEEP)))
     assert told == (
-        "the answer differs by kind of machine: port to native on fast, 8 cores (3 machines, saves 50% (≥ 40%)); "
-        "keep on slow, 1 core (1 machine)"
+        "the answer differs by kind of machine: port to native on fast, 8 cores (3 machines, saves "
+        f"{formatting.saved_at_least(0.5, 0.4)}); keep on slow, 1 core (1 machine)"
     )
     assert kind_text(KEEP) in told
 

@@ -14,16 +14,16 @@ def step(doing: str, workers: int, limited_by: LimitedBy = "", sweep: int = 0) -
 
 def test_a_stage_is_what_the_workers_are_doing() -> None:
     assert stage_text(step("preparing", 2)) == "2 workers preparing"
-    assert stage_text(step("sampling", 3, sweep=4)) == "sweep 5 of 3 workers"
-    assert stage_text(step("sampling", 1)) == "sweep 1 of 1 worker"
+    assert stage_text(step("sampling", 3, sweep=4)) == "sweep 5 (3 workers)"
+    assert stage_text(step("sampling", 1)) == "sweep 1 (1 worker)"
 
 
 @pytest.mark.parametrize(
     ("limited_by", "told"),
     [
         ("", ""),
-        ("memory", "fewer than three, because of the memory"),
-        ("budget", "fewer than three, because of the budget"),
+        ("memory", "fewer than three, to fit the memory"),
+        ("budget", "fewer than three, to fit the budget"),
     ],
 )
 def test_it_is_told_why_there_are_fewer_workers(limited_by: LimitedBy, told: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pyopbench.judge.noise import Disturbance
-from pyopbench.report.wording.noise import noise_warning, reach_text
+from pyopbench.report.wording.noise import noise_line, noise_warning, reach_text
 
 NOISY = Disturbance(
     launches=(),
@@ -23,18 +23,26 @@ NOISY = Disturbance(
 
 def test_a_noisy_machine_is_told_with_what_to_do() -> None:
     assert noise_warning(NOISY) == (
-        "Launches usually differ by 10%, so that 4 launches can tell no difference below 25%: 1 of 2 comparisons is "
-        "unresolved. Differences of 3% take about 1,200 launches (--launches 1200, with a --budget that allows for "
-        "them); what each comparison takes by itself is told beside it. It helps to stop other work, and to pin to "
-        "cores of one's own (taskset -c 0,1 pyopbench run ...). Or accept a larger minimum effect (--min-effect 0.26)."
+        "Launches usually differ by 10%, so 4 launches cannot show differences below 25%: 1 of 2 comparisons is "
+        "unresolved. Differences of 3% take about 1,200 launches (--launches 1200, with enough --budget). Stop other "
+        "work, or pin the run to idle cores (taskset -c 0,1 pyopbench run ...). Or accept a larger minimum effect "
+        "(--min-effect 0.26)."
     )
+
+
+def test_a_terminal_has_the_same_in_one_line() -> None:
+    assert noise_line(NOISY, 0, 3) == "Noise: answers are clear, 1 of 2 comparisons unresolved; try --launches 1200"
+    assert noise_line(replace(NOISY, enough_launches=None), 2, 3) == (
+        "Noise: 2 of 3 answers undecided, 1 of 2 comparisons unresolved; stop other work on the machine"
+    )
+    assert noise_line(replace(NOISY, unresolved=0), 0, 3) == ""
 
 
 def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one() -> None:
     assert noise_warning(replace(NOISY, unresolved=2, smallest_effect=10.1, enough_launches=None)) == (
-        "Launches usually differ by 10%, so that 4 launches are too noisy to tell, even whether something takes twice "
-        "as long: 2 of 2 comparisons are unresolved. Differences of 3% take more launches than anybody waits for (over "
-        "1,000). It helps to stop other work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run ...)."
+        "Launches usually differ by 10%, so 4 launches cannot even show a factor of two: 2 of 2 comparisons "
+        "are unresolved. Differences of 3% would take more than 1,000 launches here. Stop other work, or pin "
+        "the run to idle cores (taskset -c 0,1 pyopbench run ...)."
     )
 
 
@@ -46,9 +54,9 @@ def test_noise_that_leaves_nothing_open_is_no_warning() -> None:
 @pytest.mark.parametrize(
     ("effect", "said"),
     [
-        (0.25, "4 launches can tell no difference below 25%"),
-        (1.0, "4 launches can tell no difference below 100%"),
-        (3.89, "4 launches are too noisy to tell, even whether something takes twice as long"),
+        (0.25, "4 launches cannot show differences below 25%"),
+        (1.0, "4 launches cannot show differences below 100%"),
+        (3.89, "4 launches cannot even show a factor of two"),
     ],
 )
 def test_what_so_few_launches_can_tell(effect: float, said: str) -> None:

@@ -15,9 +15,7 @@ from pyopbench.report.wording.requirements import (
 
 
 def test_what_the_current_callback_blocks() -> None:
-    assert blocks_text("py_func", ["xla", "tflite"]) == (
-        "As long as py_func stays, it blocks xla and tflite, however fast it is."
-    )
+    assert blocks_text("py_func", ["xla", "tflite"]) == ("py_func does not work with xla and tflite")
 
 
 @pytest.mark.parametrize(
@@ -31,32 +29,31 @@ def test_what_the_current_callback_blocks() -> None:
 )
 def test_what_bars_variants(status: BarStatus, told: str, seen: str) -> None:
     bar = Bar("native", "xla", "compiled", status, told)
-    with_ops = f"native and tnp cannot do xla (probe compiled with sinh and log: {seen})"
+    with_ops = f"native and tnp do not work with xla (probe compiled with sinh and log: {seen})"
     assert bar_text(["native", "tnp"], bar, ["sinh", "log"]) == with_ops
-    with_cube = f"native and tnp cannot do xla (probe compiled with x³ of four numbers: {seen})"
+    with_cube = f"native and tnp do not work with xla (probe compiled with x³ of four numbers: {seen})"
     assert bar_text(["native", "tnp"], bar) == with_cube
 
 
 def test_copies_are_counted_with_no_op_that_could_be_named() -> None:
     bar = Bar("py_func", "gpu", "placement", "falls back", "")
-    told = "py_func cannot do gpu (probe placement: pinned to the device, it computes on the host)"
+    told = "py_func does not work with gpu (probe placement: pinned to the device, it computes on the host)"
     assert bar_text(["py_func"], bar) == told
 
 
 def test_what_cannot_be_tried_was_not_seen_to_fail() -> None:
     bar = Bar("njit", "xla", "xla", "does not apply", "a cube has no such body")
     assert bar_text(["njit"], bar) == (
-        "njit cannot be tried for xla (probe xla with x³ of four numbers: a cube has no such body), "
-        "so nobody has seen that it works"
+        "njit could not be tried for xla (probe xla with x³ of four numbers: a cube has no such body), so it "
+        "is unknown whether it works"
     )
 
 
 def test_what_is_not_known_and_how_to_find_out() -> None:
     assert unknown_text(Unknown("distributed", ("native", "tnp")), ["sinh", "mine"], {"mine"}) == (
-        "whether they can do distributed with sinh and mine is not known of native, tnp, so none of them is "
-        "recommended; `pyopbench probe --probe server_other_process --op sinh --op mine --variant native,tnp "
-        "--out RUN/probes.json` finds out (with --tf where the run is of another TensorFlow, mine named by its file "
-        "as in `pyopbench run`), then report again"
+        "not recommended, because untested for distributed with sinh and mine: native, tnp; run `pyopbench "
+        "probe --probe server_other_process --op sinh --op mine --variant native,tnp --out RUN/probes.json` "
+        "(with the --tf of the run, mine named by its file as in `pyopbench run`) and report again"
     )
     gpu = unknown_text(Unknown("gpu", ("native",)), ["mine"], {"mine"})
     assert "RUN/placement.json`" in gpu
@@ -66,8 +63,8 @@ def test_what_is_not_known_and_how_to_find_out() -> None:
 def test_the_cube_in_place_of_an_op() -> None:
     one = Substituted("native", "second_order", "the op has no gradient")
     assert substituted_text(["native", "tnp"], one, ["sinh"]) == (
-        "that native and tnp can do second_order was seen with x³ of four numbers and not with sinh, which cannot be "
-        "tried (the op has no gradient); try your model before you rely on it"
+        "native and tnp worked with second_order for x³ of four numbers, but sinh could not be tried "
+        "(the op has no gradient); try your model before you rely on it"
     )
 
 

@@ -11,17 +11,20 @@ from pyopbench.report.wording.stopping import progress_text
 @pytest.mark.parametrize(
     ("verdicts", "resolved", "reachable", "unneeded", "words"),
     [
-        (0, 0, 0, 0, "after 4 launches there is no verdict: nothing was measured beside the baseline"),
-        (4, 4, 0, 0, "after 4 launches every verdict is resolved (4)"),
-        (4, 0, 0, 0, "after 4 launches 0 of 4 verdicts are resolved, 4 out of reach of 8 launches"),
-        (4, 2, 1, 0, "after 4 launches 2 of 4 verdicts are resolved, 1 still open, 1 out of reach of 8 launches"),
-        (1, 0, 1, 0, "after 4 launches 0 of 1 verdict is resolved, 1 still open"),
+        (0, 0, 0, 0, "after 4 launches: no verdict, because only the baseline was measured"),
+        (4, 4, 0, 0, "after 4 launches: all 4 verdicts resolved"),
+        (4, 0, 0, 0, "after 4 launches: 0 of 4 verdicts resolved, 4 would need more than 8 launches"),
+        (4, 2, 1, 0, "after 4 launches: 2 of 4 verdicts resolved, 1 open, 1 would need more than 8 launches"),
+        (1, 0, 1, 0, "after 4 launches: 0 of 1 verdict resolved, 1 open"),
         (
             6,
             3,
             0,
             2,
-            "after 4 launches 3 of 6 verdicts are resolved, 2 that no answer hangs on, 1 out of reach of 8 launches",
+            (
+                "after 4 launches: 3 of 6 verdicts resolved, 2 not needed for an answer, 1 would need more than 8 "
+                "launches"
+            ),
         ),
     ],
 )

@@ -20,8 +20,8 @@ def pair(ratio: float, outcome: Outcome) -> Verdict:
         (
             Twins((pair(1.01, "equivalent"), pair(0.88, "faster"), pair(1.06, "unresolved")), 0.03),
             (
-                "Identical code in this run (3 callbacks measured twice, under two names): 1 told apart, 1 shown equal "
-                "within 3%, 1 left open; furthest apart 12%."
+                "Identical code in this run (3 callbacks measured twice, under two names): 1 found different, "
+                "1 equal within 3%, 1 unresolved; largest difference 12%."
             ),
         ),
     ],

@@ -21,28 +21,25 @@ from pyopbench.results.warnings import (
 @pytest.mark.parametrize(
     ("warning", "said"),
     [
-        (UnfinishedLine("run/samples.jsonl", 6), "run/samples.jsonl:6: an unfinished last line was dropped"),
-        (UnreadableFile("not JSON", "run/copies.json"), "not JSON: run/copies.json; it is left out"),
-        (NoTimes("a.json", ("x", "y")), "a.json: left out, because they measure no time: x and y"),
+        (UnfinishedLine("run/samples.jsonl", 6), "run/samples.jsonl:6: the unfinished last line is ignored"),
+        (UnreadableFile("not JSON", "run/copies.json"), "not JSON: run/copies.json; ignored"),
+        (NoTimes("a.json", ("x", "y")), "a.json: ignored, because they do not measure time: x and y"),
         (
             UnknownGradients("a.json", (Counted("magic", 4), Counted("tricks", 1))),
-            "a.json: left out, because these variants and their gradients are not known here: magic (4) and tricks (1)",
+            "a.json: ignored, because these variants or gradients are unknown: magic (4) and tricks (1)",
         ),
         (
             LeftRunning("double", groups=2, threads=1, processes=1, cores=2.0),
             (
-                "double: bodies left something running after 2 groups (at most 1 thread, 1 process, 2.00 cores busy); "
-                "what else was measured in these groups ran beside it"
+                "double: after 2 groups its code was still running (at most 1 thread, 1 process, 2.00 cores "
+                "busy), which disturbs what was measured with it"
             ),
         ),
         (
             SlowedGpu(groups=2, of=4, reasons=(Counted("power cap", 2), Counted("power brake", 1))),
-            (
-                "the GPU was held back in 2 of 4 groups: power cap (2) and power brake (1); its times there are those "
-                "of a slower one"
-            ),
+            ("the GPU was throttled in 2 of 4 groups: power cap (2) and power brake (1); its times there are too long"),
         ),
-        (UnknownClocks(groups=1, of=2), "clocks of the GPU are not known for 1 of 2 groups"),
+        (UnknownClocks(groups=1, of=2), "the clocks of the GPU are unknown in 1 of 2 groups"),
     ],
 )
 def test_warnings(warning: RunWarning, said: str) -> None:

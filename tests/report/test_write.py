@@ -320,7 +320,7 @@ def test_every_decision_is_in_every_output(judged, rendered):
     page = " ".join("".join(Page(rendered["report.html"]).words).split())
     markdown = html.unescape(re.sub(r"<[^>]+>", "", paragraphs_of(rendered["report.md"])))
     document = json.loads(rendered["decisions.json"])
-    (table, _) = terminal.tables(judged)
+    (table,) = terminal.tables(judged)
     assert len(document["decisions"]) == len(table.rows) == len(judged.decisions) > 4
     for made, found, row in zip(judged.decisions, document["decisions"], table.rows, strict=True):
         assert (found["op"], found["use"], found["action"], found["choice"]) == (

@@ -67,7 +67,7 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         copy_costs.read(path)
-    assert refused.value.next_step == f"make it again: pyopbench copies --out {path}"
+    assert refused.value.next_step == f"create it again: pyopbench copies --out {path}"
 
 
 def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(

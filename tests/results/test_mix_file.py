@@ -9,11 +9,11 @@ import pytest
 from pyopbench.core.errors import BadInput
 from pyopbench.results.mix_file import read_mix, write_mix
 
-NO_HEADER = "not the header of a mix"
-NO_LINE = "the mix ends after its header"
+NO_HEADER = "not a header of a mix"
+NO_LINE = "the mix has no sizes"
 NO_SIZE = "not a size and a weight"
 NOT_POSITIVE = "not positive and finite"
-TWICE = "the size is there twice"
+TWICE = "this size appears twice"
 
 
 def test_what_is_written_is_read_back_in_the_same_order(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str) 
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         stored_probes.read(path)
-    assert refused.value.next_step == f"make it again: pyopbench probe --out {path}"
+    assert refused.value.next_step == f"create it again: pyopbench probe --out {path}"
 
 
 def test_of_two_documents_the_newer_row_counts() -> None:

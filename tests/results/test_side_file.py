@@ -59,9 +59,9 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str, 
     with pytest.raises(BadInput) as error:
         KIND.load(path)
     assert received in str(error.value.received)
-    assert error.value.what == f"{path} is not what `pyopbench things` writes"
+    assert error.value.what == f"{path} was not written by `pyopbench things`"
     assert error.value.legal == "JSON of schema 3, as results/README.md describes it"
-    assert error.value.next_step == f"make it again: pyopbench things --out {path}"
+    assert error.value.next_step == f"create it again: pyopbench things --out {path}"
 
 
 PLACEMENT = placement_files.document()

@@ -534,7 +534,10 @@ def test_of_two_runs_that_find_a_folder_new_the_second_is_refused(tmp_path: Path
     os.close(descriptor)  # lets go of the lock
     for thread in threads:
         thread.join()
-    assert sorted(outcomes) == ["made", "the output folder holds a run already, and measured data is never overwritten"]
+    assert sorted(outcomes) == [
+        "made",
+        ("the output folder already contains a run, and measured data is never overwritten"),
+    ]
 
 
 def test_a_lock_that_is_let_go_of_in_a_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from pyopbench.run.budget import Progress, Tell
 from pyopbench.run.conduct import Listener
 
 __all__ = ["planned"]
+ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 JUDGING = Judging("py_function_numpy", 0.03)
 LOOK = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
 
@@ -96,7 +98,7 @@ def test_a_worker_that_does_not_start_is_told_with_the_way_on(
     begun: Callable[..., tuple[Path, Told]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, told = begun()
-    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+    monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
     assert conduct.measure(folder, JUDGING, told) is None
     assert [what for what, _ in told.problems] == [""]
     assert told.sentences[-1] == f"  resume: pyopbench resume {folder}"

@@ -122,7 +122,7 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, content: str) -> None:
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         counted_copies.read(path)
-    assert refused.value.next_step == f"make it again: pyopbench placement --out {path}"
+    assert refused.value.next_step == f"create it again: pyopbench placement --out {path}"
 
 
 def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: Path) -> None:

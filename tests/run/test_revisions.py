@@ -79,7 +79,7 @@ def test_a_range_that_goes_nowhere_is_refused(made: tuple[Path, list[str]]) -> N
 def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
         revisions.named(made[0], ["HEAD"])
-    assert refused.value.what == "one revision has nothing to be compared with"
+    assert refused.value.what == "one revision cannot be compared with anything"
 
 
 def test_too_many_are_refused_with_how_to_thin_them_out(

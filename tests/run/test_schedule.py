@@ -487,7 +487,7 @@ def test_the_limits_are_asked_for_once_in_each_launch_before_anything_is_sampled
     ("behaviour", "reason", "workers"),
     [
         ("raising", FAILURES["raising"][1], 2),
-        ("crashing", "the worker process ended by signal SIGKILL, from outside or for want of memory", 3),
+        ("crashing", "the worker process ended by signal SIGKILL, from outside or out of memory", 3),
         ("hanging", "no sign of life for 1 s; the worker was killed", 3),
     ],
 )

@@ -66,8 +66,8 @@ def request(axes: Axes = AXES, baseline: str = "numpy_function") -> start.Reques
         (Axes(dtypes=("int8",)), "unknown dtype"),
         (Axes(placements=("tpu",)), "unknown device"),
         (Axes(gradients=("magic",)), "unknown gradient mechanism"),
-        (Axes(gradients=("all", "tape")), "`all` gradient mechanisms and some by name"),
-        (Axes(sizes=(0,)), "a size has to be at least 1"),
+        (Axes(gradients=("all", "tape")), "--gradient has all and also names"),
+        (Axes(sizes=(0,)), "a size must be at least 1"),
     ],
 )
 def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes, what: str) -> None:

@@ -31,7 +31,7 @@ SHORT = 1.0
 NO_MODULE = "ModuleNotFoundError: No module named 'nothing_of_this_name'"
 DOES_NOT_START = (
     f"the worker process did not start: the worker process ended with exit code 1: {NO_MODULE}",
-    "see that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
+    "check that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
 )
 """What is wrong with a worker that is no more than an import of nothing, and what to try."""
 EXITED = f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"
@@ -79,8 +79,8 @@ def test_another_python_without_its_modules_is_named_with_what_to_do(tmp_path: P
     python.chmod(0o700)
     with pytest.raises(WorkerLost) as lost:
         Worker(LONG, python)
-    remade = f"delete {tmp_path / 'environment'} to have it made again"
-    assert lost.value.next_step == f"see that `{python} -c 'import tensorflow'` works; {remade}"
+    remade = f"delete {tmp_path / 'environment'} to have it created again"
+    assert lost.value.next_step == f"check that `{python} -c 'import tensorflow'` works; {remade}"
 
 
 @pytest.mark.usefixtures("_fake")
@@ -170,8 +170,8 @@ SEGFAULT = line_of("os.kill(os.getpid(), signal.SIGSEGV)")
     ("variant", "status", "reason"),
     [
         ("crashing", "crashed", f"the worker process ended by signal SIGSEGV: Segmentation fault in {SEGFAULT}"),
-        ("killed", "crashed", "the worker process ended by signal SIGKILL, from outside or for want of memory"),
-        ("noisy", "crashed", "the worker was killed, because what it answered is no answer: printed by a library"),
+        ("killed", "crashed", "the worker process ended by signal SIGKILL, from outside or out of memory"),
+        ("noisy", "crashed", "the worker was killed because its answer is invalid: printed by a library"),
         ("exiting", "crashed", f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"),
         ("torn", "crashed", "the worker process ended with exit code 0"),
         ("hanging", "timeout", f"no sign of life for {SHORT:g} s; the worker was killed"),
@@ -216,7 +216,7 @@ def test_a_worker_that_died_between_requests_is_lost() -> None:
         with pytest.raises(CaseLost) as caught:
             worker.ask(prepare("well"))
     assert (caught.value.case, caught.value.status, caught.value.from_outside) == (None, "crashed", True)
-    expected = "the worker process ended by signal SIGKILL, from outside or for want of memory"
+    expected = "the worker process ended by signal SIGKILL, from outside or out of memory"
     assert caught.value.reason == expected
 
 

@@ -81,4 +81,4 @@ def test_a_driver_that_is_not_loaded_or_has_no_gpu_is_told(library: Path, reason
 
 def test_a_machine_without_the_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_state, "LIBRARY", "libnothing-of-that-name.so.1")
-    assert gpu_state.read() == {"gpus": [], "reason": "libnothing-of-that-name.so.1 is not on this machine"}
+    assert gpu_state.read() == {"gpus": [], "reason": "libnothing-of-that-name.so.1 was not found on this machine"}

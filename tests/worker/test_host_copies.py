@@ -17,7 +17,7 @@ from pyopbench.worker.host_copies import IN, OUT, TENSOR, HostCopy, PreparedCopy
 
 pytestmark = pytest.mark.measures
 
-ENDS_THE_PROCESS = "TensorFlow makes a tensor of it, and the first op on that ends the process (IsAligned)"
+ENDS_THE_PROCESS = "TensorFlow accepts it, but the first op on it ends the process (IsAligned)"
 
 
 def test_an_address_is_that_of_the_numbers_themselves() -> None:

@@ -94,7 +94,7 @@ def test_an_own_op_without_a_gradient_is_not_timed_backward(variants: dict[str, 
     plan = make_plan(replace(ONE, ops=("made",)), {"made": own}, variants)
     assert not plan.cases
     assert {skip.reason for skip in plan.skips if skip.case.split("/")[1] == "native"} == {
-        "the op brings no gradient, so that its callback has none to compare with; ports' own are checked"
+        "your op has no gradient to compare with; gradients of ports are still checked"
     }
 
 
@@ -162,8 +162,8 @@ def test_gradients_named_are_asked_of_every_variant(variants: dict[str, Variant]
 
 
 def test_says_which_body_is_missing(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "autograph") == "the op has no python body, which autograph needs"
-    assert reason(variants, "native", tensor=None) == "the op has no tensor body, which native needs"
+    assert reason(variants, "autograph") == "autograph needs a python body, and the op has none"
+    assert reason(variants, "native", tensor=None) == "native needs a tensor body, and the op has none"
 
 
 def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_bring(
@@ -179,12 +179,12 @@ def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_br
 
 
 def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", dtypes=("float64",)) == "the op is not offered in float32, only in float64"
+    assert reason(variants, "native", dtypes=("float64",)) == "the op supports only float64, not float32"
 
 
 def test_says_which_modes_there_are(variants: dict[str, Variant]) -> None:
     eager = replace(ONE, modes=("eager",))
-    assert reason(variants, "xla", eager) == "xla exists only in mode call, node"
+    assert reason(variants, "xla", eager) == "xla works only in mode call, node"
 
 
 def test_a_backward_pass_inside_a_graph_is_no_case(variants: dict[str, Variant]) -> None:
@@ -194,7 +194,7 @@ def test_a_backward_pass_inside_a_graph_is_no_case(variants: dict[str, Variant])
     assert [(key.split("/")[3], why) for key, why in reasons.items()] == [
         (
             "backward",
-            "in mode node only forward and forward_backward are: inside a graph no clock parts backward from forward",
+            ("mode node has only forward and forward_backward, because backward cannot be timed alone inside a graph"),
         )
     ]
 
@@ -207,7 +207,7 @@ def test_a_mechanism_works_in_mode_node_where_it_works_in_a_function(variants: d
 
 
 def test_says_that_it_cannot_be_placed(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", replace(ONE, placements=("simgpu",))) == "native cannot be placed on simgpu"
+    assert reason(variants, "native", replace(ONE, placements=("simgpu",))) == "native does not run on simgpu"
 
 
 def test_says_that_there_is_nothing_to_differentiate(variants: dict[str, Variant]) -> None:
@@ -219,7 +219,7 @@ def test_says_that_there_is_nothing_to_differentiate(variants: dict[str, Variant
 def test_says_where_a_variant_takes_its_gradient_from(variants: dict[str, Variant], gradient: str) -> None:
     """None is no gradient either: a backward pass of nothing is nothing to time."""
     axes = replace(ONE, gradients=(gradient,))
-    assert reason(variants, "native", axes) == f"native takes its gradient from autodiff, not from {gradient}"
+    assert reason(variants, "native", axes) == f"native supports the gradients autodiff, not {gradient}"
 
 
 def test_says_in_which_modes_a_mechanism_works(variants: dict[str, Variant]) -> None:
@@ -269,7 +269,7 @@ def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -
         )
     ]
     assert list(reasons.values()) == [
-        "the numpy body is given at most 1,000 elements: it is slow by nature",
+        "the numpy body is limited to 1,000 elements, because it is slow by design",
     ]
 
 
@@ -397,7 +397,7 @@ def test_modes_and_directions_that_are_not_asked_for(
 def test_a_graph_of_copies_on_a_gpu_is_refused_with_what_there_is(variants: dict[str, Variant]) -> None:
     axes = Axes(sizes=(3,), modes=("node",), directions=("forward",), placements=("gpu",))
     assert reason(variants, "native", axes) == (
-        "mode node is measured on the CPU only; on a GPU the mode is call unless another one is asked for"
+        "mode node is measured on the CPU only; on a GPU the default mode is call"
     )
 
 

@@ -48,7 +48,7 @@ def examples_of(recording: Path, file: Path, first: int, last: int | None) -> li
         raise BadInput(
             "the recording has no inputs of this callback",
             received=f"{recording}, {file}:{first}",
-            legal=", ".join(places) or "a recording of a run in which it was called",
+            legal=", ".join(places) or "a recording of a run that called it",
             next_step="pyopbench record -- COMMAND, with the source as it is now",
         )
     return [
@@ -67,7 +67,7 @@ def _read(recording: Path) -> list[dict[str, Any]]:
         raise BadInput(
             "not a recording",
             received=f"{recording}: {wrong}",
-            legal="a file that `pyopbench record` has written",
+            legal="a file written by `pyopbench record`",
             next_step="pyopbench record --out recording.json -- COMMAND",
         )
     return list(found["sites"])

@@ -53,15 +53,15 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         The program's exit code, 128 and its number for a signal; and what was counted.
 
     Raises:
-        BadInput: the program cannot be started, or the file is there already or cannot be made.
+        BadInput: the program cannot be started, or the file already exists or cannot be made.
     """
     parts = file.with_name(f"{file.name}.parts")
     if os.path.lexists(file) or os.path.lexists(parts):
         raise BadInput(
-            "the file is there already",
+            "the file already exists",
             received=file,
-            legal="a file that is not there yet",
-            next_step="give another --out",
+            legal="a file that does not exist yet",
+            next_step="choose another --out",
         )
     parts.mkdir(mode=0o700, parents=True)
     start = time.perf_counter()
@@ -94,7 +94,9 @@ def _read_part(path: Path) -> Mapping[str, Any]:
         wrong = str(error)
     except BadInput as error:
         wrong = str(error.received)
-    return part if wrong is None else {"sites": [], "trouble": f"{path.name} is not of this recording: {wrong}"}
+    return (
+        part if wrong is None else {"sites": [], "trouble": f"{path.name} does not belong to this recording: {wrong}"}
+    )
 
 
 def environment_of(parts: Path) -> dict[str, str]:
@@ -109,7 +111,7 @@ def _run(command: Sequence[str], parts: Path) -> int:
             code = process.wait()
     except OSError as error:
         raise BadInput(
-            f"the program cannot be started: {error.strerror}",
+            f"cannot start the program: {error.strerror}",
             received=command[0],
             legal="a program on the PATH, or a path to one",
             next_step="for example `pyopbench record -- python train.py`",

@@ -71,7 +71,7 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
     match = re.fullmatch(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", site)
     if match is None:
         raise BadInput(
-            "not the place of a callback",
+            "not the location of a callback",
             received=repr(site),
             legal="FILE:LINE or FILE:LINE:COLUMN, as `pyopbench scan` lists them",
             next_step="for example --draft train.py:42",
@@ -87,7 +87,7 @@ def _find(source: Source, site: str, line: int, column: int | None) -> CallbackN
     if not here:
         legal = ", ".join(str(one) for one in sorted({one.node.lineno for one in found}))
         raise BadInput(
-            "no callback begins there",
+            "no callback starts there",
             received=site,
             legal=f"lines {legal}" if legal else "the file has no callback",
             next_step="`pyopbench scan FILE` lists them",
@@ -102,9 +102,9 @@ def _op_name(name: str, out: Path | None) -> str:
         taken.append(name)
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in taken:
         raise BadInput(
-            "not a name for a new op",
+            "not a valid name for a new op",
             received=name,
-            legal="small letters, digits and underscores, beginning with a letter, and no built-in op's name",
+            legal="lower-case letters, digits and underscores, starting with a letter; no built-in op has it",
             next_step="give another file with --out, for example --out my_op.py",
         )
     return name
@@ -150,14 +150,14 @@ def _output_dtypes(tout: ast.expr | None) -> list[str]:
 
 def _todo(body: Snippet, *, is_recorded: bool) -> list[str]:
     todo = [
-        "make the values of the inputs what your program passes; shapes and dtypes are those of the recording"
+        "replace the input values with yours; shapes and dtypes are from the recording"
         if is_recorded
-        else "make the inputs what your program passes: number, shapes, dtypes, values"
+        else "replace the inputs with yours: number, shapes, dtypes, values"
     ]
     if not body.code:
-        todo.insert(0, "write the body: it is not in the file, or made when the program runs")
+        todo.insert(0, "write the body: it is not in the file, or is created at run time")
     if body.missing:
-        todo.insert(0, f"bring along what the body uses from elsewhere: {', '.join(body.missing)}")
+        todo.insert(0, f"add what the body uses from elsewhere: {', '.join(body.missing)}")
     return [*todo, "add a gradient (numpy_gradient, or tensor_gradient) if your program has one"]
 
 

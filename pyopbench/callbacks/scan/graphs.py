@@ -62,7 +62,7 @@ def find_nodes(content: bytes | memoryview, file: str) -> list[GraphSite]:
         raise BadInput(
             f"not a SavedModel or GraphDef: {error}",
             received=file,
-            legal="a saved_model.pb or a serialized GraphDef, whole",
+            legal="a complete saved_model.pb or serialized GraphDef",
             next_step="write it again, or give another file",
         ) from error
 
@@ -89,7 +89,7 @@ def find_nodes_in_text(content: str, file: str) -> list[GraphSite]:
         raise BadInput(
             "not a SavedModel or GraphDef in text form: its braces do not match",
             received=file,
-            legal="a text file as Protocol Buffers print a SavedModel or a GraphDef, whole",
+            legal="a complete SavedModel or GraphDef in Protocol Buffers text format",
             next_step="write it again, or give another file",
         )
     return found

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pyopbench.callbacks.scan.names import FUNCTIONS, Source, own_nodes
 
 COMMON = (
-    "not serialisable: a SavedModel has its key and not its function",
+    "not serializable: a SavedModel stores its key, not its function",
     "XLA, TFLite and a server in another process cannot run it",
-    "it holds Python's lock while its body runs",
+    "it holds the GIL while its body runs",
 )
 """What holds for every callback: limitations in the docstrings of tf.py_function and tf.numpy_function (2.21)."""
 
@@ -46,21 +46,21 @@ def find_risks(source: Source, node: ast.expr, traits: Traits) -> Iterator[str]:
     if traits.context == "Keras metric":
         pass  # nothing flows back through a metric
     elif traits.context == "tf.data":
-        yield "parallel calls of the pipeline take turns at Python's lock"
+        yield "parallel calls of the pipeline wait for the GIL"
     elif traits.gradient == "none":
-        yield "no gradient: what flows back through it is None"
+        yield "no gradient: backpropagation gives None"
     elif traits.gradient == "tape":
-        yield "gradient by tape, once: second order is None"
+        yield "gradient from the tape, once: second order is None"
         if traits.context == "loop":
             yield "its gradient fails in a loop: KeyError"
     if call is not None and _is_stateless(call):
         yield "stateful=False: equal calls may be merged, unused ones dropped"
     if not _is_shaped(source, node):
-        yield "shape unknown after it: no set_shape or ensure_shape"
+        yield "output shape unknown: no set_shape or ensure_shape"
     if any(_is_compiled(scope) for scope in source.scopes(node)):
         yield "jit_compile=True around it: XLA refuses it"
     if call is not None and traits.kind != "py_function" and _writes_to_input(source, call):
-        yield "its body writes to its input: in a graph that is the tensor's own memory"
+        yield "its body writes to its input, which in a graph is the tensor's own memory"
     drawn = _draws(source, node)
     if drawn:
         yield f"its body draws random numbers ({drawn}): tf.random.set_seed does not seed them"

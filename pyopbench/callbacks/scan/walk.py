@@ -68,7 +68,7 @@ def scan(paths: Sequence[Path]) -> Scan:
             raise BadInput(
                 "no such file or folder",
                 received=path,
-                legal="Python files, folders of them, SavedModels, GraphDefs (.pb, .pbtxt)",
+                legal="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt)",
                 next_step="give a path that exists",
             )
     found, seen = Scan(), set[tuple[int, int]]()
@@ -96,7 +96,7 @@ def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -
             if path.suffix in SOURCES | BINARY_GRAPHS | TEXT_GRAPHS and path.name not in NO_GRAPHS:
                 yield path
         elif entry.is_symlink() and path.resolve() in (folder.resolve(), *folder.resolve().parents):
-            found.broken.append(Broken(str(path), "a link that leads back to a folder above it"))
+            found.broken.append(Broken(str(path), "a link to a folder above it"))
         elif entry.name.startswith(".") or Path(path, ENVIRONMENT_FILE).exists():
             found.skipped.append(str(path))
         elif entry.name != "__pycache__":

@@ -211,7 +211,7 @@ def _compile(source: Path, defines: Sequence[str], header: Path | None, seconds:
     before, after = flags()
     given = (f"-I{KERNELS}", *(f"-D{name}" for name in defines), str(source))
     arguments = (*given, "-o", str(written), *after)
-    remedy = "mend the source, or take g++ 9 or later or clang++ 10 or later (CXX); `pyopbench build` tries again"
+    remedy = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); `pyopbench build` tries again"
     limit = COMPILE_SECONDS if seconds is None else seconds
     end = time.monotonic() + limit
     if header is not None:

@@ -102,7 +102,7 @@ def _arrange_port(arguments: Arguments) -> Callable[[Body], Body]:
 
     def arrange(port: Body) -> Body:
         if any(one.form == "rows" for one in arguments.each):
-            raise TypeError("an argument is a list of rows of unequal length, which no tensor holds")
+            raise TypeError("an argument is a list of rows of different lengths, which no tensor can hold")
         keywords, first = arguments.keywords, len(arguments.each) - len(arguments.keywords)
         if not keywords:
             return port
@@ -145,10 +145,10 @@ def _depth(value: Any) -> int:
 def _keep(value: Any) -> Any:
     if isinstance(value, dict) or value is None or callable(value):
         raise BadInput(
-            "an input is nothing that a tensor holds",
+            "an input cannot be turned into a tensor",
             received=f"{type(value).__name__} {repr(value)[:80]}",
             legal="arrays, numbers, text, and lists of them",
-            next_step="write a function that makes it inside, and name that",
+            next_step="write a function that creates it inside, and measure that",
         )
     return value
 

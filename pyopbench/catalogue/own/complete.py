@@ -90,9 +90,9 @@ def _check(own: OwnOp) -> None:
     for field_name in bodies:
         value = getattr(own, field_name)
         if value is not None and not callable(value):
-            raise wrong(f"{field_name} is no function", repr(value)[:80], "a function")
+            raise wrong(f"{field_name} is not a function", repr(value)[:80], "a function")
     if own.numpy is None and own.py_function is None:
-        raise wrong("the op has no body of today's callback", "neither numpy nor py_function", "one of them")
+        raise wrong("the op has no function of the current callback", "neither numpy nor py_function", "one of them")
     sized = callable(own.inputs)
     if sized != bool(own.sizes):
         raise wrong(

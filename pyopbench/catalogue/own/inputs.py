@@ -59,7 +59,9 @@ def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]
         return Drawn(own.inputs, arguments), tuple(own.sizes), arguments
     examples = _examples_of(own)
     if not examples or not all(isinstance(one, tuple) and one for one in examples):
-        raise wrong("inputs are no tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples")
+        raise wrong(
+            "inputs are not a tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"
+        )
     arguments = arguments_of(examples[0], own.keywords, as_python=own.as_python)
     arrays = [arguments.spread(example) for example in examples]
     by_size = {_size_of(example): example for example in arrays}
@@ -67,9 +69,9 @@ def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]
         by_size = dict(enumerate(arrays, 1))
     if len(by_size) < len(arrays):
         raise wrong(
-            "two examples hold as many elements",
+            "two examples have the same number of elements",
             [_size_of(example) for example in arrays],
-            "examples that differ in size, by which they are told apart",
+            "examples of different sizes",
         )
     return Examples(by_size), tuple(sorted(by_size)), arguments
 

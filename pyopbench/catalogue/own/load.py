@@ -54,7 +54,7 @@ def _load(target: Target) -> Op:
             known = _functions(module)
             near = difflib.get_close_matches(target.function, known, n=3, cutoff=0.5)
             raise BadInput(
-                "there is no such function",
+                "no such function",
                 received=target.function,
                 legal=", ".join([*near, *(name for name in known if name not in near)][:MOST_NAMES])
                 or "no function at all",
@@ -75,10 +75,10 @@ def _load(target: Target) -> Op:
         return found
     if not isinstance(found, OwnOp):
         raise BadInput(
-            "the file does not end with an op",
+            "the file does not define an op",
             received=f"OP is {type(found).__name__}" if hasattr(module, "OP") else "no OP",
             legal=f"OP = OwnOp(...), or OP = Op(name={target.name!r}, ...)",
-            next_step=f"or name a function of it: {target.place}:FUNCTION --input EXPRESSION",
+            next_step=f"or name a function in it: {target.place}:FUNCTION --input EXPR",
         )
     return complete(replace(found, seed_with=target.seed_with or found.seed_with), target.name, folder)
 
@@ -101,7 +101,7 @@ def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None
             f"the inputs do not fit the function: {error}",
             received=" ".join(f"--input {one!r}" for one in target.inputs),
             legal=f"{target.function}{signature}",
-            next_step="give --input EXPRESSION for each positional argument, then --input NAME=EXPRESSION",
+            next_step="give --input EXPR for each positional argument, then --input NAME=EXPR",
         ) from error
 
 
@@ -125,7 +125,7 @@ def _evaluated(expression: str, scope: dict[str, Any]) -> Any:
         raise BadInput(
             f"--input cannot be evaluated: {describe_error(error)}",
             received=repr(expression),
-            legal="a Python expression over np and rng",
+            legal="a Python expression with np and rng",
             next_step="try it in Python",
         ) from error
 
@@ -136,8 +136,8 @@ def _broken(target: Target, error: Exception) -> BadInput:
     return BadInput(
         f"{where}: {describe_error(error)}",
         received=f"the op {target.name}",
-        legal="a file that can be loaded, inputs that can be made and a body that takes them",
-        next_step="correct it and try again",
+        legal="a file that can be imported, inputs that can be created and a body that accepts them",
+        next_step="fix it and try again",
     )
 
 

@@ -53,11 +53,10 @@ def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool
         apart = _apart(as_array(one), as_array(other))
         if apart:
             raise BadInput(
-                "the body gives other values when it is called again with the same inputs: it draws random numbers "
-                "or keeps something between calls"
-                + (", also after the statement that is to seed it" if is_seeded else ""),
+                "the function returns different values for the same inputs: it draws random numbers "
+                "or keeps state between calls" + (", even after the code that should seed it" if is_seeded else ""),
                 received=f"output {place}: {apart}",
-                legal="a body that gives the same twice, so that ports can be held against it",
+                legal="a function that returns the same values every time, so that ports can be checked",
                 next_step='--seed-with "np.random.seed({seed}); random.seed({seed})", or seed_with= in the file of the '
                 "op, runs that before each call (names of the body's module work too); or draw outside, and pass in "
                 "what was drawn",

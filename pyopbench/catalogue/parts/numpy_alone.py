@@ -10,7 +10,7 @@ from pyopbench.core.variant import Variant
 
 def _build(op: Op, case: Case) -> Body:
     if op.py_function is not None:
-        raise Unsupported("the op has a py_function body, which works on tensors: it is nothing without TensorFlow")
+        raise Unsupported("the op has a py_function body, which needs TensorFlow")
     return op.numpy
 
 

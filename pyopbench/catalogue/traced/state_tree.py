@@ -15,7 +15,6 @@ from pyopbench.catalogue.traced.array import TracedArray
 from pyopbench.catalogue.traced.grown_list import FROZEN, GrownList
 
 CONSTANTS = (int, float, bool, complex, str, bytes, type(None), type(Ellipsis))
-WEAK_BY_KIND = {"i": int, "f": float, "c": complex}
 
 
 STACKED = "stacked"

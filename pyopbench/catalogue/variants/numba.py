@@ -19,7 +19,7 @@ def _build(op: Op, case: Case) -> Body:
 
 def _why_not(op: Op, case: Case) -> str | None:
     if case.direction != "forward" and op.numpy_gradient is None:
-        return "the op has no numpy_gradient, which its Numba body goes with"
+        return "the op has no numpy_gradient, which a Numba body needs"
     return why_no_numba()
 
 

@@ -17,7 +17,7 @@ def _build(op: Op, case: Case) -> Body:
 
 def _why_not(op: Op, case: Case) -> str | None:
     if op.py_function is not None and op.tensor is op.py_function:
-        return "the py_function body is the callback of today itself"
+        return "the py_function body is the current callback itself"
     return why_no_tape(op, case)
 
 

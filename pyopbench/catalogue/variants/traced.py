@@ -15,7 +15,7 @@ def _build(op: Op, case: Case) -> Body:
 
 VARIANT = Variant(
     name="traced",
-    summary="the body as it stands, traced into TensorFlow ops",
+    summary="the function as it is, traced into TensorFlow ops",
     body="numpy",
     kind="port",
     effort=2,

@@ -37,7 +37,7 @@ def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Sp
     band = {"saved": 0.0, "low": -minimum_effect, "high": minimum_effect}
     known = [row[name] for row in [*data, band] for name in ("saved", "low", "high") if row[name] is not None]
     ends = [max(min(known), LEAST_SHOWN), 1.0]
-    x = alt.X("saved:Q", title="share of today's time that is saved, with its 95% interval")
+    x = alt.X("saved:Q", title="share of the callback's time saved, with 95% interval")
     x = x.scale(domain=ends, nice=False).axis(format="%")
     order = list(dict.fromkeys(row["op"] for row in data))
     y = alt.Y("op:N", title=None, sort=order).axis(labelLimit=FRAME["axis"] - 10, ticks=False, grid=True)

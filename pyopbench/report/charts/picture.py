@@ -9,6 +9,8 @@ from typing import Any
 
 import vl_convert
 
+from pyopbench.report.charts.style import THEME
+
 WIDTH_PIXELS = 900
 """Of the whole chart: what a cell of a notebook has room for."""
 WIDEST_PANEL_PIXELS, WIDEST_SINGLE_PIXELS = 520, 640
@@ -31,7 +33,7 @@ def picture(spec: Mapping[str, Any], width: int = WIDTH_PIXELS) -> str:
         spec: of Vega-Lite; one of panels is fitted to the width, as a page does.
         width: in pixels.
     """
-    fitted = _fitted(spec, width) if "usermeta" in spec else dict(spec)
+    fitted = _fitted(spec, width) if "usermeta" in spec else {**spec, "config": {**spec.get("config", {}), **THEME}}
     svg = str(vl_convert.vegalite_to_svg({**fitted, "padding": PADDING}))
     digest = hashlib.sha256(svg.encode()).hexdigest()[:8]
     return CLIP.sub(f"clip-{digest}-", svg)

@@ -48,7 +48,7 @@ def throughput_chart(judgement: PipelineJudgement) -> dict[str, Any]:
         ),
         color=alt.Color("action:N", title=None).scale(domain=actions, range=[COLOURS[name] for name in actions]),
     )
-    rate = alt.X("rate:Q", title="elements a second, with the interval of 95%").scale(type="log", nice=False)
+    rate = alt.X("rate:Q", title="elements per second, with 95% interval").scale(type="log", nice=False)
     rule = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x=rate)
     return _as_spec(alt.layer(rule, point), ROW_PIXELS * max(len(rows), 1), WIDTH_PIXELS)
@@ -69,7 +69,7 @@ def scaling_chart(lock: LockShare) -> dict[str, Any]:
     line = [{"workers": at, "speedup": lock.speedup(1 + _worth(lock, at))} for at in _steps(lock.many)]
     counts = [1, *(many for many, *_ in lock.scaling)]
     x = alt.X("workers:Q", title="threads or processes").axis(values=counts, format="d")
-    y = alt.Y("speedup:Q", title="times the calls of one").scale(domainMin=0)
+    y = alt.Y("speedup:Q", title="speed-up over one").scale(domainMin=0)
     names = ["threads", "processes"]
     colour = alt.Color("what:N", title=None).scale(domain=names, range=[COLOURS["parallel"], COLOURS["processes"]])
     law = alt.Chart(alt.InlineData(values=line)).mark_line(stroke=INK, strokeDash=[4, 3]).encode(x=x, y=y)

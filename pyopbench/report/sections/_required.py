@@ -1,4 +1,4 @@
-"""What the callback of today blocks and what was removed as required, in sentences that several outputs share."""
+"""What the current callback does not support and what was removed as required; several outputs share it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Finding = TypeVar("Finding", bound=Hashable)
 
 
 def blocked(judgement: Judgement) -> str:
-    """Return what the callback of today was seen not to do, in a sentence; empty where nothing is known of it."""
+    """Return what the current callback does not support, in a sentence; empty where nothing is known of it."""
     found = {name for decision in judgement.decisions for name in decision.blocks}
     if not found:
         return ""
@@ -71,5 +71,5 @@ def _alike(found: Iterable[tuple[Finding, str, str | None]]) -> Iterator[tuple[F
 
 
 def remarks(judgement: Judgement) -> tuple[str, ...]:
-    """Return what goes with the decisions: what the callback of today blocks, and what was removed."""
+    """Return what goes with the decisions: what the current callback does not support, and what was removed."""
     return (*filter(None, [blocked(judgement)]), *map(required_text, barred(judgement)))

@@ -22,12 +22,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not attempts:
         return ()
     intro = (
-        "These were made out of today's body as it stands, by tracing it, by rebinding its NumPy, by AutoGraph, by XLA "
-        "and by Numba. Each had to give the values of today's body, and a gradient that finite differences confirm, "
-        "before it was timed. Where a change of one line is known to get a port past an obstacle it is given; another "
-        "obstacle may be behind it."
+        "pyopbench made these from your function as it is, by tracing it, with tf.experimental.numpy, AutoGraph, XLA "
+        "and Numba. Each had to give the same values, and a gradient that finite differences confirm, before it was "
+        "timed. If a change of one line is known to help, it is shown; there may be another obstacle behind it."
     )
-    return (Paragraph(intro), Table(COLUMNS, tuple(map(row, attempts)), "What was tried by itself", headings=2))
+    return (Paragraph(intro), Table(COLUMNS, tuple(map(row, attempts)), "Ports that were tried", headings=2))
 
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
@@ -44,4 +43,4 @@ def why_not(attempt: Attempt) -> str:
     return f"{attempt.reason}. {change_text(attempt.change)}"
 
 
-SECTION = Section("automatic", "Ports that cost nothing", 12, build, build)
+SECTION = Section("automatic", "Automatic ports", 12, build, build)

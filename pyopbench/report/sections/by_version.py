@@ -26,9 +26,9 @@ def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
     places = places_across(across)
     ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])
     intro = Paragraph(
-        "Seconds per call by version of TensorFlow: the geometric mean over launches with its 95% interval, at the "
-        "smallest and the largest size. The table has every size, with the ratio to "
-        f"{across.labels[0]}, taken in pairs of launches; its interval is corrected for all comparisons of a version."
+        "Time per call by TensorFlow version, at the smallest and the largest size: geometric mean over launches with "
+        f"its 95% interval. The table has every size, with the ratio to {across.labels[0]} over pairs of launches; its "
+        "interval is corrected for all comparisons of a version."
     )
     return (intro, *(block for op in ops for block in _op(judgement, across, op, places)))
 
@@ -64,7 +64,7 @@ def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any
 def _alt(across: VersionComparison, op: str, drawn: Sequence[Mapping[str, Any]]) -> str:
     labels = {row["label"] for row in drawn}
     changed = [label for label, one in across.comparisons.items() if _changed(one.cases, op)]
-    told = f"Changes are shown for {formatting.listing(changed)}." if changed else "No version is shown to differ."
+    told = f"Clear changes: {formatting.listing(changed)}." if changed else "No version differs clearly."
     return (
         f"Time per call of {op} for {formatting.count(len(labels), 'variant')} on TensorFlow "
         f"{formatting.listing(across.labels)}. "

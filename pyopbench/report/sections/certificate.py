@@ -43,12 +43,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return (
         Paragraph(made_text(certificate)),
         *_differences(certificate, judgement.run.environment),
-        Table(COLUMNS, rows_of(certificate), "What pyopbench found when it measured itself on this machine"),
+        Table(COLUMNS, rows_of(certificate), "pyopbench measured on this machine"),
         *_misses(certificate),
         Paragraph(
-            "Bounds are one-sided, at 95% (Clopper and Pearson), and count every pair as independent of the others, "
-            "although the pairs of one launch share its process. The interval of the run effect takes each run for one "
-            "observation."
+            "Bounds are one-sided at 95% (Clopper and Pearson) and treat pairs as independent, although pairs of one "
+            "launch share its process. The interval of the run effect counts each run as one observation."
         ),
     )
 
@@ -75,11 +74,11 @@ def _without(judgement: Judgement) -> Sequence[Block]:
     why = (
         "This machine was never certified"
         if judgement.run.certificate is None
-        else "The certificate of this machine is of another pyopbench, whose figures mean something else"
+        else "The certificate of this machine was made by another version of pyopbench"
     )
     return (
         Paragraph(
-            f"{why}, so how often a verdict here is false or a slowdown missed is not known: run `pyopbench certify`.",
+            f"{why}, so the rates of false verdicts and missed slowdowns are unknown. Run `pyopbench certify`.",
             "warn",
         ),
     )
@@ -93,11 +92,15 @@ def rows_of(certificate: Certificate) -> tuple[Row, ...]:
     equivalent = f"{_of(identical.equivalent, identical)} ({shown}, at least "
     return (
         (
-            "identical, shown equivalent",
+            "identical, found equivalent",
             f"{equivalent}{formatting.percent(identical.equivalent_bound)})",
             f"at least {formatting.percent(LEAST_EQUIVALENT)}",
         ),
-        ("identical, told apart", _share(identical, "at most"), f"at most {formatting.percent(MOST_FALSE)}{bound}"),
+        (
+            "identical, found different",
+            _share(identical, "at most"),
+            f"at most {formatting.percent(MOST_FALSE)}{bound}",
+        ),
         *(row for pairs in certificate.injected if pairs.pairs for row in _slowdown(pairs)),
         ("smallest effect resolved", _effect(certificate), formatting.MISSING),
         *(
@@ -119,13 +122,13 @@ def _repeated(decisions: Decisions, *, is_held: bool) -> tuple[Row, ...]:
     covered = formatting.MISSING if decisions.covered is None else formatting.percent(decisions.covered)
     most = f"at most {formatting.percent(MOST_MEAN_LOSS)} and {formatting.percent(MOST_LOSS)}"
     rows = (
-        ("decisions renamed", made, f"at most {formatting.percent(MOST_RENAMED)}"),
-        ("loss of answers", loss_text(decisions), most),
+        ("decisions that changed", made, f"at most {formatting.percent(MOST_RENAMED)}"),
+        ("cost of wrong answers", loss_text(decisions), most),
         ("answers beyond their bound", f"{decisions.unbounded} of {decisions.decisions * decisions.runs}", "none"),
     )
     return (
         *((what, found, promised if is_held else formatting.MISSING) for what, found, promised in rows),
-        ("intervals that hold the others", covered, formatting.MISSING),
+        ("intervals that include the other runs", covered, formatting.MISSING),
     )
 
 
@@ -168,8 +171,10 @@ def _differences(certificate: Certificate, environment: Mapping[str, Any]) -> Se
     told = formatting.listing(
         [f"{FACTS[name]} {_fact(theirs.get(name))} there, {_fact(environment.get(name))} here" for name in differing]
     )
-    what = f"The certificate is of another pyopbench ({told})" if differing else "Both are of a checkout with changes"
-    return (Paragraph(f"{what}: run `pyopbench certify` again for figures of this one.", "warn"),)
+    what = (
+        f"The certificate is of another pyopbench ({told})" if differing else "Both were made with uncommitted changes"
+    )
+    return (Paragraph(f"{what}; run `pyopbench certify` again for figures of this one.", "warn"),)
 
 
 def _fact(value: object) -> str:
@@ -183,8 +188,8 @@ def _misses(certificate: Certificate) -> Sequence[Block]:
     misses = tuple(map(miss_text, misses_of(certificate)))
     return (
         *((Paragraph("Not as good as promised:", "bad"), Bullets(misses)) if misses else ()),
-        *((Paragraph("Decisions that did not come out alike:"), Bullets(renamed)) if renamed else ()),
+        *((Paragraph("Decisions that changed from run to run:"), Bullets(renamed)) if renamed else ()),
     )
 
 
-SECTION = Section("certificate", "How far these numbers can be trusted", 47, build, brief)
+SECTION = Section("certificate", "How far you can trust these numbers", 47, build, brief)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 ERRORS = {"values": "values", "gradient": "gradient", "finite_difference": "against finite differences"}
 """Key of `Run.checked` -> the heading of its column."""
 MEANING = (
-    "Every variant that has a number was held against NumPy's values, and its gradient against a reference gradient "
-    "and, at a small size, against finite differences. Shown is the largest error over the sizes, relative to the "
-    "largest magnitude of what was expected. What was off by more than the op allows has no number: it is wrong."
+    "Every variant with a number was checked: its values against NumPy, its gradient against a reference gradient and, "
+    "at a small size, against finite differences. Shown is the largest error over the sizes, relative to the largest "
+    "expected magnitude. A variant with a larger error than the op allows is reported as wrong and never timed."
 )
 
 
@@ -56,4 +56,4 @@ def _shown(error: float | None) -> Cell:
     return Cell(formatting.MISSING if error is None else "equal" if error == 0 else f"{error:.1e}", number=error)
 
 
-SECTION = Section("checks", "By how much values and gradients are off", 32, build)
+SECTION = Section("checks", "Errors of values and gradients", 32, build)

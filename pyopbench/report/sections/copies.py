@@ -20,10 +20,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if document is None:
         return ()
     intro = (
-        "Shared or copied is told by the addresses of both ends. MB/s are bytes of an array of "
-        f"{formatting.byte_count(copy_costs.largest_bytes(document))} beyond what one element takes, from one "
-        "process; this "
-        f"machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
+        "Memory is shared if both ends have the same address. MB/s are for an array of "
+        f"{formatting.byte_count(copy_costs.largest_bytes(document))} in one process, without the cost of one element; "
+        f"this machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
     )
     tables = [
         Table(wording.COLUMNS, tuple(wording.table(document, direction)), direction, headings=3)
@@ -43,7 +42,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _with_gpu(document: Mapping[str, Any]) -> Sequence[Block]:
     found = wording.gpu_tables(document)
     if not found:
-        return (Paragraph("Copies between host and GPU were not measured: there was no `copies --device gpu`."),)
+        return (Paragraph("Copies between host and GPU were not measured; `pyopbench copies --device gpu` does."),)
     tables = [Table(columns, tuple(rows), title, headings=3) for title, columns, rows in found]
     return (Paragraph(wording.gpu_devices(document)), *tables)
 

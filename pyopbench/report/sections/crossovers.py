@@ -24,10 +24,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return (Paragraph(f"Nothing was compared with {judgement.baseline} over a range of sizes.", "muted"),)
     effect = formatting.percent(judgement.minimum_effect)
     intro = Paragraph(
-        "Time relative to the current callback is taken as straight between two measured sizes, over the logarithm of "
-        f"the size. A difference is clear at a size if it is above {effect} of today's time and its interval, "
-        "corrected for the number of sizes, leaves 0 out. Two variants change places only where a difference is clear "
-        "on both sides; the last column gives the sizes between at which the 95% interval holds 0."
+        "Time relative to the current callback, interpolated linearly over the logarithm of the size. A difference is "
+        f"clear if it is above {effect} and its interval, corrected for the number of sizes, excludes 0. A crossover "
+        "needs a clear difference on both sides; the last column is where the 95% interval includes 0."
     )
     ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.size_trends)
     return (intro, *(block for op in ops for block in _op(judgement, op)))
@@ -42,7 +41,7 @@ def _op(judgement: Judgement, op: str) -> Sequence[Block]:
         for trend in decision.size_trends
         for row in _rows(trend, unit_of(judgement, op))
     )
-    columns = ("use", *places.varying, "variant", "against today", "crossover at about", "95% interval")
+    columns = ("use", *places.varying, "variant", "against the callback", "crossover at about", "95% interval")
     caption = f"{op}: crossovers with {judgement.baseline}"
     return (Heading(op, of_op=True), Table(columns, rows, caption, folded=True, headings=2 + len(places.varying)))
 
@@ -66,4 +65,4 @@ def _sizes(crossover: Crossover, unit: str) -> tuple[Cell, Cell]:
     )
 
 
-SECTION = Section("crossovers", "Where variants change places", 35, build)
+SECTION = Section("crossovers", "Crossovers", 35, build)

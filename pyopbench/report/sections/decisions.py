@@ -66,9 +66,12 @@ def cells_of(decision: Decision, places: Places) -> tuple[Cell, ...]:
 def _head(judgement: Judgement) -> tuple[Block, ...]:
     warnings = tuple(Paragraph(f"Warning: {warning_text(warning)}", "warn") for warning in judgement.run.warnings)
     if not judgement.decisions:
-        return (Paragraph("There is no decision: nothing that was measured bears on one.", "warn"), *warnings)
+        return (
+            Paragraph("There is no decision, because no variant was measured beside the callback.", "warn"),
+            *warnings,
+        )
     what = blocked(judgement)
-    told = (Paragraph(what, "warn"),) if what else ()
+    told = (Paragraph(f"{what}.", "warn"),) if what else ()
     decisions = judgement.decisions
     ops = len({decision.op for decision in decisions})
     summary = summary_text([decision.action for decision in decisions], ops, judgement.baseline)
@@ -89,9 +92,8 @@ def of_noise(judgement: Judgement) -> Paragraph | None:
     made = formatting.count(total, "decision")
     if left:
         return Paragraph(f"{left:,} of {made} {'is' if left == 1 else 'are'} undecided. {warning}", "warn")
-    stand = "The decision, over all its sizes, is" if total == 1 else f"All {made}, each over all its sizes, are"
-    single = "single comparisons, which are corrected for their number, are not all"
-    return Paragraph(f"{stand} clear of the noise; {single}. {warning}", "muted")
+    stand = "The decision is" if total == 1 else f"All {made} are"
+    return Paragraph(f"{stand} clear in spite of the noise, but not every single comparison is. {warning}", "muted")
 
 
 def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
@@ -106,7 +108,7 @@ def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
         )
         for op, mine in ops.items()
     )
-    columns = ("op", *(f"for {use}" for use in uses), "confidence", *(("the answer blocks",) if probed else ()))
+    columns = ("op", *(f"for {use}" for use in uses), "confidence", *(("does not work with",) if probed else ()))
     return Table(columns, rows, "Answers at a glance")
 
 
@@ -158,7 +160,7 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
         }
         for one in known
     ]
-    alt = f"What each op saves of today's time, with its 95% interval. {_surest(known)}"
+    alt = f"Share of the callback's time that each answer saves, with its 95% interval. {_surest(known)}"
     return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
 
 
@@ -166,10 +168,10 @@ def _surest(decisions: Sequence[Decision]) -> str:
     """Say which answer is certain to save most; what changes nothing, or may be slower, saves nothing for certain."""
     sure = [one for one in decisions if one.choice is not None and (one.saved_low or 0.0) > 0]
     if not sure:
-        return "None is certain to save anything."
+        return "None is certain to save time."
     best = max(sure, key=lambda one: one.saved_low or 0.0)
     saved = formatting.saved_at_least(best.saved, best.saved_low)
-    return f"{best.op} for {best.use} is certain to save most: {saved} by {answer_text(best.answer)}."
+    return f"The largest certain saving is {saved}: {best.op} for {best.use}, {answer_text(best.answer)}."
 
 
 def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:

@@ -33,9 +33,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     """Return when it ran with what, and the command that repeats it."""
     run = judgement.run
     version = run.environment.get("tensorflow") or "of an unknown version"
-    made = (
-        f"Run {run.name}, made on {formatting.moment(run.created or '') or 'an unknown day'} with TensorFlow {version}"
-    )
+    made = f"Run {run.name}, {formatting.moment(run.created or '') or 'on an unknown day'}, TensorFlow {version}"
     if not run.command:
         return (Paragraph(f"{made}, by {run.tool}."),)
     return (Paragraph(f"{made}:"), Code(shlex.join(run.command)))
@@ -85,9 +83,7 @@ def _launches(launches: Sequence[Mapping[str, Any]]) -> Sequence[Block]:
     )
     versions = sorted({str(fact["tensorflow"]) for fact in facts if "tensorflow" in fact})
     under = f" under TensorFlow {formatting.listing(versions)}" if versions else ""
-    differ = (
-        f", which differ in {formatting.listing(varying)}" if varying else "; nothing recorded differs between them"
-    )
+    differ = f", which differ in {formatting.listing(varying)}" if varying else "; nothing differs between them"
     said = Paragraph(
         f"{formatting.count(len(launches), 'launch', 'launches')}, each a process of its own{under}{differ}."
     )

@@ -43,11 +43,12 @@ def build(judgement: Judgement) -> Sequence[Block]:
     order = sorted(groups, key=lambda reason: (rank(reason.status), -counts[reason], reason.status, reason.said))
     rows = tuple(_row(reason, groups[reason], measured) for reason in order)
     intro = Paragraph(
-        f"Cases without a number, or with a failure in some launch: {told}; {formatting.count(len(measured), 'case')} "
-        "measured. A name in the form a/{b,c}/d stands for a/b/d and a/c/d; the parts are op, variant, gradient, "
-        "direction, mode, dtype, size and placement."
+        f"{formatting.count(len(measured), 'case')} measured; without a number, or with a failure in some launch: "
+        f"{told}. Names are op/variant/gradient/direction/mode/dtype/size/placement; a/{{b,c}} means a/b and a/c."
     )
-    table = Table(("status", "cases", "reason", "which"), rows, "Holes, by reason", folded=len(rows) > MOST_ROWS)
+    table = Table(
+        ("status", "cases", "reason", "which"), rows, "Cases without a number, by reason", folded=len(rows) > MOST_ROWS
+    )
     return (intro, *(brief(judgement) if table.folded else ()), table)
 
 
@@ -103,4 +104,4 @@ def _all(n: int) -> str:
     return "the one planned case was" if n == 1 else f"all {n:,} planned cases were"
 
 
-SECTION = Section("holes", "What has no number, and why", 40, build, brief)
+SECTION = Section("holes", "What was not measured, and why", 40, build, brief)

@@ -28,9 +28,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     pinned = styles(judgement.run.catalogue["variants"], judgement.latencies["label"])
     places = places_of(judgement)
     intro = Paragraph(
-        "Seconds per call: the mean over launches, with its 95% interval. Both axes are logarithmic; lower "
-        f"is faster. The thick line is {judgement.baseline}, the current callback. A click on a name in the legend "
-        f"singles its line out; a dashed upright line is where the fastest variant changes.{_of_nodes(judgement)}"
+        "Mean time per call over launches, with its 95% interval; lower is faster, both axes are logarithmic. The "
+        f"thick line is {judgement.baseline}, the current callback. Click a name in the legend to highlight its line. "
+        f"Dashed vertical lines mark where the fastest variant changes.{_of_nodes(judgement)}"
     )
     return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
 
@@ -38,8 +38,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _of_nodes(judgement: Judgement) -> str:
     measured = (judgement.latencies["mode"] == costs.MODE).any()
     return (
-        " In mode node it is seconds per op inside a graph, beyond an empty function; what is not above zero is in the "
-        "table alone."
+        " In mode node this is the time one op adds to a graph; values that are not above zero are only in the table."
         if measured
         else ""
     )

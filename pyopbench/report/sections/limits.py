@@ -25,15 +25,14 @@ OVERHEAD_SECONDS = 20e-6
 """A call of a `tf.function` that does nothing takes at least about that, and several times as much on slow machines."""
 GIGA = 1e9
 
-BELOW_CALL = "a call costs more than the bound there; --mode node measures the op without it"
-NOTHING_TOLD = "No chart, because no size that was measured tells anything about the op"
+BELOW_CALL = "the call itself costs more than the bound there; --mode node measures the op without it"
+NOTHING_TOLD = "No chart, because every measured size is too small"
 
 MEANING = (
-    "A forward call on the CPU takes at least as long as its bytes take at the bandwidth of a working set of their "
-    "size, and at least as long as its operations take at the peak of arithmetic. The longer of the two is its bound "
-    "(the roofline model), memory or arithmetic, and the bound over the measured time is its share. Bytes and "
-    "operations are those that the op says a perfect pass needs; a transcendental function counts as one operation "
-    "though it takes several, so that ops made of them stay below their bound however they are written."
+    "A forward call takes at least as long as its bytes take at this bandwidth, and as its operations take at this "
+    "peak. The longer of the two is its bound (the roofline model); the bound divided by the measured time is its "
+    "share. Bytes and operations are what the op declares for a perfect pass. A function such as sinh counts as one "
+    "operation though it takes several, so such ops cannot reach 100%."
 )
 
 
@@ -60,19 +59,17 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
     if not lines:
         return (
-            "This run has no limits of the machine stored, because it was made before they were measured: how much "
-            "faster the best variant could still become cannot be told."
+            "This run has no limits of the machine, because an older pyopbench made it, so how much faster the best "
+            "variant could become is unknown."
         )
-    return f"What the machine can do at most could not be measured: {lines[0]['reason']}"
+    return f"The limits of the machine could not be measured: {lines[0]['reason']}"
 
 
 def _intro(limits: Limits) -> str:
     return (
-        "What this machine can do at most, measured with NumPy before the cases: the best of several repetitions, as "
-        f"the median over {formatting.count(limits.launches, 'launch', 'launches')}. Copy is a = b and triad a = b + "
-        "s c in "
-        "float32 (as in STREAM), by all cores, or by one where that is faster; each array counts once. Arithmetic is "
-        "the matrix product of NumPy's BLAS."
+        "Limits of this machine, measured with NumPy: the best of several repetitions, the median over "
+        f"{formatting.count(limits.launches, 'launch', 'launches')}. Copy is a = b and triad a = b + s c in float32 "
+        "(as in STREAM), on all cores or on one, whichever is faster. Arithmetic is the matrix product of NumPy's BLAS."
     )
 
 
@@ -108,7 +105,7 @@ def _without(judgement: Judgement) -> Sequence[Block]:
     if count <= 0:
         return ()
     cases = formatting.count(count, "case")
-    return (Paragraph(f"For {cases} the results do not say what bytes and operations a perfect pass needs.", "warn"),)
+    return (Paragraph(f"For {cases} the bytes and operations of a perfect pass are unknown.", "warn"),)
 
 
 def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places: Places) -> Table:
@@ -120,8 +117,8 @@ def _nearest(judgement: Judgement, by_op: Mapping[str, Sequence[Bound]], places:
             largest = max(Case.from_id(bound.case).size for bound in there)
             best = nearest([bound for bound in there if Case.from_id(bound.case).size == largest])
             rows.append((op, *places.cells(vars(Case.from_id(best.case))), *_told(judgement, best)))
-    columns = ("op", *places.varying, "size", "variant", "measured", "bound", "by", "share", "what that means")
-    caption = "What comes nearest its bound, at the largest size measured"
+    columns = ("op", *places.varying, "size", "variant", "measured", "bound", "by", "share", "meaning")
+    caption = "Closest to the bound, at the largest measured size"
     return Table(columns, tuple(rows), caption, headings=2 + len(places.varying))
 
 
@@ -148,14 +145,14 @@ def meaning_of(bound: Bound) -> tuple[str, Tone]:
     if bound.seconds < OVERHEAD_SECONDS:
         # How much of the time is the call differs by machine and is not known here; a gain would be made up.
         return (
-            "nothing about the op: a call costs more than this bound; --mode node measures the op without it",
+            "nothing: the call itself costs more than this bound; --mode node measures the op without it",
             "muted",
         )
     if bound.beyond is not None:
         return beyond_text(bound.beyond), "muted"
     if bound.share >= ENOUGH_SHARE:
         return "no variant can be much faster here", "good"
-    return f"up to {formatting.ratio(1 / bound.share)} could be gained", "warn"
+    return f"up to {formatting.ratio(1 / bound.share)} faster is possible", "warn"
 
 
 def _op(
@@ -190,8 +187,8 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     muted = [row["size"] for row in rows if row["bound"].seconds < OVERHEAD_SECONDS]
     below = f" Sizes up to {formatting.sized(max(muted), unit)} are shaded or left out: {BELOW_CALL}." if muted else ""
     return (
-        f"Share of the bound that calls of {op} reach; 100% is as fast as the machine can be. "
-        f"{panel.capitalize()} at {formatting.sized(largest, unit)}: {near} comes nearest with {shares[0]}, {far} is "
+        f"Share of the bound that {op} reaches; 100% is as fast as the machine can be. "
+        f"{panel.capitalize()} at {formatting.sized(largest, unit)}: {near} is closest with {shares[0]}, {far} "
         f"farthest with {shares[1]}.{below}"
     )
 
@@ -215,4 +212,4 @@ def _fields(bound: Bound, labels: Mapping[str, str]) -> dict[str, Any]:
     return {**fields, "label": labels.get(bound.case, case.variant), "bound": bound}
 
 
-SECTION = Section("limits", "How near the machine's limits", 38, build)
+SECTION = Section("limits", "How close to the machine's limits", 38, build)

@@ -45,7 +45,7 @@ def _cells_of(one: MachineAnswers, places: Places) -> tuple[Cell, ...]:
 
 
 def _by_kind(judgement: Judgement, places: Places) -> Table:
-    rows = tuple(
+    rows: tuple[tuple[Cell | str, ...], ...] = tuple(
         (
             *_cells_of(one, places),
             Cell(kind.machine),
@@ -61,7 +61,7 @@ def _by_kind(judgement: Judgement, places: Places) -> Table:
 
 
 def _differences(judgement: Judgement, places: Places) -> Table:
-    rows = tuple(
+    rows: tuple[tuple[Cell | str, ...], ...] = tuple(
         (
             *_cells_of(one, places),
             one.label or formatting.MISSING,

@@ -25,29 +25,26 @@ CLOCK_PAIRS_PER_CALL = {"backward": 1, "forward_backward": 2}
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return how it was measured, how judged, what the clock costs and what the bridges cost."""
-    return (_measured(judgement), _judged(judgement), _clock(judgement.run.frame), *_floor(judgement))
+    return (_measured(judgement), *_judged(judgement), _clock(judgement.run.frame), *_floor(judgement))
 
 
 def _measured(judgement: Judgement) -> Paragraph:
     frame = judgement.run.frame
     if judgement.run.tool != OWN_TOOL:
         return Paragraph(
-            f"{formatting.count(frame['case'].nunique(), 'case')} timed by {judgement.run.tool}, in its own way and "
-            "with its "
-            "own clock, one after the other. What is timed is the prepared call of pyopbench, whose values and "
-            "gradients were checked when it was prepared."
+            f"{formatting.count(frame['case'].nunique(), 'case')} timed by {judgement.run.tool} with its own clock, "
+            "one after the other. What is timed is the prepared call of pyopbench, whose values and gradients were "
+            "checked."
         )
     launches = len(frame[["run", "launch"]].drop_duplicates())
     blocks = frame.groupby(["case", "run", "launch"], sort=True).size()
     each = formatting.size_range(blocks.min(), blocks.max()) if len(blocks) else "no"
     return Paragraph(
         f"{formatting.count(frame['case'].nunique(), 'case')} timed in "
-        f"{formatting.count(launches, 'launch', 'launches')}, each a "
-        f"fresh process, with {each} timed blocks per case and launch. All variants of one op, size, dtype and mode "
-        "are timed in turns, in an order that is random and balanced, so that drift of the machine meets all alike. "
-        "Values and gradients are checked against the reference before anything is timed; what fails is listed as a "
-        "hole and has no number. On the CPU a call returns when its work is done, so nothing is left out. Backward is "
-        "timed on its own, between two readings of the clock, not as a difference of totals."
+        f"{formatting.count(launches, 'launch', 'launches')}, each a fresh process, with {each} timed blocks per case "
+        "and launch. Variants of one op, size, dtype and mode are interleaved in balanced random order, so that drift "
+        "of the machine affects all of them alike. Values and gradients are checked before anything is timed. Backward "
+        "is timed directly, not as a difference of totals. More in docs/how-it-measures.md."
     )
 
 
@@ -60,30 +57,33 @@ def _called(key: int | tuple[str, int]) -> str:
     return f"{formatting.size(key[1])} in {key[0]}" if isinstance(key, tuple) else formatting.size(key)
 
 
-def _judged(judgement: Judgement) -> Paragraph:
+def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
     effect = formatting.percent(judgement.minimum_effect)
-    mix = "today's time is spread evenly over the logarithm of the size"
+    mix = "the callback's time is spread evenly over the logarithm of the size"
     if judgement.mix is not None:
         calls = [f"{formatting.number(weight)} of {_called(key)}" for key, weight in _sorted(judgement.mix)]
-        mix = f"calls come in the mix that was given ({', '.join(calls)})"
+        mix = f"calls are mixed as you gave them ({', '.join(calls)})"
     looks = Looks.of(judgement.run.settings, len(judgement.run.looks))
     against = "what each is paired with" if judgement.run.settings.get("pairs") else judgement.baseline
-    return Paragraph(
-        "A launch gives one number per case, and only launches count as independent: intervals are t intervals over "
-        "launches of a mean that from six launches on is trimmed at both ends (Yuen 1974), so that a launch that went "
-        "wrong weighs less. What is compared is the share of the baseline's time in the same rounds; the spread that "
-        "few launches show is moved towards what is expected from the size of the share and the noise of its rounds "
-        "(Smyth 2004), and ports carry besides what they shift by from run to run, "
-        f"{formatting.percent(judgement.model.run_effect)}. "
-        f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), "
-        "and for "
-        f"{formatting.count(looks.planned, 'look')} at the data (Bonferroni), "
-        "which holds the chance of any false one among them to 5%. A variant is faster or slower only if it is shown "
-        f"to differ by more than {effect}, equivalent only if it is shown to differ by "
-        f"less, and unresolved otherwise. In a decision {mix}. Chosen is the least work among all that cost at most "
-        f"{effect} of today's time more than the best, or at most twice that where the data cannot tell; how much that "
-        "may cost against the best is bounded for all candidates at once (Hsu 1981), and a change has to be shown to "
-        f"save more than {effect}."
+    return (
+        Paragraph(
+            "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals "
+            "over launches; from six launches on, the mean is trimmed (Yuen 1974). The spread of few launches is moved "
+            "towards what the size of the ratio and the noise within rounds predict (Smyth 2004). Ports are allowed to "
+            f"shift by {formatting.percent(judgement.model.run_effect)} from run to run."
+        ),
+        Paragraph(
+            f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), "
+            f"and for {formatting.count(looks.planned, 'look')} at the data (Bonferroni): the chance of any false "
+            f"verdict is at most 5%. Faster or slower means a difference of clearly more than {effect}, equivalent "
+            "clearly less; anything else is unresolved."
+        ),
+        Paragraph(
+            f"In a decision {mix}. The answer is the variant that takes the least work among those within {effect} of "
+            "the best, or within twice that if the data leave it open. What it may cost against the best is bounded "
+            f"for all candidates at once (Hsu 1981), and a change must clearly save more than {effect}. More in "
+            "docs/statistics.md."
+        ),
     )
 
 
@@ -96,20 +96,17 @@ def _clock(frame: pd.DataFrame) -> Paragraph:
     forward, backward = _largest(shares[per_call.isna()]), _largest(shares[per_call.notna()])
     parts = []
     if forward is not None:
-        parts.append(
-            f"A block of forward calls holds one pair of readings, at most {formatting.percent(forward)} of the block."
-        )
+        parts.append(f"Forward blocks have one pair, at most {formatting.percent(forward)} of their time.")
     if backward is not None:
         parts.append(
-            "A block of backward calls holds a pair for every call (two where forward is timed too), which came to at "
-            f"most {formatting.percent(backward)} of the time recorded."
+            f"Backward blocks have one or two pairs per call, at most {formatting.percent(backward)} of their time."
         )
     if not parts:
-        return Paragraph("What the clock costs is not recorded in these results.")
+        return Paragraph("These results do not record what the clock costs.")
     cost = formatting.seconds(_largest(frame["timer_seconds"]))
-    taken_off = "This has been taken off the recorded times."
+    taken_off = "This is subtracted from all times."
     return Paragraph(
-        " ".join((f"A pair of clock readings costs up to {cost}.", *parts, taken_off, *_left(frame, pairs)))
+        " ".join((f"Reading the clock twice costs up to {cost}.", *parts, taken_off, *_left(frame, pairs)))
     )
 
 
@@ -119,7 +116,7 @@ def _left(frame: pd.DataFrame, pairs: pd.Series[float]) -> Sequence[str]:
     if left is None:
         return ()
     share = formatting.percent(left)
-    return (f"What is left of it, half the distance between the quartiles of its cost, is at most {share}.",)
+    return (f"The remaining uncertainty (half the interquartile range of that cost) is at most {share}.",)
 
 
 def _largest(values: pd.Series[float]) -> float | None:
@@ -131,9 +128,7 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
     """Return what it costs to cross each bridge with an op that does nothing."""
     rows = [row for row in records(judgement, FLOOR_OP) if row["direction"] == "forward"]
     if not rows:
-        return (
-            Paragraph(f"The floor was not measured: this run has no op `{FLOOR_OP}`, which only crosses the bridges."),
-        )
+        return (Paragraph(f"The cost of an empty callback was not measured; add the op `{FLOOR_OP}` to see it."),)
     smallest = min(row["size"] for row in rows)
     places = places_of(judgement)
     lines = tuple(
@@ -145,10 +140,7 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest
     )
-    caption = (
-        f"The floor: forward {FLOOR_OP} at {formatting.sized(smallest, 'elements')}, which does nothing but cross "
-        "the bridge"
-    )
+    caption = f"Cost of a callback that does nothing: {FLOOR_OP}, forward, {formatting.sized(smallest, 'elements')}"
     return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
 
 

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
 MEANING = (
-    "One graph holds the op some times, one copy after another, and is timed in turns with a function of the same "
-    "arguments that does nothing: the difference over the number of copies is what an op costs inside a graph, also "
-    "where it is within what it is uncertain by of zero. The first callback of a step finds its threads asleep and "
-    "costs more than those after it, which is why both are given for callbacks; one that stands between other ops "
-    "costs up to what the first does, and a port may save that much more there. These graphs run without Grappler, "
-    "which would drop or fold most copies, so that the costs are those of the ops as they are written; that all copies "
-    "run was read from the executed graph. Each cost is the mean over launches with its 95% interval."
+    "The cost of one op inside a graph: the time of a graph with several copies less that of an empty function, per "
+    "copy; the mean over launches with its 95% interval. The first callback of a step wakes up its threads and costs "
+    "more than the following ones, so both are shown; a callback between other ops costs up to as much as the first. "
+    "Grappler is off, because it would remove copies, and the executed graph was checked for all of them."
 )
 SLOPE = "slope"
 

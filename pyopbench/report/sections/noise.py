@@ -41,16 +41,16 @@ def _spread(disturbance: Disturbance) -> str:
     if disturbance.too_noisy:
         return noise_warning(disturbance)
     if disturbance.smallest_effect is None:
-        return "How much launches differ cannot be told: no comparison has two of them."
+        return "How much launches differ is unknown, because no comparison has two of them."
     told = (
-        f"Ratios usually differ by {formatting.percent(disturbance.usual_spread)} from launch to launch, so that "
-        f"{reach_text(disturbance)}, by half of the usual interval after the correction for "
-        f"{formatting.count(disturbance.verdicts, 'verdict')}; the minimum effect is "
+        f"Ratios usually differ by {formatting.percent(disturbance.usual_spread)} from launch to launch, so "
+        f"{reach_text(disturbance)} (half a typical interval, corrected for "
+        f"{formatting.count(disturbance.verdicts, 'verdict')}). The minimum effect is "
         f"{formatting.percent(disturbance.minimum_effect)}."
     )
     if disturbance.smallest_effect <= disturbance.minimum_effect:
         return told
-    return f"{told} That is more than the minimum effect, but every verdict is resolved all the same."
+    return f"{told} Every verdict is resolved all the same."
 
 
 def _seen(launches: Sequence[LaunchNoise], cores: int) -> str:
@@ -58,23 +58,23 @@ def _seen(launches: Sequence[LaunchNoise], cores: int) -> str:
     far = [launch.far_share for launch in launches if launch.far_share is not None]
     stolen = [launch.steal_share for launch in launches if launch.steal_share is not None]
     blocks = (
-        f"{formatting.percent(sum(far) / len(far))} of the timed blocks of a launch, on average, lie more than "
+        f"On average {formatting.percent(sum(far) / len(far))} of the timed blocks are outliers, more than "
         f"{FAR_DEVIATIONS:g} robust standard deviations above the median of their launch."
         if far
-        else "No case has blocks enough in one launch to tell which were disturbed."
+        else "No case has enough blocks in one launch to find outliers."
     )
     many = (
         f"In {sum(share > LARGE_STEAL for share in stolen):,} of "
-        f"{formatting.count(len(stolen), 'launch', 'launches')} other "
-        f"guests of the host had more than {formatting.percent(LARGE_STEAL)} of the processors."
+        f"{formatting.count(len(stolen), 'launch', 'launches')} other virtual machines took more than "
+        f"{formatting.percent(LARGE_STEAL)} of the processors."
         if stolen
-        else "The system does not tell what other guests of the host took."
+        else "This system does not report what other virtual machines take."
     )
     busy = sum((launch.load or 0.0) > cores for launch in launches)
-    other = f" In {busy:,} more tasks ran or waited than there are cores, {cores:,}: other work." if busy else ""
+    other = f" In {busy:,} the load was above the {cores:,} cores, so other work was running." if busy else ""
     return (
-        f"{blocks} {many}{other} None of this is dropped: the median over rounds gives disturbed blocks little "
-        "weight, and the spread between launches, which every interval is made of, holds what disturbed whole launches."
+        f"{blocks} {many}{other} Nothing is dropped: medians over rounds give outliers little weight, and intervals "
+        "include the differences between launches."
     )
 
 

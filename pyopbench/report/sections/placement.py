@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
 SIMULATED_INTRO = (
-    "Copies between host and device, counted on a simulated device: TensorFlow takes it for a GPU, and its memory is "
-    "the host's. It says what is copied and where ops run, and nothing about time."
+    "Copies between host and device, counted on a simulated GPU whose memory is the host's. This shows what is copied "
+    "and where ops run; it says nothing about time."
 )
-GPU_INTRO = "Copies between host and device, as TensorFlow's profiler tells them of a GPU."
+GPU_INTRO = "Copies between host and device on a GPU, from TensorFlow's profiler."
 READING = (
-    "Counts are of one call with new inputs: ↑ to the device, ↓ to the host. {marks}. A port to what copies nothing "
-    "saves these copies too where its data live on the device; no ratio of this report counts that, because they were "
-    "measured on the CPU."
+    "Copies in one call with new inputs: ↑ to the device, ↓ to the host. {marks}. If your data is on the device, a "
+    "port without copies saves these too, which the ratios of this report, measured on the CPU, do not include."
 )
 
 
@@ -34,7 +33,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     rows = _measured(judgement)
     if not rows:
-        return (Paragraph("The copies that are kept beside this run are of other ops than it measured.", "warn"),)
+        return (Paragraph("The counted copies in this run's folder are of other ops.", "warn"),)
     kind = "simulated" if document["device"] == "simulated" else "GPU"
     blocks: list[Block] = [
         Paragraph(SIMULATED_INTRO if kind == "simulated" else GPU_INTRO),
@@ -78,7 +77,7 @@ def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequenc
     then, now = document["tensorflow"], judgement.run.environment["tensorflow"]
     if then == now:
         return ()
-    return (Paragraph(f"They were counted on TensorFlow {then}, and this run is of {now}: make them again.", "warn"),)
+    return (Paragraph(f"They were counted on TensorFlow {then}, but this run used {now}: count them again.", "warn"),)
 
 
 def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
@@ -114,4 +113,4 @@ def _notes(rows: Sequence[Row]) -> Sequence[Block]:
     return (Bullets(tuple(f"{', '.join(names)}: {wording.note_text(note)}" for note, names in notes.items())),)
 
 
-SECTION = Section("placement", "Where to run it: copies between host and device", 36, build, brief)
+SECTION = Section("placement", "Copies between host and device", 36, build, brief)

@@ -29,8 +29,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     decided = {decision.op for decision in judgement.decisions}
     rows = [row for row in probes.rows_of(document) if row.op is None or row.op in decided]
     intro = (
-        f"Each was tried on TensorFlow {document['tensorflow']}, its values and gradients compared with NumPy's: "
-        '"wrong" is another number without an error, – that there is nothing to try. Empty was not tried.'
+        f"Tried on TensorFlow {document['tensorflow']}, with values and gradients compared with NumPy. Wrong: a wrong "
+        "number without an error. –: does not apply. Empty: not tried."
     )
     return (
         *required,
@@ -71,7 +71,7 @@ def _failures(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
         (one.op or CUBE, names.get(one.probe, one.probe), one.status, formatting.listing(one.labels), one.told)
         for one in probes.told_once(bad)
     )
-    columns = ("op", "tried", "result", "with", "in its own words")
+    columns = ("op", "tried", "result", "with", "message")
     return (Table(columns, words, "Each failure", folded=True),) if bad else ()
 
 
@@ -91,8 +91,11 @@ def _required(judgement: Judgement) -> tuple[Block, ...]:
     names = formatting.listing(list(judgement.requires))
     told = barred(judgement)
     if not told:
-        return (Paragraph(f"Required: {names}. No variant was removed for it."),)
-    return (Paragraph(f"Required: {names}. Only what was seen to do it is a candidate:", "warn"), Bullets(told))
+        return (Paragraph(f"Required: {names}. Every variant supports it."),)
+    return (
+        Paragraph(f"Required: {names}. Only variants that were seen to support it are candidates:", "warn"),
+        Bullets(told),
+    )
 
 
 def _in_order(labels: Sequence[str], baseline: str) -> list[str]:
@@ -108,7 +111,7 @@ def _other_version(judgement: Judgement) -> Sequence[Block]:
     then, now = judgement.run.probes["tensorflow"], judgement.run.environment.get("tensorflow")
     if then == now:
         return ()
-    return (Paragraph(f"They were tried on TensorFlow {then}, and this run is of {now}: make them again.", "warn"),)
+    return (Paragraph(f"They were tried on TensorFlow {then}, but this run used {now}: probe again.", "warn"),)
 
 
-SECTION = Section("probes", "What works, and what each variant blocks", 16, build, brief)
+SECTION = Section("probes", "What each variant supports", 16, build, brief)

@@ -1,4 +1,4 @@
-"""How much faster or slower than the callback of today."""
+"""How much faster or slower than the current callback."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def build(judgement: Judgement) -> Sequence[Block]:
     effect = formatting.percent(judgement.minimum_effect)
     how = "paired within launches" if judgement.run.tool == "pyopbench" else "each timed on its own"
     intro = Paragraph(
-        f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; left of 1 is "
-        f"faster. Inside the shaded band, {effect} either way, a difference is too small to act on. In the row of a "
-        "variant small sizes are on top. Unresolved is what has an interval, corrected for "
-        f"{formatting.count(len(judgement.verdicts), 'verdict')}, that reaches across a border of the band."
+        f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; left of 1 is faster. "
+        f"Differences inside the shaded band (±{effect}) are too small to matter. In the row of a variant small sizes "
+        "are on top. A verdict is unresolved if its interval, corrected for "
+        f"{formatting.count(len(judgement.verdicts), 'verdict')}, crosses the edge of the band."
     )
     return (
         intro,
@@ -89,7 +89,7 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
 def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
     """Return a folded table of the verdicts that are open: about how many launches would settle each, or why none."""
     left = [row for row in rows if row["outcome"] == "unresolved"]
-    return (by_size(left, places, _settling, f"{op}: launches that would settle what is unresolved"),) if left else ()
+    return (by_size(left, places, _settling, f"{op}: launches that would resolve the rest"),) if left else ()
 
 
 def _settling(row: Mapping[str, Any]) -> Cell:
@@ -98,4 +98,4 @@ def _settling(row: Mapping[str, Any]) -> Cell:
     return Cell(f"about {row['needed']:,}, not {row['launches']:,}", number=row["needed"])
 
 
-SECTION = Section("ratios", "Ratio to the callback of today", 30, build)
+SECTION = Section("ratios", "Ratio to the current callback", 30, build)

@@ -18,7 +18,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not run.cannot:
         return ()
     sentences = tuple(map(limitation_text, run.cannot))
-    return (Paragraph(f"These are results of {run.tool}. What they cannot tell:", "warn"), Bullets(sentences))
+    return (Paragraph(f"These are results of {run.tool}. Their limitations:", "warn"), Bullets(sentences))
 
 
-SECTION = Section("source", "What this source cannot tell", 5, build, build)
+SECTION = Section("source", "Limitations of these results", 5, build, build)

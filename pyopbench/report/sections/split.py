@@ -11,6 +11,7 @@ from pyopbench.judge.cost_split import CLOSE, PARTS, Split
 from pyopbench.report.charts.cost_split import stack_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, places_of, unit_of
+from pyopbench.report.wording.body_share import body_share_text
 from pyopbench.report.wording.cost_split import unpredicted_text
 
 if TYPE_CHECKING:
@@ -25,22 +26,25 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return how well the parts predict the total, and for each op a chart and a table of them."""
     found = judgement.splits
     if not found:
-        return (Paragraph("Not told here: bodies and bridges were not measured by themselves in this run."),)
+        return (Paragraph("Not measured in this run (--parts)."),)
     by_op: dict[str, list[Split]] = {}
     for split in found:
         by_op.setdefault(Case.from_id(split.case).op, []).append(split)
     places = places_of(judgement)
-    blocks = [block for op, splits in by_op.items() for block in _op(places, op, splits, unit_of(judgement, op))]
+    blocks = [
+        block
+        for op, splits in by_op.items()
+        for block in (*_op(places, op, splits, unit_of(judgement, op)), *_body_shares(judgement, op, places))
+    ]
     return (_intro(), _verdict(found), *_unexplained(places, found), *blocks)
 
 
 def _intro() -> Paragraph:
     return Paragraph(
-        "A forward call of a callback, taken apart. Dispatch is a call of a tf.function with nothing to do, bridge "
-        "what the callback adds to it for one element, bytes in and bytes out what many elements add on their way to "
-        "Python and back, body the Python function alone, without TensorFlow around it. Each was measured by itself "
-        "in every launch and none was fitted, so that their sum is a prediction. A bar that ends short of the dashed "
-        "line at 100%, the measured time, leaves a remainder; one that passes it takes longer in parts than whole."
+        "The parts of a forward call. Dispatch: calling an empty tf.function. Bridge: what a callback adds for one "
+        "element. Bytes in, bytes out: what many elements add on the way to Python and back. Body: the Python function "
+        "alone. Each was measured separately, so their sum is a prediction; the dashed line at 100% is the measured "
+        "time."
     )
 
 
@@ -92,6 +96,15 @@ def _op(places: Places, op: str, splits: Sequence[Split], unit: str) -> Sequence
         Heading(op, of_op=True),
         *((Chart(stack_chart(drawn, panels, unit), _alt(op, splits)),) if drawn else ()),
         table,
+    )
+
+
+def _body_shares(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
+    """Return what no other callback around the same body can gain, where the body takes most of the time."""
+    return tuple(
+        Paragraph(f"{': '.join((*places.of(vars(share)), body_share_text(share)))}.")
+        for share in judgement.body_shares
+        if share.op == op and share.is_most
     )
 
 

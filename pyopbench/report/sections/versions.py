@@ -47,13 +47,12 @@ def _missing(across: VersionComparison) -> tuple[str, ...]:
 
 def _intro(across: VersionComparison) -> str:
     if len(across.versions) == 1:
-        return f"Of several versions of TensorFlow only {across.shown} was measured, so that nothing is compared."
+        return f"Only TensorFlow {across.shown} was measured, so there is nothing to compare."
     brought = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
-        f"Measured on TensorFlow {formatting.listing(across.labels)} by turns, a launch of each in random order, so "
-        "that a "
-        f"version is compared with {across.labels[0]} in pairs. This report is of {across.shown}: what it says "
-        f"elsewhere holds for that version.{f' A version brings its own NumPy: {brought}.' if brought else ''}"
+        f"Launches of TensorFlow {formatting.listing(across.labels)} were interleaved in random order, so each version "
+        f"is compared with {across.labels[0]} in pairs. The rest of this report is about {across.shown}."
+        f"{f' Each version has its own NumPy: {brought}.' if brought else ''}"
     )
 
 
@@ -67,7 +66,7 @@ def _answers(across: VersionComparison) -> Table:
         one = next(decision for decision in found if decision is not None)
         rows.append((Cell(one.op, op=one.op), one.use, *cells_of(one, places), *map(_answer, found)))
     columns = ("op", "use", *places.varying, *across.labels)
-    return Table(columns, tuple(rows), "What to do, by version of TensorFlow", headings=2 + len(places.varying))
+    return Table(columns, tuple(rows), "What to do, by TensorFlow version", headings=2 + len(places.varying))
 
 
 def places_across(across: VersionComparison) -> Places:

@@ -15,7 +15,7 @@ from pyopbench.report.wording.step_savings import step_text, worth_text
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
-COLUMNS = ("share of the step afterwards", "the step gets faster by", "hours saved per million steps")
+COLUMNS = ("share of the step afterwards", "speed-up of the step", "hours saved per million steps")
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -33,8 +33,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _table_and_note(shown: Table) -> tuple[Block, ...]:
     """Return the table with how to read it; nothing where the calls of every op overlap."""
     note = (
-        "In brackets: the lower end of the interval (95%, corrected as in the decisions). Hours count one process at a "
-        "time, with the calls one after another in the step; calls that overlap with other work save less."
+        "In brackets: the lower end of the 95% interval. Hours are for one process whose calls run one after another; "
+        "calls that overlap with other work save less."
     )
     return (shown, Paragraph(note)) if shown.rows else ()
 

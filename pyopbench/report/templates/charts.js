@@ -30,7 +30,7 @@ const charts = (() => {
     const columns = Math.max(1, Math.min(spec.columns, shown, Math.floor((width - axis) / narrowest)));
     spec.datasets.rows = rows;
     spec.columns = columns;
-    spec.spec.width = Math.max(100, Math.min(columns > 1 ? 520 : 640, Math.floor((width - axis) / columns - 24)));
+    spec.spec.width = Math.max(100, Math.min(columns > 1 ? 820 : 1100, Math.floor((width - axis) / columns - 24)));
     spec.config.legend.columns = Math.max(1, Math.floor(width / 210));
     return spec;
   }

@@ -9,7 +9,7 @@ from pyopbench.judge.body_share import BodyShare
 def body_share_text(share: BodyShare) -> str:
     """Return what a body takes of the cost of the callback around it, and so what no other bridge can gain."""
     taken = formatting.points(share.share)
-    said = f"the {share.body} body is {taken} of the cost of {share.baseline}"
+    said = f"the {share.body} body takes {taken} of the time of {share.baseline}"
     if not share.is_most:
-        return f"{said}: the rest is the bridge"
-    return f"{said}: around the same body, no bridge can gain more than {formatting.ratio(share.most_gain)}"
+        return f"{said}; the rest is overhead of the callback"
+    return f"{said}, so another callback around it gains at most {formatting.ratio(share.most_gain)}"

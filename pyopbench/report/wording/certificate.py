@@ -28,7 +28,7 @@ def miss_text(miss: Miss) -> str:
         case MayBeToldApart(pairs, most):
             return f"{_told_apart(pairs)}: up to {formatting.percent(pairs.bound)}; {_at_most(most)}"
         case NotShownEquivalent(pairs, least):
-            found = f"{pairs.equivalent} of {formatting.count(pairs.pairs, 'identical pair')} were shown equivalent"
+            found = f"{pairs.equivalent} of {formatting.count(pairs.pairs, 'identical pair')} were found equivalent"
             return f"{found}, {formatting.percent(pairs.equivalent_share)}; {_at_least(least)}"
         case SlowdownMissed(pairs, least):
             found = f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found"
@@ -40,26 +40,26 @@ def miss_text(miss: Miss) -> str:
             return f"{renamed_text(decisions)}; {_at_most(most)}"
         case LosesTooMuch(decisions, most_mean, most):
             promised = f"{formatting.percent(most_mean)} and {formatting.percent(most)}"
-            return f"answers cost {loss_text(decisions)}; promised are at most {promised}"
+            return f"answers cost {loss_text(decisions)}; promised: at most {promised}"
         case BoundsTooTight(decisions):
             beyond = formatting.count(decisions.unbounded, "answer")
-            return f"{beyond} cost more than the run's own bound, as the others found; promised are none"
+            return f"{beyond} cost more than the run's own bound, judged by the other runs; promised: none"
         case Undone(runs):
-            return f"there was no time for {formatting.listing(runs)}"
+            return f"there was no time left for {formatting.listing(runs)}"
 
 
 def renamed_text(decisions: Decisions) -> str:
     """Return how many decisions have answers that differ."""
-    return f"{len(decisions.renamed)} of {formatting.count(decisions.decisions, 'decision')} were renamed"
+    return f"{len(decisions.renamed)} of {formatting.count(decisions.decisions, 'decision')} changed from run to run"
 
 
 def loss_text(decisions: Decisions) -> str:
     """Return what answers cost more than the best, on average and at the most."""
     mean, worst = formatting.percent(decisions.mean_loss), decisions.worst
     if worst is None:
-        return f"{mean} of today's time on average"
+        return f"{mean} of the callback's time on average"
     where = f"{worst.op}, {worst.use}"
-    return f"{mean} of today's time on average, at most {formatting.percent(worst.share)} ({where})"
+    return f"{mean} of the callback's time on average, at most {formatting.percent(worst.share)} ({where})"
 
 
 def renaming_text(renamed: Renamed) -> str:
@@ -71,7 +71,7 @@ def renaming_text(renamed: Renamed) -> str:
 def effect_text(effect: RunEffect | None) -> str:
     """Return what ports shift by from run to run, with its interval, and what intervals allow for."""
     if effect is None:
-        return "not known; intervals allow for what is usual"
+        return "not known; intervals allow for the usual value"
     ends = f"{formatting.percent(effect.low)} to {formatting.percent(effect.high)}"
     return f"{formatting.percent(effect.deviation)} ({ends}); intervals allow for {formatting.percent(effect.allowed)}"
 
@@ -80,32 +80,31 @@ def made_text(certificate: Certificate) -> str:
     """Return when a certificate was made, and from what."""
     runs, jobs = certificate.controls, certificate.decisions
     cut = sum(one.ended == "budget" for one in runs)
-    ended = f", {cut} of them ended by their time" if cut else ""
+    ended = f", {cut} of them cut short by their budget" if cut else ""
     launches = "no"
     if runs:
         made = [one.launches for one in runs]
         launches = f"{formatting.size_range(min(made), max(made))} of at most {max(one.most for one in runs)}"
-    repeated = "The main job was not repeated"
+    repeated = "The decisions were not repeated"
     if jobs is not None:
-        what = "the decisions of a few ops were" if certificate.quick else "all decisions of the main job were"
-        repeated = f"Between them {what} made {formatting.count(jobs.runs, 'time')}, each run valued by the others"
+        what = "The decisions of a few ops" if certificate.quick else "All decisions"
+        repeated = f"{what} were made {formatting.count(jobs.runs, 'time')}, and each run was judged by the others"
     return (
         f"Certified on {formatting.moment(certificate.created)} in {formatting.duration(certificate.seconds)}, "
         f"{'from few pairs' if certificate.quick else 'in full'}: {formatting.count(len(runs), 'run')} of controls in "
-        f"mode {certificate.mode}, of {launches} launches each{ended}. Variants were "
-        "compared with copies of themselves, and callbacks with copies that were slowed down by a known share of what "
-        f"they cost; a difference counts from {formatting.percent(certificate.minimum_effect)} of today's time. "
-        f"{repeated}."
+        f"mode {certificate.mode}, {launches} launches each{ended}. Variants were compared with copies of "
+        "themselves, and callbacks with copies slowed down by a known amount; a difference counts from "
+        f"{formatting.percent(certificate.minimum_effect)} of the callback's time. {repeated}."
     )
 
 
 def _told_apart(pairs: Pairs) -> str:
-    return f"{pairs.hits} of {formatting.count(pairs.pairs, 'identical pair')} were told apart"
+    return f"{pairs.hits} of {formatting.count(pairs.pairs, 'identical pair')} were found different"
 
 
 def _at_most(most: float) -> str:
-    return f"promised are at most {formatting.percent(most)}"
+    return f"promised: at most {formatting.percent(most)}"
 
 
 def _at_least(least: float) -> str:
-    return f"promised are at least {formatting.percent(least)}"
+    return f"promised: at least {formatting.percent(least)}"

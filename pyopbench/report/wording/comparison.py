@@ -21,8 +21,8 @@ from pyopbench.report.wording.limitations import limitation_text
 from pyopbench.report.wording.verdicts import unresolved_text
 
 PAIRED = {
-    "round": "Both were timed in the same rounds of the same processes: ratios are paired by round.",
-    "block": "Launches of both came in blocks, one of each in random order: ratios are paired by block.",
+    "round": "Both were timed in the same rounds of the same processes, so ratios are paired by round.",
+    "block": "Launches of both alternated in random order, so ratios are paired by block.",
 }
 
 
@@ -58,7 +58,7 @@ def note_text(note: Note) -> NoteText:
     """Return what a reader has to know before the table."""
     match note:
         case DifferentProcessors(first, second):
-            said = f"{first} in A, {second} in B. These ratios compare machines, not code."
+            said = f"{first} in A, {second} in B. The ratios compare machines, not code."
             return NoteText(said, "DIFFERENT PROCESSORS")
         case Paired(by):
             return NoteText(PAIRED[by])
@@ -86,11 +86,10 @@ def unmatched_text(case: UnmatchedCase) -> str:
 
 def _not_paired(note: NotPaired) -> str:
     return (
-        "A and B were not measured interleaved. Each interval is widened by what runs differ by: at least "
-        f"{formatting.percent(note.run_spread)} (one standard deviation), more where the other cases of this pair "
-        "moved by "
-        f"more. All cases together are at {formatting.ratio(note.common)}; what they have in common counts as the "
-        "machine's."
+        "A and B were not measured interleaved, so each interval is widened by at least "
+        f"{formatting.percent(note.run_spread)} (one standard deviation) for the difference between runs, and by more "
+        f"where other cases differ more. The common change of all cases, {formatting.ratio(note.common)}, is "
+        "attributed to the machine."
     )
 
 
@@ -99,9 +98,8 @@ def _stepped_down(note: SteppedDown) -> str:
     shared += [f"{note.comparisons} comparisons of this run"] if note.comparisons > 1 else []
     shared += [f"{note.looks} looks at the data"] if note.looks > 1 else []
     return (
-        f"Each interval is the one that its verdict goes by. {formatting.listing(shared)} share an error of "
-        f"{formatting.percent(note.error)}: the clearest case is tested first, and each one that is settled leaves "
-        "more of it to the rest (Holm)."
+        f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is at "
+        f"most {formatting.percent(note.error)}."
     )
 
 
@@ -109,11 +107,11 @@ def _reach(found: Reach) -> str:
     match found:
         case NoInterval(reason):
             why = f": {unresolved_text(reason)}" if reason is not None else ""
-            return f"No case has an interval, so nothing is told apart{why}."
+            return f"No case has an interval, so nothing can be said{why}."
         case SmallestSlowdown(slowdown) if formatting.smallest_difference(slowdown) == formatting.TOO_NOISY:
             return (
-                f"A usual case is {formatting.TOO_NOISY}: even one that takes twice as long could be missed here. "
-                "Stop other work on the machine, make more launches of both, or measure both in one run."
+                "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
+                "the machine, use more launches, or measure both in one run."
             )
         case SmallestSlowdown(slowdown):
-            return f"In a usual case a slowdown to {formatting.ratio(1 + slowdown)} or more would be found here."
+            return f"In a typical case, a slowdown to {formatting.ratio(1 + slowdown)} or more would be found."

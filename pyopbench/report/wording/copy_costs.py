@@ -34,7 +34,7 @@ def _row(cost: CopyCost) -> tuple[Cell | str, ...]:
 def refusals(document: Mapping[str, Any]) -> list[str]:
     """Return each way over a bridge that TensorFlow refuses, with its reason; older files have none."""
     return [
-        f"{refused['bridge']} does not take an array that is {refused['layout']}: {refused['reason']}"
+        f"{refused['bridge']} does not accept an array that is {refused['layout']}: {refused['reason']}"
         for refused in document.get("refused", ())
     ]
 
@@ -69,7 +69,7 @@ def gpu_tables(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
 
 
 def _gpu_row(cost: GpuCopyCost, sizes: list[int], show: Callable[[int, float], Cell]) -> tuple[Cell | str, ...]:
-    memory = ", ".join(cost.memory) or "not told"
+    memory = ", ".join(cost.memory) or "unknown"
     shown = (show(size, cost.seconds[size]) if size in cost.seconds else formatting.MISSING for size in sizes)
     return (cost.direction, cost.way, memory, *shown)
 
@@ -87,7 +87,7 @@ def gpu_devices(document: Mapping[str, Any]) -> str:
     transfers = document["transfers"]
     gpus = [gpu for reading in transfers["gpu"] for gpu in reading["gpus"]]
     reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu["held_back_by"] or ())
-    made = f"Copies between host and GPU were made on {formatting.listing(transfers['environment']['devices'])}"
+    made = f"Copies between host and GPU were measured on {formatting.listing(transfers['environment']['devices'])}"
     if not gpus:
         return f"{made}; its clocks are not known: {transfers['gpu'][-1]['reason']}."
-    return f"{made}; what held its clocks back before and after: {formatting.listing(list(reasons)) or 'nothing'}."
+    return f"{made}; its clocks were limited by: {formatting.listing(list(reasons)) or 'nothing'}."

@@ -9,18 +9,14 @@ from pyopbench.results.counted_copies import CopiesAtPlace, Excess, Note, Remedy
 MODE_WORDS = {"call": "in a tf.function", "eager": "eager"}
 MARKS: dict[Excess, str] = {"both_ways": "*", "one_way": "+"}
 MARK_WORDS: dict[Excess, str] = {
-    "both_ways": "more goes to the device, and more to the host, than has to",
-    "one_way": "more goes one way than has to",
+    "both_ways": "more than necessary is copied in both directions",
+    "one_way": "more than necessary is copied in one direction",
 }
 NOTES = {
-    "falls_back": "falls back: pinned to the device, it computes on the host, for want of a kernel there",
-    "result_moved": "its Python computes on the host, and TensorFlow puts the result on the device",
-    "body_unpinned": (
-        "its body runs without the device scope that the op is pinned by, and so its ops run on the device"
-    ),
-    "gradient_unpinned": (
-        "a device scope around the op does not reach its gradient, which TensorFlow leaves on the device"
-    ),
+    "falls_back": "falls back: pinned to the device, it computes on the host, because it has no kernel there",
+    "result_moved": "its Python runs on the host, and TensorFlow copies the result to the device",
+    "body_unpinned": ("its body runs outside the device scope of the op, so its ops run on the device"),
+    "gradient_unpinned": ("a device scope around the op does not apply to its gradient, which stays on the device"),
     "varies": "counts differ from call to call",
 }
 
@@ -67,7 +63,7 @@ def place_text(copies: CopiesAtPlace) -> str:
     for _, row in sorted(copies.best.items()):
         if row.copies:
             moved.setdefault(sum(row.moved), []).append(_named(row))
-    parts = [f"nothing crosses with {formatting.listing(free)}" if free else "no variant runs without a copy"]
+    parts = [f"nothing is copied with {formatting.listing(free)}" if free else "every variant copies"]
     parts += [
         f"at least {formatting.byte_count(size)} per call with {formatting.listing(names)}"
         for size, names in sorted(moved.items())

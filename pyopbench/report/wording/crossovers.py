@@ -7,17 +7,14 @@ from pyopbench.judge.decision import Crossover, SizeTrend
 
 
 def fastest_text(crossover: Crossover, unit: str) -> str:
-    """Return where the fastest changes, and how far that may be off, in a line without brackets."""
+    """Return where the fastest changes, and how far that may be off, in a line."""
     size = formatting.about_size(crossover.size)
     said = f"{crossover.before} is fastest up to about {size} {unit}, {crossover.after} beyond"
     low, high = crossover.low, crossover.high
     if low is None and high is None:
         return said
     span = formatting.about_sizes(low, high)
-    if low is not None and high is not None:
-        ends = [formatting.about_size(end) for end in (low, high)]
-        span = f"at {span}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
-    return f"{said}; by the 95% interval they change places {span}"
+    return f"{said} (95% interval of the crossover: {span})"
 
 
 def size_trend_text(trend: SizeTrend) -> str:
@@ -34,7 +31,7 @@ def size_trend_text(trend: SizeTrend) -> str:
 def change_text(label: str, crossover: Crossover) -> str:
     """Return what a candidate is below and above a crossover with the current callback."""
     first, then = ("faster", "slower") if crossover.before == label else ("slower", "faster")
-    perhaps = "" if is_closed(crossover) else ", if it crosses at all"
+    perhaps = "" if is_closed(crossover) else ", if they cross at all"
     return f"{first} below, {then} above{perhaps}"
 
 

@@ -51,13 +51,10 @@ COUNTED: dict[Action, str] = {
     "keep": "to keep",
     "undecided": "undecided",
 }
-"""What follows the number of decisions with an action, in the order in which they are told."""
+"""What follows the number of decisions with an action, in the order in which they are named."""
 
 
-TWO_SCOPES = (
-    "What is saved is over all sizes, or over the mix; what one op costs is at the smallest size, so the one does not "
-    "follow from the other."
-)
+TWO_SCOPES = "saves: over all sizes, or your mix of them; one op: at the smallest size"
 """Why two numbers of one answer differ."""
 
 
@@ -72,9 +69,23 @@ def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
     told = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
     return (
         f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(told)}. "
-        f"Saved is the share of today's time, with {baseline}, that is no longer spent on the op; "
-        "≥ is the lower end of its 95% interval."
+        f"“Saves” is the share of the time of {baseline}, the current callback, that is no longer spent; ≥ is the "
+        "lower end of its 95% interval."
     )
+
+
+def standing_text(decisions: int, *, undecided: int, by_size: int, provisional: int) -> str:
+    """Return how many of many answers are not the whole story, in a line; "" where all are.
+
+    Args:
+        decisions: how many there are.
+        undecided: those that the data leave open.
+        by_size: those with another answer at some sizes.
+        provisional: those that may cost more than they should against the best.
+    """
+    kinds = ((undecided, "undecided"), (provisional, PROVISIONAL_TEXT), (by_size, "different at some sizes"))
+    told = [f"{n:,} {'is' if n == 1 else 'are'} {kind}" for n, kind in kinds if n]
+    return f"Of {formatting.count(decisions, 'answer')}, {formatting.listing(told)}" if told else ""
 
 
 def answer_text(answer: Answer) -> str:
@@ -92,9 +103,13 @@ def loss_text(decision: Decision) -> str:
     """Return what an answer may cost against the best, and what else saves as much; "" for undecided."""
     if decision.loss is None:
         return ""
-    bound = f"at most {formatting.points(decision.loss)} of today's time worse than the best"
+    bound = _bound_text(decision.loss)
     said = f"{PROVISIONAL_TEXT}: {bound}" if decision.is_provisional else bound
     return "; ".join(filter(None, (said, as_good_text(decision))))
+
+
+def _bound_text(loss: float) -> str:
+    return f"at most {formatting.points(loss)} of that time worse than the best variant"
 
 
 def as_good_text(decision: Decision) -> str:
@@ -116,34 +131,34 @@ def reason_text(reason: Reason) -> str:
             return f"{gain_text(reason.chosen)} of the time of {reason.baseline}{_passed_over(reason)}"
         case NoneWorthIt():
             border, best = formatting.points(reason.threshold), gain_text(reason.best)
-            return f"nothing that was measured saves more than {border} of the time of {reason.baseline}: {best}"
+            return f"no variant saves more than {border} of the time of {reason.baseline}: {best}"
         case StillOpen():
             return _still_open(reason)
         case NoCandidate():
-            able = " that was seen to do what is required" if reason.required else ""
-            return f"nothing{able} was measured beside {reason.baseline} at all sizes of the mix"
+            able = " that supports what you require" if reason.required else ""
+            return f"no variant{able} was measured beside {reason.baseline} at all sizes of the mix"
         case BaselineFailed():
             return f"{reason.label} has no number: {reason.status} at {formatting.size(reason.size)}: {reason.message}"
         case BaselineNotMeasured():
-            return f"{reason.baseline} was not measured here, so there is nothing to compare with"
+            return f"{reason.baseline} was not measured, so there is nothing to compare with"
         case DtypeNotCalled():
-            return f"the mix that was given has no calls in {reason.dtype}"
+            return f"your mix has no calls in {reason.dtype}"
         case BeyondMeasured():
-            return f"{_no_number(reason.baseline, reason.sizes, reason.statuses)}, which the mix asks for"
+            return f"{_no_number(reason.baseline, reason.sizes, reason.statuses)}, which the mix needs"
 
 
 def caveat_text(caveat: Caveat) -> str:
     """Return what goes with a reason."""
     match caveat:
         case BaselineBarred():
-            return f"{caveat.baseline} was not seen to do what is required, so it cannot stay"
+            return f"{caveat.baseline} does not support what you require, so it has to go"
         case BaselineLacksSizes():
-            return f"{_no_number(caveat.baseline, caveat.sizes, caveat.statuses)}, so this says nothing about it"
+            return f"{_no_number(caveat.baseline, caveat.sizes, caveat.statuses)}, so the answer does not cover it"
         case CandidateLacksSizes():
             gone = _no_number(caveat.label, caveat.sizes, caveat.statuses)
-            return f"{gone} and is a candidate only at the other sizes"
+            return f"{gone}, so it is a candidate only at the other sizes"
         case NoLaunchOverMix():
-            return f"{caveat.label} has no launch with all sizes of the mix and is a candidate only by size"
+            return f"no launch measured {caveat.label} at all sizes of the mix, so it is a candidate only by size"
         case DiffersByMachine():
             return answers_text(caveat)
 
@@ -152,22 +167,22 @@ def change_text(flip: WouldChange) -> str:
     """Return what would change a decision."""
     match flip:
         case FasterBaseline():
-            now = f"{flip.baseline} at {formatting.ratio(flip.speed)} its measured speed or more at every size"
-            return f"{now}: {flip.label} would not be clearly worth it"
+            now = f"{flip.baseline} becomes {formatting.ratio(flip.speed)} as fast or faster at every size"
+            return f"{now}: then {flip.label} is not clearly worth it"
         case SlowerBaseline():
-            now = f"{flip.baseline} taking more than {formatting.ratio(flip.times)} its measured time at every size"
-            return f"{now}: {flip.label} would be worth it"
+            now = f"{flip.baseline} takes more than {formatting.ratio(flip.times)} as long at every size"
+            return f"{now}: then {flip.label} is worth it"
         case FasterVariant():
             border = formatting.points(flip.threshold)
-            return f"another variant that clearly saves more than {border} of the time of {flip.baseline} over this mix"
+            return f"another variant clearly saves more than {border} of the time of {flip.baseline} over this mix"
         case MoreTimeAtSizes():
             return _more_time(flip)
         case BaselineMeasured():
-            return f"a measurement of {flip.baseline} there"
+            return f"{flip.baseline} is measured there"
         case VariantMeasured():
-            return f"a measurement of another variant wherever {flip.baseline} has one"
+            return f"another variant is measured wherever {flip.baseline} is"
         case SecondLaunch():
-            return "a second launch: one launch gives no interval"
+            return "a second launch is made: one gives no interval"
         case MoreLaunches():
             return _more_launches(flip)
         case MoreMachines():
@@ -196,7 +211,7 @@ def _passed_over(reason: ClearGain) -> str:
     if reason.faster is None:
         return ""
     work = ", and takes more work" if reason.faster_takes_more_work else ""
-    return f"; {gain_text(reason.faster)}, which is not clearly more{work}"
+    return f"; {gain_text(reason.faster)}, not clearly more{work}"
 
 
 def _still_open(reason: StillOpen) -> str:
@@ -204,28 +219,28 @@ def _still_open(reason: StillOpen) -> str:
     left = len(reason.candidates) - MOST_NAMED
     still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
     border = f"{formatting.points(reason.threshold)} of the time of {reason.baseline}"
-    return f"{still_open}: it may be more or less than {border}; {change_text(reason.settled_by)}"
+    return f"{still_open}: this may be more or less than {border}; {change_text(reason.settled_by)}"
 
 
 def _more_launches(flip: MoreLaunches) -> str:
-    watched = f"({flip.label} is the one to watch)"
+    watched = f"(for {flip.label})"
     if flip.enough is None:
-        return f"more than {MOST_LAUNCHES:,} launches would be needed instead of {flip.launches} {watched}"
-    return f"about {flip.enough} launches instead of {flip.launches} would settle it {watched}"
+        return f"this would take more than {MOST_LAUNCHES:,} launches instead of {flip.launches} {watched}"
+    return f"about {flip.enough} launches instead of {flip.launches} would decide it {watched}"
 
 
 def _more_machines(flip: MoreMachines) -> str:
-    watched = f"({flip.label} is the one to watch)"
+    watched = f"(for {flip.label})"
     if flip.enough is None:
-        return f"machines differ by too much for any number of them to settle it, instead of {flip.machines} {watched}"
-    return f"about {flip.enough} machines instead of {flip.machines} would settle it {watched}"
+        return f"machines differ too much for any number of them to decide it, instead of {flip.machines} {watched}"
+    return f"about {flip.enough} machines instead of {flip.machines} would decide it {watched}"
 
 
 def _more_time(flip: MoreTimeAtSizes) -> str:
     where = f"{'size' if len(flip.sizes) == 1 else 'sizes'} {_sizes(flip.sizes)}"
     share, now = formatting.percent(flip.share), formatting.percent(flip.share_now)
     pays = "pays" if flip.pays else "does not pay"
-    spent = f"more than about {share} of today's time (it is {now} in this mix) spent at {where}"
+    spent = f"more than about {share} of the callback's time (now {now}) is spent at {where}"
     return f"{spent}, where {flip.label} {pays}"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pyopbench.compare.diff import ComparedCase
 from pyopbench.compare.gate import Gate
 from pyopbench.core import formatting
-from pyopbench.results.versions import Revision, ValueDifference, Version
+from pyopbench.results.versions import Revision, ValueDifference, Version, short_hash
 
 KINDS = {
-    "outputs": "other values for the same inputs",
-    "gradients": "other gradients for the same inputs",
+    "outputs": "different values for the same inputs",
+    "gradients": "different gradients for the same inputs",
     "raised": "fails on these inputs",
-    "inputs": "the op brings other inputs, so that times are of other work",
+    "inputs": "the op has other inputs, so the times are for different work",
     "unknown": "not compared",
 }
 
@@ -26,15 +26,15 @@ def name_text(version: Version) -> str:
 
 
 def _short(revision: Revision) -> str:
-    return f"{revision.commit[:10]}{', not committed' if revision.dirty else ''}"
+    return f"{short_hash(revision.commit)}{', not committed' if revision.dirty else ''}"
 
 
 def answer_text(gate: Gate) -> str:
     """Return what came out, the gravest first, in one line."""
     found = [
-        _some(len(gate.changed), "input has other values", "inputs have other values"),
+        _some(len(gate.changed), "input gives different values", "inputs give different values"),
         _some(len(gate.broken), "revision cannot be measured", "revisions cannot be measured"),
-        _some(len(gate.failing), "case fails that worked", "cases fail that worked"),
+        _some(len(gate.failing), "case fails that used to work", "cases fail that used to work"),
         _some(len(gate.slower), f"case is slower by {_fail_on(gate)}", f"cases are slower by {_fail_on(gate)}"),
     ]
     said = [one for one in found if one]
@@ -43,10 +43,13 @@ def answer_text(gate: Gate) -> str:
     if gate.outcome == "nothing":
         return "Nothing to compare: no case has an interval on both sides."
     if gate.fail_on is None:
-        return f"{formatting.count(gate.cases, 'case')} compared; slower ones do not fail (--fail-on never)."
-    passed = f"Passed: no case is shown to be slower by {_fail_on(gate)}, of {gate.cases:,}"
+        return f"{formatting.count(gate.cases, 'case')} compared; slowdowns do not fail (--fail-on never)."
+    passed = f"Passed: none of {formatting.count(gate.cases, 'case')} is clearly slower by {_fail_on(gate)}"
     if gate.smallest is not None and gate.smallest > gate.fail_on:  # a gate that sees nothing is not to look like one
-        return f"{passed}; but that would be found from {formatting.smallest_difference(gate.smallest)} on only."
+        least = formatting.smallest_difference(gate.smallest)
+        if least == formatting.TOO_NOISY:
+            return f"{passed}, but it was {least}."
+        return f"{passed}, but only slowdowns from {least} on would be found."
     return f"{passed}."
 
 
@@ -74,23 +77,23 @@ def difference_text(label: str, difference: ValueDifference) -> str:
 def values_text(gate: Gate) -> str:
     """Return on how many inputs all revisions compute the same."""
     if gate.changed:
-        return "Values differ, so that times below may be of other work."
+        return "Values differ, so the times below may be for different work."
     if not gate.compared_values:
         return "No values were compared."
-    return f"Same values as {gate.first.label} wherever both have the inputs ({gate.compared_values:,} compared)."
+    return f"Values are the same as in {gate.first.label} ({gate.compared_values:,} compared)."
 
 
 def twins_text(gate: Gate) -> str:
     """Return what became of the identical pairs."""
     if gate.twins is None or not gate.twins.cases:
-        return "No identical pair was measured, so that nothing shows what noise alone does here."
+        return "No identical pair was measured, so the effect of noise alone is unknown."
     counts, many = gate.twins.counts(), len(gate.twins.cases)
     apart = counts["slower"] + counts["faster"]
     farthest = max(abs(case.verdict.ratio - 1) for case in gate.twins.cases)
-    warning = " Differences of this size need no change of code here." if apart else ""
+    warning = " Noise alone causes differences of this size here." if apart else ""
     return (
-        f"Control: {gate.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} told apart, "
-        f"{counts['equivalent']:,} shown equal, {counts['unresolved']:,} left open; furthest apart "
+        f"Control: {gate.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found different, "
+        f"{counts['equivalent']:,} equivalent, {counts['unresolved']:,} unresolved; largest difference "
         f"{formatting.points(farthest)}.{warning}"
     )
 
@@ -98,8 +101,14 @@ def twins_text(gate: Gate) -> str:
 def reach_text(gate: Gate) -> str:
     """Return which slowdown would have been found."""
     if gate.smallest is None:
-        return "No case has an interval, so nothing is told apart."
-    return f"A usual case would be found slower from {formatting.smallest_difference(gate.smallest)} on."
+        return "No case has an interval, so nothing can be said."
+    least = formatting.smallest_difference(gate.smallest)
+    if least == formatting.TOO_NOISY:
+        return (
+            "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on the "
+            "machine, or give the run more time."
+        )
+    return f"In a typical case, a slowdown of {least} or more would be found."
 
 
 def problem_text(version: Version) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyopbench.core import formatting
 from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 
@@ -13,9 +15,13 @@ def advice_text(advice: CopiesAdvice) -> str:
 
 def _on_device(advice: DataOnDevice) -> str:
     today = advice.today
-    moves = f"moves at least {_moved(today)}" if today.copies else f"copies nothing ({_pinned(today)})"
-    free = f"; nothing crosses with {formatting.listing(advice.free)}" if advice.free else ""
-    return f"With data on the device {advice.baseline} {moves}{_afterwards(advice)}{free}."
+    moves = f"copies at least {_moved(today)}" if today.copies else f"copies nothing ({_pinned(today)})"
+    free = f"; {formatting.listing(advice.free)} copies nothing" if len(advice.free) == 1 else _free(advice.free)
+    return f"With data on the device, {advice.baseline} {moves}{_afterwards(advice)}{free}."
+
+
+def _free(variants: Sequence[str]) -> str:
+    return f"; {formatting.listing(variants)} copy nothing" if variants else ""
 
 
 def _afterwards(advice: DataOnDevice) -> str:
@@ -23,26 +29,26 @@ def _afterwards(advice: DataOnDevice) -> str:
     if after is None:
         return ""
     if isinstance(after, NotCounted):
-        return f"; what {choice} would move is not known: {_why_not(after)}"
+        return f"; what {choice} would copy is unknown: {_why_not(after)}"
     if not after.copies:
-        saved = ", all of which is saved too: {} copies nothing" if today.copies else ", and neither does {}"
+        saved = ", which {} saves: it copies nothing" if today.copies else ", and neither does {}"
         return f"{saved.format(choice)} ({_pinned(after)})"
     if after.moved_bytes < today.moved_bytes:
         return f", and {choice} only {_moved(after)}"
-    return f", and {choice} saves none of that: at least {_moved(after)}"
+    return f", and {choice} at least as much: {_moved(after)}"
 
 
 def _pin(advice: PinToHost) -> str:
-    head = f"With data on the host {advice.variant} goes by the device unless it is pinned to the host"
+    head = f"With data on the host, {advice.variant} copies to the device unless you pin it to the host"
     if not advice.pinned.copies:
-        return f"{head}, where nothing crosses."
-    return f"{head}, and pinned there still moves {_moved(advice.pinned)}."
+        return f"{head}, where it copies nothing."
+    return f"{head}; even there it copies {_moved(advice.pinned)}."
 
 
 def _why_not(missing: NotCounted) -> str:
     match missing.why:
         case "simulated":
-            return "the simulated device has no way to run it"
+            return "the simulated device cannot run it"
         case "refused":
             return f"it was refused ({missing.message})"
         case "left_out":

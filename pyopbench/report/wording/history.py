@@ -20,7 +20,6 @@ from pyopbench.compare.reruns import Rerun
 from pyopbench.compare.series import Series
 from pyopbench.core import formatting
 from pyopbench.report.wording.limitations import limitation_text
-from pyopbench.stats.estimate import LEVEL
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
     "commit": ("commit", "commits"),
@@ -28,12 +27,14 @@ MOMENTS: dict[Axis, tuple[str, str]] = {
     "date": ("run", "runs"),
 }
 """What a moment is called, and several."""
-CHANGES_CAPTION = "Changes of level, those that were confirmed first"
-RERUN = "These commands measure both sides of the suspicions again, interleaved; so does pyopbench history --confirm:"
+CHANGES_CAPTION = "Changes, confirmed ones first"
+RERUN = (
+    "Commands that measure both sides of suspected changes again, interleaved (pyopbench history --confirm runs them):"
+)
 STATUS_TEXTS = {
     "confirmed": "confirmed",
     "suspected": "suspected",
-    "open": "not settled",
+    "open": "unresolved",
     "refuted": "refuted",
 }
 
@@ -57,10 +58,9 @@ def alarm_text(history: History) -> str:
     """Return how often a suspicion is false, in a sentence or two."""
     expected = history.options.alarm_rate * history.searched
     return (
-        "A suspicion is where the level of a series changes by more than noise explains. Of series without any change, "
-        f"{formatting.percent(history.options.alarm_rate)} show one: of {history.searched:,} series "
-        f"that is about {expected:.2g} by chance. A change is confirmed when both sides of it were "
-        "measured again, interleaved, and the new samples show it too."
+        "A change is suspected where the level of a series shifts by more than noise explains. Expect about "
+        f"{expected:.2g} false alarms: {formatting.percent(history.options.alarm_rate)} of {history.searched:,} "
+        "series. It is confirmed if both sides, measured again interleaved, show it too."
     )
 
 
@@ -70,10 +70,11 @@ def change_text(change: FoundChange) -> str:
 
 
 def place_text(change: FoundChange) -> str:
-    """Return at which moment a change is, and between which it lies if that is not certain."""
-    if change.first == change.last:
-        return f"{change.before} to {change.after}"
-    return f"{change.before} to {change.after}; between {change.first} and {change.last}"
+    """Return at which moment a change is, and how early and late it may be if that is not certain."""
+    early = f"as early as {change.first}" if change.first != change.after else ""
+    late = f"as late as {change.last}" if change.last != change.after else ""
+    others = " or ".join(filter(None, (early, late)))
+    return f"{change.before} to {change.after}{others and f', or {others}'}"
 
 
 def again_text(change: FoundChange) -> str:
@@ -99,25 +100,23 @@ def remark_text(remark: Remark) -> str:
         case ValuesChanged(after, ops):
             return (
                 f"From {after} on, {formatting.listing(ops)} "
-                f"{'computes' if len(ops) == 1 else 'compute'} other values than before. Times of another function are "
-                "no faster or slower version of it."
+                f"{'computes' if len(ops) == 1 else 'compute'} different values, so times before and after cannot be "
+                "compared."
             )
         case AnchorChanged(anchor, after, many, of):
             return (
                 f"At {after}, {many} of the {of} series that are relative to {anchor} changed in the same direction. "
-                f"It may be {anchor} itself that changed, the other way round."
+                f"Perhaps {anchor} itself changed, in the opposite direction."
             )
         case OnlyLatency(many, of):
             return (
-                f"{_of(many, of)} latencies with nothing measured in the same rounds to compare with. A machine that "
-                "became slower, warmer or busier looks the same as slower code; only a re-run of both sides tells them "
-                "apart."
+                f"{_of(many, of)} absolute times, with nothing measured in the same rounds to compare with. A slower "
+                "machine looks the same as slower code there; only measuring both sides again distinguishes them."
             )
         case RunsNotInterleaved(many, of):
             return (
-                f"{_of(many, of)} made of runs that were not interleaved. Runs of the same code differ by more than "
-                "their launches show, so the errors of points are widened by what runs differ by, and the threshold is "
-                "the one for noise that lasts from one run to the next."
+                f"{_of(many, of)} from runs that were not interleaved. Such runs of the same code differ by more than "
+                "their launches show, so errors and thresholds are wider."
             )
         case TooShort(many, fewest):
             points = f"fewer than {fewest} points"
@@ -136,8 +135,3 @@ def _of(many: int, of: int) -> str:
 def rerun_text(rerun: Rerun) -> str:
     """Return the command that measures both sides again."""
     return shlex.join(rerun.command)
-
-
-def level_text() -> str:
-    """Return what level intervals have."""
-    return f"{formatting.percent(LEVEL)} interval"

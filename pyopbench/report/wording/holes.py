@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
-from pyopbench.judge.holes import Hole, Reason
+from collections.abc import Mapping
 
-NOT_REACHED = "planned, and no launch got to it: the run ended first"
+from pyopbench.core import formatting
+from pyopbench.judge.holes import Hole, Reason, Status
+
+NOT_REACHED = "the run ended before it was measured"
 SHORT_REASON = 200
 
 
@@ -16,6 +18,12 @@ def reason_text(reason: Reason) -> str:
             return NOT_REACHED
         case _:
             return reason.said
+
+
+def without_number_text(counts: Mapping[Status, int]) -> str:
+    """Return how many cases have no number, by status, in a line for a terminal."""
+    told = ", ".join(f"{n:,} {status}" for status, n in counts.items())
+    return f"No number: {formatting.count(sum(counts.values()), 'case')} ({told}); the report says why"
 
 
 def hole_text(hole: Hole) -> str:

@@ -7,29 +7,29 @@ from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLau
 
 ONE_LAUNCH = {
     "asv": (
-        "asv does not tell which process a sample is from, so all samples of a benchmark count as one launch. One "
-        "launch has no interval: no verdict can be given and nothing decided, and ratios are estimates without one."
+        "asv does not record which process a sample is from, so all samples of a benchmark count as one launch. One "
+        "launch gives no interval, so there are no verdicts and no decisions."
     ),
     "pytest-benchmark": (
-        "pytest-benchmark times everything in one process, which is one launch. One launch has no interval: no verdict "
-        "can be given and nothing decided, and ratios are estimates without one."
+        "pytest-benchmark times everything in one process, which is one launch. One launch gives no interval, so there "
+        "are no verdicts and no decisions."
     ),
 }
 NOT_INTERLEAVED = {
     "asv": (
-        "asv times one combination after another, each in processes of its own. Nothing is interleaved, so what the "
-        "machine did in between is part of every ratio."
+        "asv times one combination after another, in separate processes, so every ratio includes how the machine "
+        "changed in between."
     ),
     "pytest-benchmark": (
-        "pytest-benchmark times one benchmark after another. Nothing is interleaved, so what the machine did in "
-        "between is part of every ratio."
+        "pytest-benchmark times one benchmark after another, so every ratio includes how the machine changed in "
+        "between."
     ),
 }
 SAMPLES = {
-    "asv": ("result", "have no samples but asv's median alone", "`asv run --record-samples` keeps them"),
+    "asv": ("result", "have only asv's median and no samples", "`asv run --record-samples` keeps them"),
     "pytest-benchmark": (
         "benchmark",
-        "have no samples but the median alone",
+        "have only the median and no samples",
         "`--benchmark-json` and `--benchmark-save-data` keep them",
     ),
 }
@@ -44,8 +44,8 @@ def limitation_text(limitation: Limitation) -> str:
         case NotInterleaved(tool):
             return NOT_INTERLEAVED[tool]
         case VersionsUnknown(tool):
-            return f"Which versions were installed is known only as far as {tool}'s matrix names them."
+            return f"Installed versions are known only where {tool}'s matrix names them."
         case SamplesNotKept(tool, bare, results):
             noun, missing, remedy = SAMPLES[tool]
             share = f"{bare:,} of {formatting.count(results, noun)}"
-            return f"{share} {missing}, so how calls scattered is not known either: {remedy}."
+            return f"{share} {missing}, so the spread of calls is unknown; {remedy}."

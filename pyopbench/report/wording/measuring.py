@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
 FEWER = {
-    "memory": "fewer than three, because of the memory",
-    "budget": "fewer than three, because of the budget",
+    "memory": "fewer than three, to fit the memory",
+    "budget": "fewer than three, to fit the budget",
 }
 
 
@@ -43,7 +43,7 @@ def stage_text(step: Step) -> str:
     workers = formatting.count(step.workers, "worker")
     if step.doing == "preparing":
         return f"{workers} preparing"
-    return f"sweep {step.sweep + 1} of {workers}"
+    return f"sweep {step.sweep + 1} ({workers})"
 
 
 def workers_text(step: Step) -> str:

@@ -14,33 +14,48 @@ def reach_text(disturbance: Disturbance) -> str:
     made = formatting.count(disturbance.launches_made, "launch", "launches")
     effect = formatting.smallest_difference(disturbance.smallest_effect)
     if effect == formatting.TOO_NOISY:
-        return f"{made} are {effect}, even whether something takes twice as long"
-    return f"{made} can tell no difference below {effect}"
+        return f"{made} cannot even show a factor of two"
+    return f"{made} cannot show differences below {effect}"
 
 
 def noise_warning(disturbance: Disturbance) -> str:
     """Return what noise leaves open, and what would help, in sentences; empty where it leaves nothing open."""
     if not disturbance.too_noisy or disturbance.smallest_effect is None:
         return ""
-    unresolved = disturbance.unresolved
-    left = f"{unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')}"
     return (
-        f"Launches usually differ by {formatting.percent(disturbance.usual_spread)}, so that "
-        f"{reach_text(disturbance)}: "
-        f"{left} {'is' if unresolved == 1 else 'are'} unresolved. {_more_launches(disturbance)} It helps to stop other "
-        f"work, and to pin to cores of one's own (taskset -c 0,1 pyopbench run ...)."
-        f"{_larger_effect(disturbance.smallest_effect)}"
+        f"Launches usually differ by {formatting.percent(disturbance.usual_spread)}, so {reach_text(disturbance)}: "
+        f"{_unresolved(disturbance)}. {_more_launches(disturbance)} Stop other work, or pin the run to idle cores "
+        f"(taskset -c 0,1 pyopbench run ...).{_larger_effect(disturbance.smallest_effect)}"
     )
+
+
+def noise_line(disturbance: Disturbance, undecided: int, decisions: int) -> str:
+    """Return the same in one line for a terminal.
+
+    Args:
+        disturbance: how quiet the machine was.
+        undecided: how many of the decisions are left open.
+        decisions: how many there are.
+    """
+    if not disturbance.too_noisy or disturbance.smallest_effect is None:
+        return ""
+    enough = disturbance.enough_launches
+    left = f"{undecided:,} of {formatting.count(decisions, 'answer')} undecided" if undecided else "answers are clear"
+    what = f"{left}, {disturbance.unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')} unresolved"
+    remedy = "stop other work on the machine" if enough is None else f"try --launches {enough}"
+    return f"Noise: {what}; {remedy}"
+
+
+def _unresolved(disturbance: Disturbance) -> str:
+    left = f"{disturbance.unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')}"
+    return f"{left} {'is' if disturbance.unresolved == 1 else 'are'} unresolved"
 
 
 def _more_launches(disturbance: Disturbance) -> str:
     enough, minimum = disturbance.enough_launches, formatting.percent(disturbance.minimum_effect)
     if enough is None:
-        return f"Differences of {minimum} take more launches than anybody waits for (over {estimate.MOST_LAUNCHES:,})."
-    return (
-        f"Differences of {minimum} take about {enough:,} launches (--launches {enough}, with a --budget that "
-        "allows for them); what each comparison takes by itself is told beside it."
-    )
+        return f"Differences of {minimum} would take more than {estimate.MOST_LAUNCHES:,} launches here."
+    return f"Differences of {minimum} take about {enough:,} launches (--launches {enough}, with enough --budget)."
 
 
 def _larger_effect(smallest: float) -> str:

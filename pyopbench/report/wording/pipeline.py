@@ -47,13 +47,13 @@ def why_text(judgement: PipelineJudgement) -> str:
     assert gain is not None
     times = formatting.ratio_interval(gain.value, gain.low, gain.high)
     felt = "as many steps a second" if judgement.is_not_hidden else "as many elements a second"
-    return f"{times} {felt} as with the current callback; no other arrangement that takes less work is as good."
+    return f"{times} {felt} as with the current callback. Nothing that takes less work is as good."
 
 
 def _undecided_text(judgement: PipelineJudgement) -> str:
     best = judgement.choice.gain
     if any(one["key"] == judgement.document["baseline"] for one in judgement.document["failures"]):
-        return "The current callback failed while it was measured, so that there is too little to compare with."
+        return "The current callback failed, so there is nothing to compare with."
     if best is None or not best.change.known:
         return "One launch gives no interval: give it more time (--budget)."
     return f"{best.label} may be better, but the intervals are too wide to say: give it more time (--budget)."
@@ -64,8 +64,8 @@ def _keep_text(judgement: PipelineJudgement) -> str:
         return "The input is not the bottleneck: it is ready before the step asks for it."
     best = judgement.choice.gain
     if best is None:
-        return "There is nothing to go to: no other arrangement could be measured."
-    return f"Nothing saves more than {formatting.percent(judgement.choice.minimum_effect)} of the time of an element."
+        return "No other arrangement could be measured."
+    return f"Nothing saves more than {formatting.percent(judgement.choice.minimum_effect)} of the time per element."
 
 
 def loss_text(judgement: PipelineJudgement) -> str:
@@ -73,13 +73,13 @@ def loss_text(judgement: PipelineJudgement) -> str:
     loss = judgement.choice.loss
     if loss is None or not math.isfinite(loss):
         return ""
-    return f"Against the best arrangement it costs at most {formatting.points(loss)} of the current time of an element."
+    return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
 
 
 def as_good_text(judgement: PipelineJudgement) -> str:
     """Return which other arrangements are as good; empty where none is."""
     others = judgement.choice.as_good
-    return f"As good, as far as the data tell: {formatting.listing(others)}." if others else ""
+    return f"Equally good, within the noise: {formatting.listing(others)}." if others else ""
 
 
 def step_text(judgement: PipelineJudgement) -> str:
@@ -90,18 +90,16 @@ def step_text(judgement: PipelineJudgement) -> str:
     batch = formatting.count(step.elements, "element")
     if step.seconds is None:
         return (
-            f"The current input of a step of {batch} takes {taken}: from that step time on it stops mattering, because "
-            "the next elements are made while the step runs. Give yours with --step-ms."
+            f"The input of a step of {batch} takes {taken}. If your step takes longer, the input is hidden behind it; "
+            "give your step time with --step-ms."
         )
     share = formatting.percent(seconds / step.seconds)
-    of_step = f"The current input of a step of {batch} takes {taken}, {share} of the {formatting.seconds(step.seconds)}"
+    of_step = f"The input of a step of {batch} takes {taken}, {share} of the step ({formatting.seconds(step.seconds)})"
     if judgement.is_hidden:
-        return (
-            f"{of_step} that the step takes: it could take {formatting.ratio(step.seconds / seconds)} as long and hide."
-        )
+        return f"{of_step}. It could take {formatting.ratio(step.seconds / seconds)} as long and still be hidden."
     if not judgement.is_not_hidden:
-        return f"{of_step} that the step takes: whether it hides behind the step is too close to say."
-    return f"{of_step} that the step takes without it, so that the step waits for its input. {_predicted(judgement)}"
+        return f"{of_step}. Whether it is hidden behind the step is too close to say."
+    return f"{of_step}, so the step waits for its input. {_predicted(judgement)}"
 
 
 def _predicted(judgement: PipelineJudgement) -> str:
@@ -109,45 +107,45 @@ def _predicted(judgement: PipelineJudgement) -> str:
     after = None if judgement.chosen is None else judgement.steps_per_second(judgement.chosen)
     if now is None:
         return ""
-    words = f"Expected are {formatting.number(now[0])} steps a second now"
+    words = f"Expect {formatting.number(now[0])} steps a second now"
     if after is None or judgement.action == "keep":
         return f"{words}."
     interval = f" ({formatting.number(after[1])}–{formatting.number(after[2])})" if math.isfinite(after[1]) else ""
-    return f"{words} and {formatting.number(after[0])}{interval} after the change, if nothing else holds the step up."
+    return f"{words} and {formatting.number(after[0])}{interval} after the change, if nothing else slows the step down."
 
 
 def lock_text(lock: LockShare | None) -> str:
     """Return how much of the body holds the lock."""
     if lock is None:
-        return "How much of the body holds the interpreter's lock was not measured."
+        return "How much of the body holds the GIL was not measured."
     scaled = (
         f"{lock.many} threads give {formatting.ratio(lock.thread_speedup)} the calls of one, "
         f"{lock.many} processes {formatting.ratio(lock.process_speedup)} those of one"
     )
     if not lock.is_known:
-        return f"Lock: {scaled}. Nothing scales here, so the lock cannot be told from other limits."
+        return f"GIL: {scaled}. Nothing scales here, so other limits hide the effect of the GIL."
     share = formatting.percent(lock.share)
     if math.isfinite(lock.low):
         share += f" ({formatting.percent(lock.low)} to {formatting.percent(lock.high)})"
-    return f"Lock: {share} of the body holds it ({scaled}). {_advice(lock)}"
+    return f"GIL: held for {share} of the body ({scaled}). {_advice(lock)}"
 
 
 def _advice(lock: LockShare) -> str:
     if lock.share >= HOLDS:
-        return "Threads do not help: calls in parallel wait for one another."
+        return "Threads do not help: parallel calls wait for one another."
     if lock.share <= RELEASES:
-        return "It lets go of the lock: calls in parallel run beside one another."
-    return f"At most {formatting.ratio(1 / lock.share)} can come of any number of threads."
+        return "Threads help: parallel calls run at the same time."
+    return f"Any number of threads gains at most {formatting.ratio(1 / lock.share)}."
 
 
 def unsteady_text(throughputs: Sequence[Throughput]) -> str:
     """Return what had not become steady before it was measured; empty where everything had."""
     keys = [one.arrangement.key for one in throughputs if not one.is_steady]
     return (
-        f"Not steady when it was measured, on a busy machine or by itself: {formatting.listing(keys)}." if keys else ""
+        f"Not steady while measured, perhaps because the machine was busy: {formatting.listing(keys)}." if keys else ""
     )
 
 
 def pool_text(of: Throughput) -> str:
     """Return what starting its processes takes."""
-    return f"Starting the processes takes {formatting.seconds(of.pool_start_seconds)}, once, beside what is measured."
+    return f"Starting the processes takes {formatting.seconds(of.pool_start_seconds)} once, which is not included."

@@ -10,8 +10,8 @@ from pyopbench.core import formatting
 from pyopbench.judge.writable_ports import WritablePort
 
 NOTES = {
-    "fixed shapes": "Shapes have to be known where it is traced: in a Dataset, give batches a fixed size.",
-    "callback": "It is a callback still: XLA and a SavedModel that is loaded elsewhere cannot run it.",
+    "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
+    "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
 }
 """Sentences by the kind of what holds for a port."""
 
@@ -27,9 +27,9 @@ def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_f
     found = [NOTES[note] for note in notes]
     if not_run:
         lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in not_run])
-        found.append(f"No example went through {lines}: written as it stood, so look at it, or give an input for it.")
+        found.append(f"No example ran {lines}, which was copied as it is: check it, or add an input that runs it.")
     if not is_formatted:
-        found.append("There is no ruff here, so the source is not formatted.")
+        found.append("ruff is not installed, so the source is not formatted.")
     return tuple(found)
 
 
@@ -40,4 +40,4 @@ def command_text(port: WritablePort) -> str:
 
 def how_to_write(port: WritablePort) -> str:
     """Return what to do to have an answer as source."""
-    return f"To write {port.op} as {port.variant}, with its test: {command_text(port)}"
+    return f"Write {port.op} as {port.variant}, with a test: {command_text(port)}"

@@ -19,7 +19,7 @@ def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
         baseline: the current callback.
         requirements: what it does not meet, at least one.
     """
-    return f"As long as {baseline} stays, it blocks {formatting.listing(requirements)}, however fast it is."
+    return f"{baseline} does not work with {formatting.listing(requirements)}"
 
 
 def bar_text(labels: Sequence[str], bar: Bar, ops: Sequence[str] = ()) -> str:
@@ -33,17 +33,21 @@ def bar_text(labels: Sequence[str], bar: Bar, ops: Sequence[str] = ()) -> str:
     probe = f"probe {bar.probe}" if bar.requirement == GPU else f"probe {bar.probe} with {_with(ops)}"
     if not bar.was_seen:
         return (
-            f"{formatting.listing(labels)} cannot be tried for {bar.requirement} ({probe}: {bar.told}), so "
-            f"nobody has seen that it works"
+            f"{formatting.listing(labels)} could not be tried for {bar.requirement} ({probe}: {bar.told}), so "
+            f"it is unknown whether it works"
         )
-    return f"{formatting.listing(labels)} cannot do {bar.requirement} ({probe}: {_seen(bar)})"
+    return (
+        f"{formatting.listing(labels)} does not work with {bar.requirement} ({probe}: {_seen(bar)})"
+        if len(labels) == 1
+        else f"{formatting.listing(labels)} do not work with {bar.requirement} ({probe}: {_seen(bar)})"
+    )
 
 
 def substituted_text(labels: Sequence[str], one: Substituted, ops: Sequence[str]) -> str:
     """Return what could not be tried with some ops, so that what was seen of some variants with the cube counts."""
     return (
-        f"that {formatting.listing(labels)} can do {one.requirement} was seen with {CUBE} and not with {_with(ops)}, "
-        f"which cannot be tried ({one.told}); try your model before you rely on it"
+        f"{formatting.listing(labels)} worked with {one.requirement} for {CUBE}, but {_with(ops)} could not "
+        f"be tried ({one.told}); try your model before you rely on it"
     )
 
 
@@ -61,9 +65,8 @@ def unknown_text(unknown: Unknown, ops: Sequence[str], own: Collection[str] = ()
     named = [op for op in ops if op in own and not is_gpu]
     by_file = f", {formatting.listing(named)} named by its file as in `pyopbench run`" if named else ""
     return (
-        f"whether they can do {unknown.requirement}{with_ops} is not known of {', '.join(unknown.labels)}, so none of "
-        f"them is recommended; `{command}` finds out (with --tf where the run is of another TensorFlow{by_file}), "
-        f"then report again"
+        f"not recommended, because untested for {unknown.requirement}{with_ops}: {', '.join(unknown.labels)}; run "
+        f"`{command}` (with the --tf of the run{by_file}) and report again"
     )
 
 

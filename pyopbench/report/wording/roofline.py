@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyopbench.judge.roofline import Beyond
 
 BRIEF: dict[Beyond, str] = {
-    "handed_on": "handed on, not copied",
+    "handed_on": "passed on, not copied",
     "fewer_bytes": "fewer bytes",
     "fewer_operations": "fewer operations",
 }
@@ -17,12 +17,9 @@ def beyond_text(beyond: Beyond) -> str:
     match beyond:
         case "handed_on":
             return (
-                "above 100%, because the op only moves its input and need not: TensorFlow hands the buffer on instead "
-                "of copying it, or the copy stays in a nearer cache"
+                "above 100%: TensorFlow passes the buffer on instead of copying it, or the copy stays in a nearer cache"
             )
         case "fewer_bytes":
-            return "above 100%: it moves fewer bytes than the op counts, or they lie in a nearer cache"
+            return "above 100%: it moves fewer bytes than the op counts, or they are in a nearer cache"
         case "fewer_operations":
-            return (
-                "above 100%: it needs fewer operations than the op counts, or quicker ones than the peak was taken by"
-            )
+            return "above 100%: it needs fewer operations than the op counts, or faster ones than those of the peak"

@@ -14,13 +14,12 @@ def progress_text(look: Look) -> str:
     """Return how many verdicts are resolved after so many launches, and what becomes of the others."""
     made = f"after {formatting.count(look.launches, 'launch', 'launches')}"
     if not look.verdicts:
-        return f"{made} there is no verdict: nothing was measured beside the baseline"
+        return f"{made}: no verdict, because only the baseline was measured"
     if look.resolved == look.verdicts:
-        return f"{made} every verdict is resolved ({look.verdicts:,})"
+        return f"{made}: all {formatting.count(look.verdicts, 'verdict')} resolved"
     away = look.verdicts - look.resolved - look.reachable - look.unneeded
-    are = "is" if look.verdicts == 1 else "are"
-    parts = [f"{made} {look.resolved:,} of {formatting.count(look.verdicts, 'verdict')} {are} resolved"]
-    parts += [f"{look.reachable:,} still open"] if look.reachable else []
-    parts += [f"{look.unneeded:,} that no answer hangs on"] if look.unneeded else []
-    parts += [f"{away:,} out of reach of {formatting.count(look.most, 'launch', 'launches')}"] if away else []
+    parts = [f"{made}: {look.resolved:,} of {formatting.count(look.verdicts, 'verdict')} resolved"]
+    parts += [f"{look.reachable:,} open"] if look.reachable else []
+    parts += [f"{look.unneeded:,} not needed for an answer"] if look.unneeded else []
+    parts += [f"{away:,} would need more than {formatting.count(look.most, 'launch', 'launches')}"] if away else []
     return ", ".join(parts)

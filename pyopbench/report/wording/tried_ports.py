@@ -1,4 +1,4 @@
-"""Ports that were tried by themselves, in words: whether they work, and what gets one past its obstacle."""
+"""Ports that were tried automatically, in words: whether they work, and what would make one work."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pyopbench.core import formatting
 from pyopbench.core.model import Change
 
 BECAUSE = {
-    "method": "tensors have functions and no such methods",
-    "length": "a tensor tells its length by its shape",
-    "rows": "a tensor is indexed and not iterated over",
-    "masked": "a tensor is never written to",
-    "context": "Numba warns of nothing that there would be to silence",
-    "reversed": "Numba counts down by a range",
-    "list_index": "Numba indexes by arrays",
-    "type": "Numba takes Python's types for functions",
+    "method": "tensors do not have this method",
+    "length": "the length of a tensor is in its shape",
+    "rows": "a tensor is indexed, not iterated over",
+    "masked": "tensors cannot be written to",
+    "context": "Numba gives no such warnings",
+    "reversed": "Numba counts down with a range",
+    "list_index": "Numba indexes with arrays",
+    "type": "Numba treats Python types as functions",
 }
 """Why, by the kind of change."""
 
 
 def change_text(change: Change) -> str:
     """Return what to write in place of what, and why."""
-    return f"Line {change.line}: replace `{change.now}` by `{change.then}`, because {BECAUSE[change.kind]}."
+    return f"Line {change.line}: replace `{change.now}` with `{change.then}`, because {BECAUSE[change.kind]}."
 
 
 def works_text(also_on: Sequence[str]) -> str:

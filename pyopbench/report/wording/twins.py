@@ -12,6 +12,6 @@ def twins_text(twins: Twins) -> str:
         return ""
     effect = formatting.percent(twins.minimum_effect)
     apart, equal, many = len(twins.told_apart), len(twins.equal), len(twins.pairs)
-    found = f"{apart:,} told apart, {equal:,} shown equal within {effect}, {many - apart - equal:,} left open"
+    found = f"{apart:,} found different, {equal:,} equal within {effect}, {many - apart - equal:,} unresolved"
     measured = f"{formatting.count(many, 'callback')} measured twice, under two names"
-    return f"Identical code in this run ({measured}): {found}; furthest apart {formatting.points(twins.farthest)}."
+    return f"Identical code in this run ({measured}): {found}; largest difference {formatting.points(twins.farthest)}."

@@ -79,10 +79,10 @@ def load(path: Path) -> Any:
 def damaged(path: Path, problem: str, legal: str = "the file as the tool wrote it") -> BadInput:
     """Return the error for a file that is not as its tool writes it; nothing of it is used."""
     return BadInput(
-        "results that cannot be read",
+        "cannot read these results",
         received=f"{path}: {shown(problem, 300)}",
         legal=legal,
-        next_step="restore the file or measure again; no number was taken from it",
+        next_step="restore the file or measure again; nothing was read from it",
     )
 
 

@@ -12,16 +12,13 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import pyopbench
-from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.results.fleet_findings import FleetEvent
-from pyopbench.run import git
 from pyopbench.run.fleet import messages, on_host
 from pyopbench.run.fleet.addresses import Access
+from pyopbench.run.fleet.answers import Known, Told, other_pyopbench, require_dask
 from pyopbench.run.fleet.messages import Delivery, Facts, KeptShards, Question, Request
 
 RESOURCE = "measure"
@@ -30,62 +27,11 @@ ANSWER_SECONDS = 5.0
 SILENCE_SECONDS = 30.0
 """After which a host that did not answer is asked again: whoever asks waits, and gives nothing to others meanwhile."""
 CLOSING_SECONDS = 10.0
-RESULT_SECONDS = 120.0
+RESULT_SECONDS = 30.0
 """How long a result may take to come, which is in the memory of its host."""
 GONE = ("cancelled", "lost")
 """States of what was asked for when the scheduler, or the host, is gone."""
 Tell = Callable[[FleetEvent], None]
-
-
-def require_dask() -> None:
-    """Check that Dask.distributed is installed.
-
-    Raises:
-        BadInput: it is not.
-    """
-    try:
-        import distributed  # noqa: F401 - only whether it is there
-    except ImportError as error:
-        raise BadInput(
-            "a fleet needs Dask.distributed, which is not installed",
-            received=str(error),
-            legal="the extra `fleet`, on this machine and on every host",
-            next_step="pip install 'pyopbench[fleet]'; without Dask: pyopbench run --shard 1/4, then pyopbench merge",
-        ) from error
-
-
-@dataclass(frozen=True)
-class Told:
-    """What became of a shard that was given to a host.
-
-    Attributes:
-        host: its name.
-        shard: its number.
-        delivery: what came back; None if the host, or the scheduler, was lost before.
-        error: why nothing that can be read came back; empty if something did, or if it was lost.
-    """
-
-    host: str
-    shard: int
-    delivery: Delivery | None
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class Known:
-    """A worker of Dask that was asked what it is.
-
-    Attributes:
-        address: of it.
-        facts: what it is; None if it did not answer, or may not be asked.
-        has_resource: may it be given shards?
-        refused: why it may not; empty if it may.
-    """
-
-    address: str
-    facts: Facts | None
-    has_resource: bool
-    refused: str = ""
 
 
 class Connection:
@@ -200,6 +146,8 @@ class Connection:
 
     def stop(self, fleet: str) -> None:
         """Have every host stop measuring for a fleet."""
+        if self._client.status == "closed":
+            return
         question = messages.packed(Question(fleet=fleet))
         for known in self._known.values():
             if known.facts is not None:
@@ -242,7 +190,7 @@ class Connection:
         except PyopbenchError as error:
             return Known(address, None, has_resource, error.in_a_line)
         facts = self.ask_for_facts(address)
-        if facts is not None and (other := _other_pyopbench(facts)):
+        if facts is not None and (other := other_pyopbench(facts)):
             return Known(address, facts, has_resource, other)
         return Known(address, facts, has_resource)
 
@@ -269,7 +217,8 @@ class Connection:
         except BadInput as error:
             return Told(host, shard, None, error.in_a_line)
         except Exception as error:  # noqa: BLE001 - Dask raises here whatever went wrong on the way, of any type
-            return Told(host, shard, None, f"{type(error).__name__}: {error}" if status != future.status else "")
+            # Its host may have gone since it was finished, and with it the result: then it is lost, and no failure.
+            return Told(host, shard, None, f"{type(error).__name__}: {error}" if status == future.status else "")
         finally:
             future.release()
 
@@ -294,10 +243,3 @@ class Connection:
             return answer if kind is None or answer is None else messages.read(answer, kind, address)
         except (queue.Empty, BadInput):
             return None
-
-
-def _other_pyopbench(facts: Facts) -> str:
-    """Return what pyopbench a host has if it is another one than here; results of two could not be put together."""
-    here = (pyopbench.__version__, git.ask(PACKAGE, "rev-parse", "HEAD"))
-    there = (facts.pyopbench, facts.commit)
-    return "" if here == there else f"pyopbench {' '.join(filter(None, there))}, here {' '.join(filter(None, here))}"

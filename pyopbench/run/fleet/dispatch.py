@@ -11,7 +11,8 @@ from pathlib import Path
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.results.fleet_findings import FleetEvent
 from pyopbench.run.fleet import plan_folder
-from pyopbench.run.fleet.connection import Connection, Tell, Told
+from pyopbench.run.fleet.answers import Told
+from pyopbench.run.fleet.connection import Connection, Tell
 from pyopbench.run.fleet.messages import Request, SentFile
 from pyopbench.run.fleet.plan_folder import FleetPlan
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyopbench.results.fleet_findings import HostProblem
-from pyopbench.run.fleet.connection import Connection, Known
+from pyopbench.run.fleet.answers import Known
+from pyopbench.run.fleet.connection import Connection
 from pyopbench.run.fleet.messages import Facts
 
 GIB = 2**30

@@ -140,7 +140,7 @@ class Elements:
         for place, column in enumerate(outputs):
             values = column.numpy() if tf.is_tensor(column) else column
             if len(values) != len(numbers):
-                raise WrongResult(f"output {place} has {len(values)} elements where {len(numbers)} went in")
+                raise WrongResult(f"output {place} has {len(values)} elements instead of {len(numbers)}")
             for number, value in zip(numbers, values, strict=True):
                 expected = self.outputs[int(number)][place]
                 what = f"output {place} of element {number}"

@@ -94,7 +94,7 @@ class RunningPipeline:
             seen += numbers
         is_ordered = seen == [place % many for place in range(len(seen))]
         if not is_ordered and self._promises_order:
-            raise WrongResult("elements come in another order than the one that deterministic=True promises")
+            raise WrongResult("elements are not in the order that deterministic=True promises")
         return largest, is_ordered
 
     def _check_delivery(self) -> tuple[float, list[int]]:

@@ -35,9 +35,9 @@ def _outcome(function: Body, subject: Subject) -> tuple[bool, str]:
     """Return whether the mismatch was told, and in which words, or what came instead."""
     try:
         result = function(subject.x)
-    except Exception as error:  # noqa: BLE001 - that it is told at all is the question
+    except Exception as error:  # noqa: BLE001 - that it is reported at all is the question
         return True, describe_error(error)
     return False, f"{LARGE:g} comes back as {result.dtype.name} {np.max(np.asarray(result)):g}, without an error"
 
 
-PROBE = Probe("dtype_mismatch", "a body that returns another dtype is told", run)
+PROBE = Probe("dtype_mismatch", "a body that returns another dtype raises an error", run)

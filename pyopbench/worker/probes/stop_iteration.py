@@ -28,9 +28,9 @@ def run(subject: Subject) -> Seen:
     try:
         for _ in data:
             count += 1
-    except Exception as error:  # noqa: BLE001 - that it is told at all is the question
-        return Seen(f"told after {count} elements: {describe_error(error)}")
+    except Exception as error:  # noqa: BLE001 - that it is reported at all is the question
+        return Seen(f"reported after {count} elements: {describe_error(error)}")
     raise Differs(f"the data end after {count} of {ELEMENTS} elements, without an error")
 
 
-PROBE = Probe("stop_iteration", "StopIteration in the body inside tf.data is told", run)
+PROBE = Probe("stop_iteration", "StopIteration in the body inside tf.data raises an error", run)

@@ -128,7 +128,7 @@ def test_a_recording_of_other_lines_and_what_is_none_are_refused(source: Path) -
 
 def test_a_body_that_is_not_there_is_left_to_write(source: Path) -> None:
     made = draft(f"{source}:16", None)
-    assert made.todo[0] == "write the body: it is not in the file, or made when the program runs"
+    assert made.todo[0] == "write the body: it is not in the file, or is created at run time"
     assert "NotImplementedError" in made.code
 
 

@@ -19,7 +19,7 @@ from processes import has_ended
 from pyopbench.catalogue.kernels import compiler
 from pyopbench.catalogue.kernels.compiler import CannotCompile, cpu_flags, first_error, library_of
 
-MEND = "mend the source, or take g++ 9 or later or clang++ 10 or later (CXX); `pyopbench build` tries again"
+MEND = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); `pyopbench build` tries again"
 SEE_TO_IT = "see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to"
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
@@ -191,7 +191,7 @@ def test_a_cache_that_others_write_to_is_refused(source: Path, cache: Path) -> N
         library_of(source)
     assert (
         caught.value.what
-        == "others can put something into the folder for compiled kernels, and what is in there would be run"
+        == "other users can write to the folder for compiled kernels, and pyopbench runs what is in it"
     )
     assert caught.value.received == cache
     assert caught.value.next_step == f"chmod go-w {cache}, if it is yours, or set XDG_CACHE_HOME"
@@ -203,7 +203,7 @@ def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monke
         library_of(source)
     folder = tmp_path / "file" / "pyopbench" / "kernels"
     assert caught.value.what == (
-        f"the folder for compiled kernels cannot be made: [Errno 20] Not a directory: '{folder}'"
+        f"cannot create the folder for compiled kernels: [Errno 20] Not a directory: '{folder}'"
     )
     assert (caught.value.received, caught.value.next_step) == (folder, "set XDG_CACHE_HOME to one")
 

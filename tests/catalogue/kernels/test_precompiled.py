@@ -141,7 +141,7 @@ def test_a_cache_that_cannot_be_trusted_makes_no_header(sources: list[Path], cac
         library_of(sources[0])
     assert isinstance(caught.value.__cause__, BadInput)
     assert (caught.value.what, caught.value.received) == (
-        "others can put something into the folder for compiled kernels, and what is in there would be run",
+        "other users can write to the folder for compiled kernels, and pyopbench runs what is in it",
         cache,
     )
 

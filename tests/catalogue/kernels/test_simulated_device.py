@@ -86,7 +86,7 @@ try:
 except Unsupported as error:
     print(json.dumps(error.what))
 """)
-    assert told == "this process has the simulated device, beside which nothing is timed"
+    assert told == "nothing is timed in a process with the simulated device"
 
 
 REFUSED = """

@@ -84,7 +84,7 @@ def test_a_tape_that_ends_at_numpy_gives_no_gradient() -> None:
     ("fields", "what"),
     [
         ({"numpy": None}, "no body"),
-        ({"numpy": 3}, "numpy is no function"),
+        ({"numpy": 3}, "numpy is not a function"),
         ({"inputs": X}, "no tuple of arrays"),
         ({"inputs": []}, "no tuple of arrays"),
         ({"inputs": [(X,), (X + 1,)]}, "as many elements"),

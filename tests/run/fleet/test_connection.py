@@ -12,7 +12,7 @@ import dask_hosts
 from pyopbench.core.errors import BadInput
 from pyopbench.results.fleet_findings import FleetEvent
 from pyopbench.run import host_lock
-from pyopbench.run.fleet import doctor, facts, messages, plan_folder, whole
+from pyopbench.run.fleet import doctor, messages, plan_folder, whole
 from pyopbench.run.fleet.addresses import Access
 from pyopbench.run.fleet.connection import Connection
 from pyopbench.run.fleet.dispatch import Rules, Watch
@@ -109,9 +109,8 @@ def test_a_host_that_measures_says_so(connection: Connection) -> None:
 def test_a_host_with_another_pyopbench_is_given_nothing(
     cluster: Any, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts.pyopbench, "__version__", "9.9.9")
     connection = Connection(Access(cluster.scheduler_address), events.append, 10.0)
-    monkeypatch.setattr("pyopbench.run.fleet.connection._other_pyopbench", lambda facts: "9.9.9")
+    monkeypatch.setattr("pyopbench.run.fleet.connection.other_pyopbench", lambda facts: "9.9.9")
     with connection:
         assert connection.hosts() == {}
     assert {event.kind for event in events} == {"refused"}

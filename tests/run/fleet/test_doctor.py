@@ -9,7 +9,7 @@ import pytest
 
 import fleet_fakes
 from pyopbench.run.fleet import doctor
-from pyopbench.run.fleet.connection import Known
+from pyopbench.run.fleet.answers import Known
 from pyopbench.run.fleet.doctor import Examined
 
 

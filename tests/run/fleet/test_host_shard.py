@@ -173,10 +173,10 @@ def test_the_process_ends_with_the_worker_of_dask_and_the_host_is_locked_until_t
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`kill -9` of the worker in the middle of a shard: the lock is free when the process that measures is gone too."""
-    fifo = here / "fifo"
+    fifo, program = here / "fifo", here / "measuring.py"
     os.mkfifo(fifo)
-    measuring = f'{sys.executable} -c \'import signal; open({str(fifo)!r}, "w").write("on"); signal.pause()\''
-    monkeypatch.setenv(host_shard.COMMAND_VARIABLE, measuring.replace('\\"', '"'))
+    program.write_text(f"import signal\nopen({str(fifo)!r}, 'w').write('on')\nsignal.pause()\n", encoding="utf-8")
+    monkeypatch.setenv(host_shard.COMMAND_VARIABLE, f"{sys.executable} {program}")
     process = subprocess.Popen([sys.executable, "-c", HOLD.format(fleet=fleet_fakes.FLEET)])
     assert fifo.read_text(encoding="utf-8") == "on"
     assert not host_lock.is_free("a")

@@ -1,0 +1,103 @@
+"""What a person reads is short: help in 100 characters, paragraphs in 90 words, the answers of a run on one screen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from places import ROOT
+from pyopbench.cli import app
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge import judge
+from pyopbench.judge.decide import Judgement
+from pyopbench.report.sections import Bullets, Paragraph, discover
+from pyopbench.run import start
+
+MOST_HELP_CHARACTERS = 100
+MOST_PARAGRAPH_WORDS = 90
+SCREEN_LINES, SCREEN_COLUMNS = 24, 80
+REFERENCE = ROOT / "results" / "reference"
+OF_SENTENCES = ("api", "cli", "core", "report", "run", "compare", "callbacks", "results", "judge", "worker")
+"""Packages whose texts a user reads."""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield every command with its name."""
+    command: Any = get_command(app.app)
+    left = [("pyopbench", command)]
+    while left:
+        name, command = left.pop()
+        yield name, command
+        left += [(f"{name} {one}", below) for one, below in getattr(command, "commands", {}).items()]
+
+
+def test_no_help_is_longer_than_a_line_and_a_quarter() -> None:
+    found = {}
+    for name, command in commands():
+        texts = {"": command.help, **{one.name: getattr(one, "help", None) for one in command.params}}
+        assert command.help, name
+        found.update({f"{name} {what}": len(text) for what, text in texts.items() if text})
+    assert {what: length for what, length in found.items() if length > MOST_HELP_CHARACTERS} == {}
+
+
+def words_in(node: ast.AST) -> int:
+    """Return how many words a text has; what is put into it counts as one where it stands alone."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    whole = "".join(str(one.value) if isinstance(one, ast.Constant) else "x" for one in parts)
+    return max((len(paragraph.split()) for paragraph in whole.split("\n\n")), default=0)
+
+
+def texts_in(path: Path) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Yield the texts of a module that are no docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    described = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+        if is_text and id(node) not in described:
+            yield node  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("package", OF_SENTENCES)
+def test_no_text_of_the_package_is_a_long_paragraph(package: str) -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{text.lineno}": words_in(text)
+        for path in sorted((ROOT / "pyopbench" / package).rglob("*.py"))
+        for text in texts_in(path)
+    }
+    assert {place: words for place, words in found.items() if words > MOST_PARAGRAPH_WORDS} == {}
+
+
+def test_a_long_paragraph_is_found() -> None:
+    text = ast.parse(f'f"{"word " * 90}{{more}}"').body[0].value  # type: ignore[attr-defined]
+    assert words_in(text) == 91
+
+
+@pytest.fixture(scope="module")
+def reference() -> Judgement:
+    baseline = start.baseline_of(REFERENCE)
+    return judge.judge([REFERENCE], judge.Judging(baseline, MINIMUM_EFFECT))
+
+
+def test_no_paragraph_of_the_reference_report_is_long(reference: Judgement) -> None:
+    found = {}
+    for section in discover():
+        for block in section.build(reference):
+            texts = (block.text,) if isinstance(block, Paragraph) else block.items if isinstance(block, Bullets) else ()
+            found.update({f"{section.name}: {text[:40]}": len(text.split()) for text in texts})
+    assert found
+    assert {place: words for place, words in found.items() if words > MOST_PARAGRAPH_WORDS} == {}
+
+
+def test_the_answers_of_the_reference_run_fit_one_screen(tmp_path: Path) -> None:
+    arguments = ["report", str(REFERENCE), "--out", str(tmp_path)]
+    ended = CliRunner().invoke(app.app, arguments, env={"COLUMNS": str(SCREEN_COLUMNS)})
+    assert ended.exit_code == 0
+    shown = ended.stdout.replace(str(tmp_path), "results/reference").splitlines()
+    # What is piped is not wrapped: a terminal would break it at its edge.
+    assert sum(max(1, -(-len(line) // SCREEN_COLUMNS)) for line in shown) <= SCREEN_LINES
