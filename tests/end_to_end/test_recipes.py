@@ -30,6 +30,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository with the examples, where the recipes are run."""
     folder = repository(tmp_path_factory.mktemp("recipes") / "clone")
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / ".gitignore").write_text("results/\n", encoding="utf-8")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message", "the examples")
     return folder
