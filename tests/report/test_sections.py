@@ -435,7 +435,7 @@ def test_the_chart_of_shares_is_told_in_words_and_has_its_numbers_in_a_table(jud
     chart, table = page_of(limits_section.build(replace(judged, bounds=made)))
     assert chart.alt == (
         "Share of the bound that sinh reaches; 100% is as fast as the machine can be. Forward · float32 at 1M "
-        "elements: xla comes nearest with 50%, native is farthest with 20%. Sizes up to 1k elements are shaded "
+        "elements: xla is closest with 50%, native farthest with 20%. Sizes up to 1k elements are shaded "
         "or left out: the call itself costs more than the bound there; --mode node measures the op without it."
     )
     assert {row["share"] for row in chart.spec["datasets"]["rows"] if "share" in row} == {0.2, 0.5}
