@@ -55,7 +55,9 @@ pyopbench run scipy.stats:zscore --quick --input "rng.random((256, 8))"
 
 This page is made by `python benchmarks/first_try.py --page docs/first-try.md`, which has the other commands, and the
 three files that are named here. A form is right if its values, and its gradient where there is one, are those of the
-function.
+function. Text, OpenCV and what is compiled already have no port to TensorFlow: then the callbacks are compared, which is
+an answer as well. A random function is refused with what to do; here that is
+`--seed-with "transform.set_random_seed({seed})"`.
 """
 TIMES = """A time is a share of that of today's callback: `faster` where the run was certain of it, `perhaps` where it
 came out less and is not certain.
@@ -102,7 +104,12 @@ def tried(name: str, budget: str) -> dict[str, Any]:
         found = json.loads(path.read_text()) if path.exists() else None
     if found is None:
         said = [line.strip() for line in ended.stderr.splitlines() if line.strip().startswith(("error:", "next:"))]
-        return {"exit": ended.returncode, "answer": "refused: " + " ".join(said), "right": {}, "not_right": {}}
+        return {
+            "exit": ended.returncode,
+            "answer": "refused: " + " ".join(" ".join(said).split()),
+            "right": {},
+            "not_right": {},
+        }
     return {"exit": ended.returncode, **outcome(found)}
 
 
@@ -137,7 +144,8 @@ def page(done: Mapping[str, Mapping[str, Any]], *, timed: bool) -> str:
     table = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
     if not timed:
         table = table.replace("right, and its time over today's", "right").replace("| answer ", "| exit code ")
-    return f"{HEAD if timed else HEAD.replace(TIMES, '').strip()}\n\n{_counted(done, timed=timed)}\n\n{table}\n"
+    head_text = HEAD if timed else HEAD.replace(TIMES, "").replace("first_try.py ", "first_try.py --without-times ")
+    return f"{head_text.strip()}\n\n{_counted(done, timed=timed)}\n\n{table}\n"
 
 
 def _counted(done: Mapping[str, Mapping[str, Any]], *, timed: bool) -> str:
