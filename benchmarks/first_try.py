@@ -53,10 +53,15 @@ would name them, with an example of each argument and nothing else:
 pyopbench run scipy.stats:zscore --quick --input "rng.random((256, 8))"
 ```
 
-This page is made by `python benchmarks/first_try.py --page docs/first-try.md`, which has the other commands, and the
-three files that are named here. A form is right if its values, and its gradient where there is one, are those of the
-function. Text, OpenCV and what is compiled already have no port to TensorFlow: then the callbacks are compared, which is
-an answer as well. A random function is refused with what to do; here that is
+This page is made by
+
+```sh
+python benchmarks/first_try.py --page docs/first-try.md
+```
+
+which has the other commands; the files that they name are in `benchmarks/libraries/`. A form is right if its values, and
+its gradient where there is one, are those of the function. Text, OpenCV and what is compiled already have no port to TensorFlow: then the callbacks are compared, which
+is an answer as well. A random function is refused with what to do; here that is
 `--seed-with "transform.set_random_seed({seed})"`.
 """
 TIMES = """A time is a share of that of today's callback: `faster` where the run was certain of it, `perhaps` where it
