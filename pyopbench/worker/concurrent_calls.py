@@ -103,7 +103,7 @@ class ConcurrentCases:
 
 def timed_calls(call: Callable[[], Any], seconds: float, clock: Callable[[], float]) -> list[float]:
     """Call for about so many seconds, at least once, and return how long each call took."""
-    found = []
+    found: list[float] = []
     start = before = clock()
     while not found or before - start < seconds:
         call()

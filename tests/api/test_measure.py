@@ -18,6 +18,7 @@ from pyopbench.core.own_target import brought
 from pyopbench.results import store
 from pyopbench.run import conduct, worker_process
 from pyopbench.run import pipeline as pipeline_measuring
+from refusals import refused
 
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
@@ -74,11 +75,14 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
         with pytest.raises(Interrupted) as interrupted:
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder
-    assert interrupted.value.next_step.startswith(f"pyopbench.resume({str(folder)!r}, double, inputs) continues")
+    named = repr(str(folder))
+    assert interrupted.value.next_step == (
+        f"pyopbench.resume({named}, double, inputs) continues; pyopbench.read({named}) judges what there is"
+    )
     assert not isinstance(interrupted.value, Exception)
-    with pytest.raises(BadInput, match="the run has an op of yours"):
+    with refused("the run has an op of yours"):
         pyopbench.resume(folder, progress=False)
-    with pytest.raises(BadInput, match="your op has changed since the run was started"):
+    with refused("your op has changed since the run was started"):
         pyopbench.resume(folder, function, [X + 1], progress=False)
     assert list(pyopbench.resume(folder, function, [X], progress=False).decisions["op"]) == ["double"]
 
@@ -140,7 +144,7 @@ def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], t
     planned("native")
     pyopbench.run(body, [X], out=tmp_path, **QUIET)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(BadInput, match="holds a run already"):
+    with refused("the output folder holds a run already, and measured data is never overwritten"):
         pyopbench.run(shipped(), [X], out=tmp_path, **QUIET)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -159,5 +163,5 @@ def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch) -> N
     result = pyopbench.pipeline(body, X, batch=[8], launches=2, progress=False)
     assert (asked[0].op, asked[0].batch, asked[0].launches) == ("body", (8,), 2)
     assert result.arrangements["arrangement"].iloc[0] == pipelines.PARALLEL.key
-    with pytest.raises(BadInput, match="not a step"):
+    with refused("not a step"):
         pyopbench.pipeline(body, X, step_seconds=-1.0)

@@ -21,6 +21,7 @@ from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline
 from pyopbench.report.wording.comparison import summary
+from refusals import refused
 
 STORED = ROOT / "tests" / "data" / "stored_run"
 KEYS = cases(ops=("double", "square", "cube", "sinh"))
@@ -97,13 +98,12 @@ def test_what_a_notebook_shows_needs_no_script_and_no_other_file(fixture: str, r
     assert len(html) < 300_000
     assert "<script" not in html
     assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) == set()
-    assert "color: inherit" in html
     assert not re.search(r'fill="(white|black|#fff|#000)', html)
 
 
 def test_what_a_notebook_shows_of_a_run_is_the_answer_with_its_charts(stored_run: RunResult) -> None:
     html = stored_run._repr_html_()
-    assert "Answers at a glance" in html
+    assert html.count("<table") == 1
     assert html.count("<svg") == 1 + len(set(stored_run.latencies["op"]))
     assert html is stored_run._repr_html_()
 
@@ -120,7 +120,7 @@ def test_a_run_is_saved_with_its_report_and_read_again(stored_run: RunResult, tm
     folder = stored_run.save(tmp_path / "copy")
     assert (folder / "report.html").exists()
     assert repr(pyopbench.read(folder)).splitlines()[1:] == repr(stored_run).splitlines()[1:]
-    with pytest.raises(BadInput, match="holds a run already"):
+    with refused("the output folder holds a run already, and measured data is never overwritten"):
         stored_run.save(folder)
 
 
@@ -156,7 +156,8 @@ def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, t
     assert chosen["arrangement"] == pipelines.BATCH.key
     assert chosen["elements_per_second"] == pytest.approx(1 / chosen["seconds"])
     assert pipelines.BATCH.code in repr(pipeline)
-    assert pipeline.report(tmp_path).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert pipeline.report(tmp_path) == tmp_path / "pipeline.html"
+    assert (tmp_path / "pipeline.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -178,10 +179,10 @@ def test_what_is_wrong_is_an_error_of_the_package(wrong: dict[str, object], what
 
 
 def test_results_that_are_none_are_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no results are named"):
+    with refused("no results are named"):
         pyopbench.read()
-    with pytest.raises(BadInput, match="not results"):
+    with refused("not results"):
         pyopbench.read(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match="two results are needed"):
+    with refused("two results are needed, or one and two labels of an axis"):
         pyopbench.compare(STORED)
     assert issubclass(pyopbench.NothingMeasured, NothingMeasured)

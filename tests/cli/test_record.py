@@ -58,7 +58,7 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
             2.0,
             "waited for its input 25% of that time; callbacks in input pipelines account for at most 12.5%.",
         ),
-        (0.1, "its input 1.25% of that time: its callbacks in input pipelines are hidden behind the rest,"),
+        (0.1, "its input 1.25% of that time: the callbacks in its input pipelines are hidden,"),
     ],
 )
 def test_what_callbacks_in_input_pipelines_cost_is_no_more_than_is_waited(

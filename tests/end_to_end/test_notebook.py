@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,9 @@ def require_whole(document: dict[str, Any]) -> None:
     kinds = {output["output_type"] for cell in cells for output in cell["outputs"]}
     assert kinds <= {"display_data", "execute_result"}
     answer = html_of(cells[1])
-    assert "Answers at a glance" in answer
+    assert "<table" in answer
     assert answer.count("<svg") >= 2
-    assert "results in results/" in answer  # what is left of the progress
+    assert re.search(r"results/\d{8}-\d{6}", answer)  # what is left of the progress
     assert "normalise" in html_of(cells[2])
     assert "seconds" in html_of(cells[3])
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from places import ROOT
-from processes import LONG, has_ended, is_gone
+from processes import LONG, has_ended
 from pyopbench.core.discover import find
 from pyopbench.run.pipeline import THREADS
 
@@ -80,7 +80,7 @@ BEHAVIOURS = {
     "batch_loop batch=4": "nan",
     "batch_body batch=4": "shape",
     "switch numpy_function": "hang",
-    "switch py_function": "die",
+    "map parallel=AUTOTUNE": "die",
     "pool": "die",
     "map parallel=4": "fork",
     "map parallel=3": "leak",
@@ -88,7 +88,18 @@ BEHAVIOURS = {
 """Arrangement -> what its body does from the thousandth call on."""
 HARMLESS = ("map", "map parallel=4", "map parallel=3")
 """What is measured: the others, and what forks or leaks, whose values are right."""
-OPTIONS = ("--batch", "4", "--parallel", "1,2,3,4", "--launches", "1", "--budget", "60s", "--case-timeout", "10s")
+OPTIONS = (
+    "--batch",
+    "4",
+    "--parallel",
+    "1,2,3,4,AUTOTUNE",
+    "--launches",
+    "1",
+    "--budget",
+    "60s",
+    "--case-timeout",
+    "10s",
+)
 
 
 def start(folder: Path, behaviours: dict[str, str], *options: str) -> subprocess.Popen[str]:
@@ -125,12 +136,12 @@ def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_me
     assert failed["map parallel=2"] == ("raised", "ValueError: the thousandth element")
     assert failed["batch_loop batch=4"][0] == "wrong"
     assert failed["switch numpy_function"][0] == "timeout"
-    assert failed["switch py_function"][0] == "crashed"
+    assert failed["map parallel=AUTOTUNE"][0] == "crashed"
     assert {"batch_body batch=4", "process_generator"} <= {*failed}
     assert not measured & ({*failed} | holes)
     assert measured | {*failed} | holes >= {one["key"] for one in found["measured"]["arrangements"]}
     assert found["action"] == "undecided"  # of one launch
-    assert all(map(is_gone, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
+    assert all(map(has_ended, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")

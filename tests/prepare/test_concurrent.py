@@ -17,8 +17,8 @@ from pyopbench.prepare import concurrent
 from pyopbench.prepare.concurrent import ConcurrentCall, prepare_concurrent
 from pyopbench.prepare.reference import make_reference
 
-FORWARD = Case("softsign", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)
-BACKWARD = Case("softsign", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
+FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)
+BACKWARD = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
 
 
 @pytest.mark.parametrize("case", [FORWARD, BACKWARD])
@@ -33,7 +33,7 @@ def test_threads_share_a_function_and_have_different_inputs(case: Case) -> None:
 
 
 def call(respond: Any) -> ConcurrentCall:
-    op = load_op("softsign")
+    op = load_op("sinh")
     reference = make_reference(op, (np.ones(4, np.float32),), "float32", np.random.default_rng(0))
     return ConcurrentCall(op, "float32", (lambda: respond(tf.constant(reference.outputs[0])),), reference)
 

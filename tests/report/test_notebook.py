@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 import stored
@@ -22,11 +23,11 @@ def results(folder: Path, ops: Sequence[str]) -> Path:
 def test_names_are_text(tmp_path: Path) -> None:
     html = notebook.run_html(judge([results(tmp_path, [NASTY])], Judging(TODAY, 0.03)))
     assert "<img" not in html
-    assert "&lt;img src=x" in html
+    assert escape(NASTY) in html
 
 
 def test_only_so_many_ops_have_their_chart(tmp_path: Path) -> None:
     many = [f"op_{number}" for number in range(notebook.MOST_CHARTS + 2)]
     html = notebook.run_html(judge([results(tmp_path, many)], Judging(TODAY, 0.03)))
     assert html.count("<svg") == 1 + notebook.MOST_CHARTS
-    assert "Charts of 2 more ops are in the report." in html
+    assert html.count("<figure") == 1 + notebook.MOST_CHARTS

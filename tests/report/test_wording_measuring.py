@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.report.wording.measuring import sampling_text, stage_text, workers_text
+from pyopbench.judge.stopping import Look
+from pyopbench.report.wording.measuring import (
+    budget_text,
+    compared_text,
+    look_text,
+    planned_text,
+    sampling_text,
+    stage_text,
+    workers_text,
+)
 from pyopbench.run.budget import LimitedBy, Progress
 
 
@@ -33,3 +42,19 @@ def test_it_is_told_why_there_are_fewer_workers(limited_by: LimitedBy, told: str
 def test_the_share_of_the_time_that_was_sampling_is_told() -> None:
     assert sampling_text(102.4, 170.0).startswith("60% of ")
     assert sampling_text(0.0, 0.0).startswith("0% of ")
+
+
+def test_what_was_planned_says_where_it_goes() -> None:
+    assert planned_text(1_200, 3, "results/x") == "1,200 cases, 3 not supported; results in results/x"
+
+
+def test_a_look_says_whether_it_is_measured_further() -> None:
+    some = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
+    none = Look(frozenset(), launches=3, verdicts=2, resolved=2, reachable=0, unneeded=0, most=8)
+    assert look_text(some) == "after 2 launches 1 of 2 verdicts are resolved, 1 still open; measuring 1 case further"
+    assert look_text(none) == "after 3 launches every verdict is resolved (2); done"
+    assert compared_text(1, 2, 3) == "after 1 launch 2 of 3 comparisons are resolved"
+
+
+def test_the_end_of_the_budget_is_told() -> None:
+    assert budget_text(3.0, 2, 5) == "the budget of 3 s is spent after 2 of at most 5 launches"

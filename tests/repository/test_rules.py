@@ -314,7 +314,7 @@ def test_the_rule_about_writing_finds_what_breaks_it(source: str) -> None:
 
 READERS = {"results/open_file.py", "results/strict_json.py", "results/catalogue_facts.py"}
 """The last reads sources of ops, as `import` does."""
-READING = ("results", "stats", "judge", "compare", "report", "callbacks", "cli")
+READING = ("results", "stats", "judge", "compare", "report", "callbacks", "api", "cli")
 SOURCES_OF_USERS = PACKAGE / "callbacks" / "scan"
 """Reads programs, of which there is no kind; every other file that comes from outside is of a kind with a limit."""
 

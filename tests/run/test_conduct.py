@@ -16,6 +16,7 @@ from pyopbench.core.errors import BadInput, PyopbenchError
 from pyopbench.core.model import Axes
 from pyopbench.judge.judge import Judging
 from pyopbench.judge.stopping import Look
+from pyopbench.report.wording.measuring import look_text
 from pyopbench.results import store
 from pyopbench.run import conduct, probe, start, worker_process
 from pyopbench.run.budget import Progress, Tell
@@ -90,7 +91,7 @@ def test_looks_and_the_end_of_the_budget_are_told(
     monkeypatch.setattr(conduct, "measure_together", spend)
     monkeypatch.setattr(conduct.judge, "look", lambda folder, options, launches, most: LOOK)
     conduct.measure(folder, JUDGING, told)
-    assert "after 2 launches 1 of 2 verdicts are resolved, 1 still open; measuring 1 case further" in told.sentences
+    assert look_text(LOOK) in told.sentences
     assert told.sentences[-1] == "the budget of 3 s is spent after 2 of at most 2 launches"
 
 

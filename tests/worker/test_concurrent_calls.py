@@ -12,8 +12,8 @@ from pyopbench.core.model import NO_GRADIENT, Axes, Case
 from pyopbench.results.threads_file import QUANTILES as STORED
 from pyopbench.worker.concurrent_calls import FEWEST_CALLS, QUANTILES, ConcurrentCases, describe, quantiles, timed_calls
 
-FORWARD = Case("softsign", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)
-TAPE = Case("softsign", "py_function", "tape", "forward_backward", "call", "float32", 1000)
+FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)
+TAPE = Case("sinh", "py_function", "tape", "forward_backward", "call", "float32", 1000)
 
 
 class Clock:
@@ -57,13 +57,13 @@ def test_a_case_is_called_by_so_many_threads_and_its_calls_are_counted() -> None
 
 def test_the_tape_of_py_function_is_refused_and_a_gradient_of_ones_own_is_not() -> None:
     assert answer(ConcurrentCases().prepare, case=TAPE.id, threads=2)["failure"]["status"] == "wrong"
-    own = Case("softsign", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
+    own = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
     assert answer(ConcurrentCases().prepare, case=own.id, threads=2) == {}
 
 
 @pytest.mark.parametrize(("sizes", "count"), [((), 1), ((10, 1000), 2)])
 def test_one_size_is_called_unless_sizes_are_named(sizes: tuple[int, ...], count: int) -> None:
-    axes = asdict(Axes(ops=("softsign",), variants=("native", "numpy_function"), sizes=sizes))
+    axes = asdict(Axes(ops=("sinh",), variants=("native", "numpy_function"), sizes=sizes))
     found = answer(describe, axes=axes)
     cases = [Case.from_id(one) for one in found["cases"]]
     assert len({one.size for one in cases}) == count

@@ -128,7 +128,7 @@ def _repeated(decisions: Decisions, *, is_held: bool) -> tuple[Row, ...]:
     )
     return (
         *((what, found, promised if is_held else formatting.MISSING) for what, found, promised in rows),
-        ("intervals that include the other runs", covered, formatting.MISSING),
+        ("intervals including other runs", covered, formatting.MISSING),
     )
 
 

@@ -89,7 +89,7 @@ def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
 def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
     """Return a folded table of the verdicts that are open: about how many launches would settle each, or why none."""
     left = [row for row in rows if row["outcome"] == "unresolved"]
-    return (by_size(left, places, _settling, f"{op}: launches that would resolve the rest"),) if left else ()
+    return (by_size(left, places, _settling, f"{op}: launches that would settle the rest"),) if left else ()
 
 
 def _settling(row: Mapping[str, Any]) -> Cell:

@@ -41,7 +41,7 @@ def brief(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
 def _missing(across: VersionComparison) -> tuple[str, ...]:
     """Say which versions cannot be compared, and why."""
     unmatched = (f"{label}: {error.in_a_line}" for label, error in across.unmatched.items())
-    unmeasured = (f"{label}: nothing was measured: {why}" for label, why in across.unmeasured.items())
+    unmeasured = (f"nothing was measured on {label}: {why}" for label, why in across.unmeasured.items())
     return (*unmatched, *unmeasured)
 
 

@@ -111,13 +111,13 @@ def _keep_tracker_apart() -> None:
     """
     spawn = util.spawnv_passfds
 
-    def in_session_of_its_own(path: Any, arguments: Sequence[Any], descriptors: Sequence[int]) -> int:
-        for one in descriptors:
+    def in_session_of_its_own(path: Any, args: Sequence[Any], passfds: Sequence[int]) -> int:
+        for one in passfds:
             os.set_inheritable(one, True)
         try:
-            return os.posix_spawn(path, arguments, os.environ, setsid=True)
+            return os.posix_spawn(path, list(args), os.environ, setsid=True)
         finally:
-            for one in descriptors:
+            for one in passfds:
                 os.set_inheritable(one, False)
 
     util.spawnv_passfds = in_session_of_its_own
