@@ -13,10 +13,10 @@ COMMAND = "python benchmarks/corpus.py --time --json docs/corpus.json --page doc
 
 HEAD = f"""# What becomes of bodies as they are written
 
-`examples/corpus/` holds {{bodies}} bodies of callbacks of the kinds found in repositories. They were written for this
-table, in the style of such code, and not for what pyopbench can port. Each has inputs of three sizes, edge cases (empty,
-one element, NaN, ties, as far as the body accepts them) and a note on where its kind is found. Each is an op of its own:
-`pyopbench run examples/corpus/losses/dice.py --quick`.
+`examples/corpus/` holds {{bodies}} bodies of callbacks of the kinds found in repositories. They were written for
+this table, in the style of such code, and not for what pyopbench can port. Each has inputs of three sizes, edge cases
+(empty, one element, NaN, ties, as far as the body accepts them) and a note on where its kind is found. Each is an op of
+its own: `pyopbench run examples/corpus/losses/dice.py --quick`.
 
 This command makes the page:
 
@@ -29,8 +29,8 @@ values with NumPy. If a body has a gradient of its own, a port has to give that 
 a derivative, finite differences check it on the inputs of the smallest size. A form that is off anywhere is `wrong`,
 however fast it is.
 
-Forms that take a batch of examples are tried with {{batch}} examples of the smallest size, and compared with a loop over
-them: the body on the whole batch, the loop in Numba, and the traced port on the whole batch or under
+Forms that take a batch of examples are tried with {{batch}} examples of the smallest size, and compared with a loop
+over them: the body on the whole batch, the loop in Numba, and the traced port on the whole batch or under
 `tf.vectorized_map`.
 """
 
