@@ -13,37 +13,37 @@ COMMAND = "python benchmarks/corpus.py --time --json docs/corpus.json --page doc
 
 HEAD = f"""# What becomes of bodies as they are written
 
-`examples/corpus/` holds {{bodies}} bodies of callbacks of the kinds that are found in repositories: written for this
-table, as such code is written, and not for what pyopbench can port. Each has inputs of three sizes, edge cases (empty,
-one element, NaN, ties, as far as the body takes them) and a word on where its kind is found. Each is an own op:
-`pyopbench run examples/corpus/losses/dice.py --quick`.
+`examples/corpus/` holds {{bodies}} bodies of callbacks of the kinds found in repositories. They were written for
+this table, in the style of such code, and not for what pyopbench can port. Each has inputs of three sizes, edge cases
+(empty, one element, NaN, ties, as far as the body accepts them) and a note on where its kind is found. Each is an op of
+its own: `pyopbench run examples/corpus/losses/dice.py --quick`.
 
-This page is made by
+This command makes the page:
 
 ```sh
 {COMMAND}
 ```
 
-in which every form that nobody wrote for a body is tried on {{seeds}} inputs of each size and on every edge case, its
-values held against NumPy. Where a body has a gradient of its own, the gradient of a port has to be that on all of
-these; where it only has a derivative, differences confirm it on the inputs of the least size. A form that is off
-anywhere is `wrong`, however fast it is.
+It tries every automatic form of each body on {{seeds}} inputs of each size and on every edge case, and compares the
+values with NumPy. If a body has a gradient of its own, a port has to give that gradient on all of these. If it only has
+a derivative, finite differences check it on the inputs of the smallest size. A form that is off anywhere is `wrong`,
+however fast it is.
 
-Forms that take a batch of examples are tried with {{batch}} examples of the least size, and held against a loop over
-them: the body on the whole batch, the loop in Numba, and the traced port on the whole batch or under
+Forms that take a batch of examples are tried with {{batch}} examples of the smallest size, and compared with a loop
+over them: the body on the whole batch, the loop in Numba, and the traced port on the whole batch or under
 `tf.vectorized_map`.
 """
 
-TIMING = """A gain is how many times as fast a call of the form is as one of `numpy_function` around the body as it
-stands, at the least, the middle and the largest size: medians of {blocks} short blocks in one process. That tells
-twice as fast from as fast; whether to port is for `pyopbench run` to say.
+TIMING = """A gain says how many times as fast a call of the form is as one of `numpy_function` around the unchanged
+body, at the smallest, the middle and the largest size. It is the ratio of medians of {blocks} short blocks in one
+process. That can show a factor of two; use `pyopbench run` to decide on a port.
 """
 
 BATCHES = """The gain of a form of a batch is over a loop in one callback.
 """
 
 FAILED = """How many bodies each reason stopped, by form, and for how many a change of the line is known that gets past
-it. A form stops at the first obstacle, so that others may stand behind it.
+it. A form stops at the first obstacle, so there may be others after it.
 """
 
 

@@ -1,4 +1,4 @@
-"""A body that releases Python's lock: the median of each pixel and its neighbours in a row, by one large sort.
+"""A body that releases the GIL: the median of each pixel and its neighbours in a row, by one large sort.
 
     pyopbench pipeline examples/input_pipeline/denoise.py --step-ms 20 --step-elements 32
 
