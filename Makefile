@@ -1,6 +1,6 @@
 # make decide    measure the built-in ops and write the decision report
 # make test      run the tests; make test ARGS='-k sinh' some of them
-# make lint      check style and types
+# make lint      check style and types, and workflows where actionlint is installed
 # make fuzz      commands over 20,000 tampered results (make fuzz COUNT=2000)
 # make fuzz-forever
 #                the same until Ctrl-C, or for make fuzz-forever SECONDS=3600;
@@ -70,6 +70,8 @@ lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .
 	@$(VENV_PYTHON) -m ruff format --check .
 	@$(VENV_PYTHON) -m mypy
+	@if command -v actionlint > /dev/null; then actionlint; \
+	else echo "actionlint is not installed, so that workflows are not checked: https://github.com/rhysd/actionlint"; fi
 
 # A lock holds for Python 3.10 to 3.13 and every platform, and names no index: each machine uses its own.
 COMPILE = env -u UV_DEFAULT_INDEX -u UV_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \

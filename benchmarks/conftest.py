@@ -12,6 +12,9 @@ import pytest
 STORAGE = Path(__file__).resolve().parents[1] / "results" / "pytest-benchmark"
 NAME = "pyopbench"
 
+PLACEMENTS = ("cpu", "gpu")
+MOST_THREADS = 256
+
 MOST_SECONDS = 0.2
 """About how long a case is timed, in place of pytest-benchmark's whole second: there are hundreds of them."""
 
@@ -33,6 +36,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME,...",
         help="of backward, forward and forward_backward; default: all of them",
     )
+    group.addoption(
+        "--placements",
+        type=_read_placements,
+        default=("cpu",),
+        metavar="NAME,...",
+        help="of cpu and gpu; default: cpu. Without a GPU its cases are skipped, and say so",
+    )
+    group.addoption(
+        "--in-graph",
+        action="store_true",
+        help="also what each op costs inside a graph, in extra_info",
+    )
+    group.addoption(
+        "--threads",
+        type=_read_threads,
+        default=(),
+        metavar="N,...",
+        help="also calls by so many threads at once, such as 1,2; default: none",
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what no option asks for: it would take as long again as all the rest."""
+    asked = {"test_in_graph.py": config.option.in_graph, "test_concurrency.py": config.option.threads}
+    return None if asked.get(collection_path.name, True) else True
 
 
 # What reads options is imported where it is needed: it brings TensorFlow along, and this file is read for --help too.
@@ -48,14 +76,31 @@ def _read_sizes(text: str) -> str | tuple[int, ...]:
 
 
 def _read_directions(text: str) -> tuple[str, ...]:
-    from pyopbench.worker.suite_api import DIRECTIONS, BadInput, require_known, split_some
+    from pyopbench.worker.suite_api import DIRECTIONS
+
+    return _read_names("direction", text, DIRECTIONS)
+
+
+def _read_placements(text: str) -> tuple[str, ...]:
+    return _read_names("placement", text, PLACEMENTS)
+
+
+def _read_names(kind: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    from pyopbench.worker.suite_api import BadInput, require_known, split_some
 
     try:
-        names = split_some("--directions", [text])
-        require_known("direction", names, DIRECTIONS)
+        names = split_some(f"--{kind}s", [text])
+        require_known(kind, names, known)
     except BadInput as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return names
+
+
+def _read_threads(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and 0 < int(part) <= MOST_THREADS for part in parts):
+        raise argparse.ArgumentTypeError(f"not numbers of threads from 1 to {MOST_THREADS}: {text!r}")
+    return tuple(map(int, parts))
 
 
 @pytest.hookimpl(tryfirst=True)

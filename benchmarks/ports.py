@@ -23,7 +23,7 @@ from bodies import find
 from pyopbench.core.errors import BadInput, PyopbenchError, WrongResult
 from pyopbench.core.own_target import bring, read_target
 from pyopbench.core.portable import PORTABLE
-from pyopbench.run.port import TOOLS, write_port
+from pyopbench.run.port import TOOLS, which_ruff, write_port
 
 TEST_SECONDS = 300.0
 
@@ -79,7 +79,7 @@ def _port(path: Path, variant: str, out: Path) -> tuple[str, str]:
     except PyopbenchError as error:
         return "refused", f"{error.what}, {error.received}"
     command = [
-        "ruff",
+        which_ruff() or "ruff",
         "check",
         "--isolated",
         "--no-cache",

@@ -1,8 +1,8 @@
-"""Which detection belongs to which object: SciPy's optimal assignment, which has no gradient.
+"""Match detections to objects by SciPy's optimal assignment, which has no gradient.
 
     pyopbench run examples/assignment.py --quick
 
-What comes out depends on the data in shape: pairs that overlap too little are dropped.
+The shape of the result depends on the data: pairs that overlap too little are dropped.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ LEAST_OVERLAP = 0.1
 
 
 def overlaps(boxes, others):
-    """Return the intersection over union of each box with each other, for boxes (left, top, right, bottom)."""
+    """Return the intersection over union of each pair of boxes (left, top, right, bottom)."""
     top_left = np.maximum(boxes[:, None, :2], others[None, :, :2])
     bottom_right = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     shared = np.prod(np.clip(bottom_right - top_left, 0, None), axis=2)
@@ -23,7 +23,7 @@ def overlaps(boxes, others):
 
 
 def matches(boxes, others):
-    """Return the places of matched boxes, and of what each is matched with."""
+    """Return the indices of the matched boxes, and of the boxes they are matched with."""
     overlap = overlaps(boxes, others)
     rows, columns = linear_sum_assignment(-overlap)
     near = overlap[rows, columns] > LEAST_OVERLAP
@@ -31,7 +31,7 @@ def matches(boxes, others):
 
 
 def inputs(size, rng):
-    """Return `size` boxes, and the same moved a little in another order."""
+    """Return `size` boxes, and the same boxes moved a little and in another order."""
     corners = rng.uniform(0, 10, (size, 2))
     boxes = np.concatenate([corners, corners + rng.uniform(0.5, 2, (size, 2))], axis=1)
     return boxes, rng.permutation(boxes + rng.normal(0, 0.2, (size, 1)))

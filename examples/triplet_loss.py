@@ -1,8 +1,8 @@
-"""A triplet loss with the gradient written by hand, as research code has it; with a port to TensorFlow ops.
+"""A triplet loss with a gradient written by hand, as in research code, and with a port to TensorFlow ops.
 
     pyopbench run examples/triplet_loss.py --quick --mix examples/triplet_loss_mix.csv --calls-per-step 1 --step-ms 8
 
-Its gradient makes training a question too: the callback goes both ways, and so does every port.
+Because it has a gradient, the report also answers for training: the callback and every port run forward and backward.
 """
 
 import numpy as np
@@ -15,14 +15,14 @@ MARGIN = 1.0
 
 
 def loss(anchors, same, others):
-    """Return the mean hinge over how much nearer `same` is than `others`, from three `(n, features)` arrays."""
+    """Return the mean hinge loss of three `(n, features)` arrays: `same` should be nearer to `anchors`."""
     near = np.sum((anchors - same) ** 2, axis=1)
     far = np.sum((anchors - others) ** 2, axis=1)
     return np.mean(np.maximum(near - far + MARGIN, 0), keepdims=True)
 
 
 def gradient(inputs, outputs, output_gradients):
-    """Return the gradients by the three inputs."""
+    """Return the gradients with respect to the three inputs."""
     (anchors, same, others), (d_loss,) = inputs, output_gradients
     near = np.sum((anchors - same) ** 2, axis=1)
     far = np.sum((anchors - others) ** 2, axis=1)
@@ -31,7 +31,7 @@ def gradient(inputs, outputs, output_gradients):
 
 
 def loss_in_ops(anchors, same, others):
-    """Return the same by TensorFlow ops, which bring their own gradients."""
+    """Return the same loss in TensorFlow ops, which have their own gradients."""
     near = tf.reduce_sum(tf.square(anchors - same), axis=1)
     far = tf.reduce_sum(tf.square(anchors - others), axis=1)
     return tf.reduce_mean(tf.maximum(near - far + MARGIN, 0), keepdims=True)

@@ -1,7 +1,9 @@
 """Print how often changes are found that are none, and how often steps are found, beside asv and ruptures.
 
-python scripts/change_alarms.py [SERIES]     series of 100 points for each row, 1,000 if not said
+python scripts/change_alarms.py [--series 1000] [--kept FILE] [--portion 5m]
 
+A row is of so many series of 100 points, simulated in batches. `FILE` keeps what each batch came to: the same command
+goes on from there, and after `--portion` no other batch is begun. A table that lacks batches says how many it has.
 Every method gets the same series. asv and ruptures are used where they are installed (`pip install asv ruptures`), and
 what is not is said. A step is of 5% with a standard error of 2%, at the 20th to the 80th point, and is found if a
 change is within 3 points of it. What is measured again is simulated as a run of both sides in turns.
@@ -9,20 +11,27 @@ change is within 3 points of it. What is measured again is simulated as a run of
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from change_thresholds import DRAWN
-from scipy import special
+from gate_trials import at_most
 
 from pyopbench.compare.verdicts import verdicts_on
 from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.core.parse import parse_duration
+from pyopbench.core.write_file import write_atomically
 from pyopbench.stats.change_points import segment
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RELATIVE
@@ -33,6 +42,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Callable[[Floats], list[int]]
 
 SERIES, POINTS = 1_000, 100
+BATCH = 250
+"""Series that are simulated at once, with a seed of their own."""
 ERROR, STEP = 0.02, math.log(1.05)
 FIRST, LAST = 20, 80
 NEAR = 3
@@ -65,13 +76,20 @@ def with_asv(threshold: float | None) -> Method | None:
         return None
 
     def found(values: Floats) -> list[int]:
-        steps = asv.detect_steps(list(np.exp(values)))
+        steps = _steps_of_asv(values.tobytes())
         if threshold is None:
             return [step[0] for step in steps[1:]]
         regressions = asv.detect_regressions(steps, threshold)[2] or []
         return [one[1] for one in regressions]
 
     return found
+
+
+@cache
+def _steps_of_asv(values: bytes) -> Any:
+    """Return asv's steps in a series of logs; the rows of both its methods are of the same series."""
+    asv: Any = import_module("asv.step_detect")
+    return asv.detect_steps(list(np.exp(np.frombuffer(values))))
 
 
 def with_ruptures() -> Method | None:
@@ -137,7 +155,32 @@ def _confirms(rng: np.random.Generator, truth: float) -> bool:
     return verdict.outcome in ("slower", "faster")
 
 
-def lines(series: int) -> Iterator[str]:
+class Kept:
+    """What batches came to, in a file where one is named; the batch of a seed is simulated once."""
+
+    def __init__(self, path: Path | None = None, most_seconds: float | None = None) -> None:
+        self._path, self._most = path, most_seconds
+        self._start = time.monotonic()
+        is_there = path is not None and path.exists()
+        self._rows: dict[str, dict[str, int]] = json.loads(path.read_text(encoding="utf-8")) if is_there else {}
+
+    def of(self, method: Method, name: str, kind: str, series: int) -> Row:
+        """Return the sum of as many batches as there is time for, at least those that are kept."""
+        found = Row(0, 0, 0, 0, 0)
+        for seed, begin in enumerate(range(0, series, BATCH)):
+            count = min(BATCH, series - begin)
+            key = f"{kind} / {name} / {count} of seed {seed}"
+            if key not in self._rows:
+                if self._most is not None and time.monotonic() - self._start > self._most:
+                    continue
+                self._rows[key] = asdict(simulated(method, kind, count, seed))
+                if self._path is not None:
+                    write_atomically(self._path, json.dumps(self._rows, indent=1).encode())
+            found = Row(*(sum(pair) for pair in zip(asdict(found).values(), self._rows[key].values(), strict=True)))
+        return found
+
+
+def lines(series: int, kept: Kept) -> Iterator[str]:
     """Yield the table."""
     yield f"{series:,} series of {POINTS} points for each row; at most: with 95% confidence"
     yield (
@@ -150,21 +193,29 @@ def lines(series: int) -> Iterator[str]:
             if method is None:
                 yield f"{kind:28} {name:24} skipped: it is not installed"
                 continue
-            row = simulated(method, kind, series)
-            alarms, confirmed = (f"{_per_thousand(n, series)}" for n in (row.alarmed, row.confirmed))
-            found, again = row.located / series, row.located_confirmed / max(row.located, 1)
-            yield f"{kind:28} {name:24} {alarms} {confirmed:>23} {found:>11.1%} {again:>13.1%}"
+            row = kept.of(method, name, kind, series)
+            if not row.series:
+                yield f"{kind:28} {name:24} not simulated yet"
+                continue
+            alarms, confirmed = (f"{_per_thousand(n, row.series)}" for n in (row.alarmed, row.confirmed))
+            found, again = row.located / row.series, row.located_confirmed / max(row.located, 1)
+            lacking = "" if row.series == series else f"  of {row.series:,} series"
+            yield f"{kind:28} {name:24} {alarms} {confirmed:>23} {found:>11.1%} {again:>13.1%}{lacking}"
 
 
 def _per_thousand(count: int, of: int) -> str:
-    """Return a rate and its upper limit (C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404-413)."""
-    most = 1.0 if count == of else float(special.betaincinv(count + 1, of - count, 0.95))
-    return f"{1000 * count / of:>11.1f} {1000 * most:>8.1f}"
+    """Return a rate and its upper limit."""
+    return f"{1000 * count / of:>11.1f} {1000 * at_most(count, of):>8.1f}"
 
 
 def main() -> None:
     """Print the table."""
-    for line in lines(int(sys.argv[1]) if len(sys.argv) > 1 else SERIES):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--series", type=int, default=SERIES)
+    parser.add_argument("--kept", type=Path, default=None)
+    parser.add_argument("--portion", type=parse_duration, default=None)
+    asked = parser.parse_args()
+    for line in lines(asked.series, Kept(asked.kept, asked.portion)):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 

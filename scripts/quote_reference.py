@@ -1,4 +1,4 @@
-"""Write into README.md what the reference run decided, between two marks: nothing there is typed by hand.
+"""Write into README.md what the reference run decided and how far it can be trusted: nothing there is typed by hand.
 
 python scripts/quote_reference.py     after results/reference was measured or reported again
 """
@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Answer
+from pyopbench.judge.answer import Answer
 from pyopbench.report.markdown import escape
+from pyopbench.report.sections.certificate import rows_of
 from pyopbench.report.wording.decisions import answer_text
+from pyopbench.results.certificate import from_dict
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 REFERENCE = ROOT / "results" / "reference"
 BEGIN, END = "<!-- what results/reference decided -->\n", "<!-- end of what it decided -->"
+TRUST_BEGIN, TRUST_END = "<!-- what the certificate of results/reference says -->\n", "<!-- end of what it says -->"
+PROMISES = 4
+"""So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
 USES = ("inference", "training")
 
 
@@ -48,12 +53,28 @@ def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     return escape(answer), escape(saved)
 
 
-def written(readme: str, block: str) -> str:
-    """Return a README with the block between its marks."""
-    before, _, rest = readme.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{block}\n{END}{after}"
+def trusted(reference: Path = REFERENCE) -> str:
+    """Return the first rows of the certificate that a run carries, as Markdown."""
+    stored = json.loads((reference / "run.json").read_text(encoding="utf-8")).get("certificate")
+    certificate = None if stored is None else from_dict(stored)
+    if certificate is None:
+        return "(The run carries no certificate.)\n"
+    held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
+    lines = [("what", "found", "promised"), ("---",) * 3, *(tuple(map(escape, row)) for row in held)]
+    return "\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n"
+
+
+def replaced(text: str, begin: str, end: str, block: str) -> str:
+    """Return a text with a block between two marks."""
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}{block}{end}{after}"
+
+
+def written(readme: str, decided: str, trust: str) -> str:
+    """Return a README with what was decided, and how far it can be trusted, each between its marks."""
+    return replaced(replaced(readme, BEGIN, END, f"\n{decided}\n"), TRUST_BEGIN, TRUST_END, trust)
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text(encoding="utf-8"), quoted()), encoding="utf-8")
+    README.write_text(written(README.read_text(encoding="utf-8"), quoted(), trusted()), encoding="utf-8")

@@ -6,10 +6,13 @@ fixtures; and then what is marked, in one.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import cache_from_source, find_spec
@@ -44,6 +47,9 @@ settings.register_profile(
 settings.load_profile("suite")
 keep_bytecode()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
+# Runs of the suite measure nothing, and those of its processes need not wait for each other.
+os.environ["PYOPBENCH_LOCK_FOLDER"] = tempfile.mkdtemp(prefix="pyopbench-locks-")
+atexit.register(shutil.rmtree, os.environ["PYOPBENCH_LOCK_FOLDER"], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,19 +11,47 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-Parameters: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[int]]
+Parameters: TypeAlias = tuple[Sequence[str | int], ...]
 
 VARIABLE = "PYOPBENCH_ASV"
 """Set to `all`, the environment variable adds every op, variant and size; `asv run --bench` then chooses among them."""
 ALL = "all"
 
 PARAM_NAMES = ("op", "variant", "size")
+PLACED_NAMES = (*PARAM_NAMES, "placement")
+ROUTE_NAMES = ("op", "variant", "pinned", "inputs", "result")
+THREAD_NAMES = (*PARAM_NAMES, "threads")
+GPU_COPY_NAMES = ("copy", "size")
 
 OPS = ("relu", "sinh")
 """One that costs next to nothing, so that a call is all overhead, and one with a transcendental."""
 VARIANTS = ("native", "numpy_function", "py_function_numpy")
 SIZES = (1_000, 100_000)
 ALL_SIZES = (1, 1_000, 100_000, 1_000_000)
+
+PLACEMENTS = ("cpu", "gpu")
+"""Where a case runs; without a GPU the second is skipped, and asv shows `n/a`."""
+
+ROUTE_OPS = ("sinh",)
+PINS = ("unpinned",)
+ALL_PINS = ("unpinned", "host", "device")
+PLACES = ("host", "device")
+"""Where the inputs of a call are, and where its result is used."""
+
+THREAD_OPS = ("sinh",)
+THREAD_SIZES = (100_000,)
+THREADS = (1, 2)
+"""Threads that call at once. More than a machine has cores measure waiting for one."""
+
+GPU_COPIES = ("to the device: tf.constant(array)", "to the host: tensor.numpy()")
+ALL_GPU_COPIES = (
+    *("to the device: tf.constant(array)", "to the device: a tensor used eagerly"),
+    *("to the device: a result of a tf.function", "to the host: tensor.numpy()"),
+    *("to the host: a tensor used eagerly", "to the host: in a tf.function"),
+)
+GPU_COPY_SIZES = (1, 2**22)
+ALL_GPU_COPY_SIZES = (1, 2**10, 2**14, 2**18, 2**22, 2**26)
+"""Elements of 4 bytes: one for the latency, 16 MiB and more for the rate."""
 
 BRIDGE_OPS = ("floor_consume", "floor_produce")
 BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
@@ -42,6 +70,30 @@ def ops() -> Parameters:
     if not _everything():
         return OPS, VARIANTS, SIZES
     return _names("ops"), _names("variants"), ALL_SIZES
+
+
+def placed() -> Parameters:
+    """Return the parameters of what measures ops on each placement."""
+    return (*ops(), PLACEMENTS)
+
+
+def routes() -> Parameters:
+    """Return the parameters of what is counted on routes: ops, variants, pins, places of inputs and of results."""
+    if not _everything():
+        return ROUTE_OPS, VARIANTS, PINS, PLACES, PLACES
+    return _names("ops"), _names("variants"), ALL_PINS, PLACES, PLACES
+
+
+def threaded() -> Parameters:
+    """Return the parameters of what several threads call at once: ops, variants, sizes, numbers of threads."""
+    if not _everything():
+        return THREAD_OPS, VARIANTS, THREAD_SIZES, THREADS
+    return _names("ops"), _names("variants"), ALL_SIZES, THREADS
+
+
+def gpu_copies() -> Parameters:
+    """Return the parameters of copies to and from a GPU: ways, sizes."""
+    return (ALL_GPU_COPIES, ALL_GPU_COPY_SIZES) if _everything() else (GPU_COPIES, GPU_COPY_SIZES)
 
 
 def bridges() -> Parameters:

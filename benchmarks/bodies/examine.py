@@ -11,10 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import statistics
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +21,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
-from find import BLOCKS, SEEDS
 
+from bodies.blocks import gain_of
+from bodies.causes import cause_of
+from bodies.find import SEEDS
+from bodies.in_batches import in_batches
 from pyopbench.catalogue.arrays import as_array
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import load_op, load_variants, make_inputs
-from pyopbench.catalogue.own.explain import explain
+from pyopbench.catalogue.own.changes import change_for
+from pyopbench.catalogue.own.explain import explain, place_of
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import WrongResult
 from pyopbench.core.model import NO_GRADIENT, Case
@@ -40,9 +41,6 @@ from pyopbench.prepare.prepare import prepare
 from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
 from pyopbench.worker.plan import why_not
-
-BLOCK_SECONDS = 3e-3
-"""How long a timed block lasts: enough to tell twice as fast, not to decide a port."""
 
 CURRENT = "numpy_function"
 """The callback that gains are told against: the cheapest around the body as it stands, so that what a form gains is not
@@ -68,17 +66,28 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--lines", type=Path, required=True)
     parser.add_argument("--without", default="")
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--batch", type=int, default=0)
     options = parser.parse_args(arguments)
     tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
     with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
-        for line in examined(options.path, without=options.without.split(","), timed=options.time):
+        without = options.without.split(",")
+        for line in examined(options.path, without=without, timed=options.time, batch=options.batch):
             lines.write(json.dumps(line, allow_nan=False) + "\n")
     return 0
 
 
-def examined(path: str, *, without: Sequence[str] = (), timed: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the facts of a body, and for each form of it its name and then what became of it."""
+def examined(
+    path: str, *, without: Sequence[str] = (), timed: bool = False, batch: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Yield the facts of a body, and for each form of it its name and then what became of it.
+
+    Args:
+        path: its file.
+        without: names of forms that are not tried.
+        timed: say how fast right forms are, too.
+        batch: examples of a batch that batched forms are tried with; 0 for none.
+    """
     (name,) = bring_own([path], [])
     op = load_op(name)
     edges = edges_of(name)
@@ -97,6 +106,8 @@ def examined(path: str, *, without: Sequence[str] = (), timed: bool = False) -> 
         if variant.name not in without:
             yield {"begun": variant.name, "kind": variant.kind}
             yield {"form": variant.name, "kind": variant.kind, **_become(op, variant, trials, timed=timed)}
+    if batch:
+        yield from in_batches(op, batch, without, timed=timed)
 
 
 def edges_of(name: str) -> dict[str, tuple[Any, ...]]:
@@ -132,7 +143,7 @@ def _become(op: Op, variant: Variant, trials: Sequence[Trial], *, timed: bool) -
     case = Case(op.name, variant.name, NO_GRADIENT, "forward", "call", op.dtypes[0], op.sizes[0])
     reason = why_not(op, variant, case)
     if reason is not None:
-        return {"became": "not tried", "reason": reason, "error": ""}
+        return {"became": "not tried", "reason": reason, "error": "", "cause": ""}
     at = "building"
     try:
         function = wrap(variant.build(op, case), variant, case.mode)
@@ -140,9 +151,12 @@ def _become(op: Op, variant: Variant, trials: Sequence[Trial], *, timed: bool) -
             at = trial.label
             _check(op, variant, function, trial)
     except WrongResult as error:
-        return {"became": "wrong", "at": at, "reason": error.what, "error": "WrongResult"}
+        return {"became": "wrong", "at": at, "reason": error.what, "error": "WrongResult", "cause": ""}
     except Exception as error:  # noqa: BLE001 - a body in a form that nobody wrote may raise anything
-        return {"became": "failed", "at": at, "reason": explain(error, op), "error": type(error).__name__}
+        failed = {"became": "failed", "at": at, "reason": explain(error, op), "error": type(error).__name__}
+        change = change_for(error, place_of(error, op))
+        changed = {} if change is None else {"change": {"line": change.line, "now": change.now, "then": change.then}}
+        return {**failed, "cause": cause_of(error, op), **changed}
     return {"became": "right", **(_times(op, variant, case) if timed else {})}
 
 
@@ -171,21 +185,7 @@ def _gain(case: Case, size: int) -> float:
         prepare(Case(case.op, name, NO_GRADIENT, "forward", "call", case.dtype, size))
         for name in (CURRENT, case.variant)
     ]
-    calls = [max(1, int(BLOCK_SECONDS / max(_block(one, 1), 1e-6))) for one in pair]
-    seconds: list[list[float]] = [[], []]
-    rng = random.Random(size)
-    for _ in range(BLOCKS):
-        for place in rng.sample((0, 1), 2):
-            seconds[place].append(_block(pair[place], calls[place]) / calls[place])
-    current, form = map(statistics.median, seconds)
-    return round(current / form, 3)
-
-
-def _block(prepared: Any, calls: int) -> float:
-    began = time.perf_counter()
-    for _ in range(calls):
-        prepared()
-    return time.perf_counter() - began
+    return gain_of(*pair, seed=size)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,9 @@ import tensorflow as tf
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from pyopbench.catalogue.arrays import as_given
+from bodies.left_open import are_open
+from bodies.random_gradients import gradient_outcome
+from pyopbench.catalogue.arrays import as_array, as_given
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import make_inputs
 from pyopbench.core.errors import WrongResult
@@ -47,6 +49,9 @@ CHANGES: dict[str, Callable[[Any, np.random.Generator], Any]] = {
 
 OF_INTEGERS = ("as drawn", "ties", "all equal")
 
+MOST_DIFFERENCES = 25
+"""On how many inputs a gradient is held against differences, which take two calls for each element."""
+
 
 @dataclass
 class Tally:
@@ -55,14 +60,18 @@ class Tally:
     Attributes:
         equal: how often the port gave what the body did.
         refused: how often the body raised, so that there was nothing to compare.
+        gradients: how often the gradient of the port was the body's too.
         raised: how often only the port raised: on which inputs, and what.
+        left_open: where it gave something else, and so does the body when its inputs move by a few roundings.
         wrong: where it gave something else.
     """
 
-    equal: int
-    refused: int
-    raised: list[str]
-    wrong: list[str]
+    equal: int = 0
+    refused: int = 0
+    gradients: int = 0
+    raised: list[str] = field(default_factory=list)
+    left_open: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
 
 
 def draw_and_compare(op: Op, variant: Variant, case: Any, *, examples: int, first: int = 0) -> Tally:
@@ -77,7 +86,7 @@ def draw_and_compare(op: Op, variant: Variant, case: Any, *, examples: int, firs
     """
     function = wrap(variant.build(op, case), variant, case.mode)
     (dtype,) = op.dtypes
-    tally = Tally(0, 0, [], [])
+    tally = Tally()
 
     @seed(first)
     @settings(
@@ -133,6 +142,31 @@ def _compare(op: Op, function: Any, reference: Reference, described: str, tally:
     try:
         check_values(op, found, reference, op.dtypes[0])
     except WrongResult as error:
-        tally.wrong.append(f"{described}: {error.what}")
+        where = tally.left_open if _is_left_open(op, found, reference) else tally.wrong
+        where.append(f"{described}: {error.what}")
     else:
         tally.equal += 1
+        _compare_gradients(op, function, reference, described, tally)
+
+
+def _is_left_open(op: Op, found: tuple[Any, ...], reference: Reference) -> bool:
+    dtype = op.dtypes[0]
+
+    def body(inputs: Any) -> list[Any]:
+        outputs = as_tuple(op.numpy(*as_given(tuple(np.array(one) for one in inputs))))
+        return [as_array(one, kind) for one, kind in zip(outputs, op.output_dtypes(dtype), strict=True)]
+
+    if len(found) != len(reference.outputs):
+        return False
+    arrays = [np.asarray(one) for one in found]
+    return are_open(body, reference.inputs, arrays, reference.outputs, op.tolerance[dtype])
+
+
+def _compare_gradients(op: Op, function: Any, reference: Reference, described: str, tally: Tally) -> None:
+    by_differences = op.numpy_gradient is None
+    if not op.differentiable or (by_differences and tally.gradients >= MOST_DIFFERENCES):
+        return
+    outcome, what = gradient_outcome(op, function, reference, op.dtypes[0])
+    tally.gradients += outcome == "equal"
+    if outcome in ("open", "wrong"):
+        (tally.left_open if outcome == "open" else tally.wrong).append(f"{described}: {what}")

@@ -1,4 +1,4 @@
-"""Every op in every variant through the fixture of pytest-benchmark: calls of a `tf.function`, float32, on the CPU.
+"""Every op in every variant through the fixture of pytest-benchmark: calls of a `tf.function`, float32.
 
 A combination that cannot be is skipped with its reason; one whose values or gradients are wrong fails.
 """
@@ -6,29 +6,12 @@ A combination that cannot be is skipped with its reason; one whose values or gra
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from pyopbench.worker.suite_api import (
-    DIRECTIONS,
-    Axes,
-    Case,
-    Op,
-    Prepared,
-    Unsupported,
-    __version__,
-    calibrate,
-    describe_error,
-    load_ops,
-    load_variants,
-    machine,
-    make_plan,
-    measure_timer,
-    prepare,
-    software,
-)
+from pyopbench.worker.suite_api import DIRECTIONS, Case, Prepared, calibrate, measure_timer
+from pytest_suite.chosen import cases, describe, prepared_or_skipped
 
 TRIAL_SECONDS = 0.002
 """About how long a backward pass is tried, to know how many of them fit into the time of a case."""
@@ -37,44 +20,14 @@ TRIAL_SECONDS = 0.002
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of each case, and one that is skipped of each combination that cannot be."""
     option = metafunc.config.option
-    metafunc.parametrize("case", list(_parameters(option.sizes, option.directions or DIRECTIONS)))
+    found = cases(option, mode="call", directions=option.directions or DIRECTIONS, placements=option.placements)
+    metafunc.parametrize("case", list(found))
 
 
-def _parameters(sizes: str | tuple[int, ...], directions: tuple[str, ...]) -> Iterator[Any]:
-    variants = load_variants()
-    for op in load_ops().values():
-        axes = Axes(ops=(op.name,), directions=directions, modes=("call",), sizes=_sizes(op, sizes))
-        plan = make_plan(axes, {op.name: op}, variants)
-        yield from (pytest.param(case, id=_name(case)) for case in plan.cases)
-        for skip in plan.skips:
-            case = Case.from_id(skip.case)
-            yield pytest.param(case, id=_name(case), marks=pytest.mark.skip(reason=skip.reason))
-
-
-def _sizes(op: Op, chosen: str | tuple[int, ...]) -> tuple[int, ...]:
-    if isinstance(chosen, str):
-        return op.sizes
-    return chosen or (op.quick_sizes[len(op.quick_sizes) // 2],)
-
-
-def _name(case: Case) -> str:
-    return f"{case.op}-{case.variant}-{case.direction}-{case.size}"
-
-
-@pytest.fixture(scope="session")
-def snapshot() -> Mapping[str, Any]:
-    """Return what a run of pyopbench stores of the machine and of TensorFlow."""
-    return {**machine(), **software()}
-
-
-def test_latency(benchmark: Any, case: Case, snapshot: Mapping[str, Any], pytestconfig: pytest.Config) -> None:
+def test_latency(benchmark: Any, case: Case, pytestconfig: pytest.Config) -> None:
     """Time one case."""
-    benchmark.group = f"{case.op}, size {case.size}, {case.direction}"
-    benchmark.extra_info.update(case=case.id, environment=dict(snapshot), pyopbench=__version__)
-    try:
-        prepared = prepare(case)
-    except Unsupported as error:
-        pytest.skip(describe_error(error))
+    describe(benchmark, case, case.direction if case.placement == "cpu" else f"{case.direction}, {case.placement}")
+    prepared = prepared_or_skipped(case)
     if case.direction == "backward":
         _benchmark_backward(benchmark, prepared, pytestconfig.option)
     else:

@@ -1,4 +1,4 @@
-"""Pillow's equalisation of an image, which takes no array: what stands between is what a callback has around it too."""
+"""Pillow's equalisation of an image. It takes no array, so the conversions around it are part of the body."""
 
 import numpy as np
 from PIL import Image, ImageOps

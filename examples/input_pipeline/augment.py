@@ -1,8 +1,8 @@
-"""A body as it stands in many input pipelines: an augmentation, pixel by pixel in Python.
+"""A body as in many input pipelines: an augmentation, pixel by pixel in Python.
 
     pyopbench pipeline examples/input_pipeline/augment.py --step-ms 20 --step-elements 32
 
-It holds Python's lock from end to end, so that `num_parallel_calls` brings nothing. `train.py` beside it trains a small
+It holds the GIL all the time, so `num_parallel_calls` does not help. `train.py` beside it trains a small
 Keras model on such images, with the callback and with what the report proposes.
 """
 

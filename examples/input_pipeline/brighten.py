@@ -1,8 +1,8 @@
-"""A body that is over before the callback is: brighter or darker by one factor.
+"""A body that takes less time than the callback around it: brighter by one factor.
 
     pyopbench pipeline examples/input_pipeline/brighten.py --step-ms 2 --step-elements 32
 
-What it costs is the trip into Python, which a batch takes once for all its elements.
+The cost is the call into Python, which a batch makes once for all its elements.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A body that lets go of Python's lock: the median of each pixel and its neighbours in a row, by one large sort.
+"""A body that releases the GIL: the median of each pixel and its neighbours in a row, by one large sort.
 
     pyopbench pipeline examples/input_pipeline/denoise.py --step-ms 20 --step-elements 32
 
-Calls in parallel run beside one another: `num_parallel_calls` brings as much as there are cores for.
+Parallel calls run at the same time, so `num_parallel_calls` helps up to the number of cores.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
     python examples/input_pipeline/train.py augment ready     # a step whose input is at hand: what --step-ms takes
     python examples/input_pipeline/train.py augment map       # the callback in Dataset.map
     python examples/input_pipeline/train.py augment parallel  # with num_parallel_calls
-    python examples/input_pipeline/train.py brighten batch    # batch first
+    python examples/input_pipeline/train.py brighten switch   # tf.numpy_function in place of tf.py_function
+    python examples/input_pipeline/train.py brighten batch    # batch first; --batch 256 for another size
+    python examples/input_pipeline/train.py augment loop      # batch first, with a loop in the callback
     python examples/input_pipeline/train.py augment processes # the body in processes
     python examples/input_pipeline/train.py augment port      # the port that is written beside the body
 
@@ -33,21 +35,20 @@ if TYPE_CHECKING:
 IMAGES, BATCH, CLASSES = 512, 32, 4
 CORES = os.cpu_count() or 2
 BODIES = ("augment", "denoise", "brighten")
-CHANGES = ("ready", "map", "parallel", "batch", "processes", "port")
+CHANGES = ("ready", "map", "parallel", "switch", "batch", "loop", "processes", "port")
 
 
-def made(change: str, ds: tf.data.Dataset, module: Any, body: str) -> tf.data.Dataset:
-    """Return batches of images that went through a body, as a change says.
+def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data.Dataset:
+    """Return batches of images that went through a body, as the command line says.
 
     Args:
-        change: one of `CHANGES`.
+        given: `change`, `body` and `batch`.
         ds: images and labels, one by one and without end.
         module: of the body.
-        body: its name.
     """
     import tensorflow as tf
 
-    function = getattr(module, body)
+    change, function = given.change, getattr(module, given.body)
 
     def called_back(image: Any, label: Any, call: Callable[..., Any] | None = None) -> tuple[Any, Any]:
         called = tf.py_function(lambda one: function(one.numpy()), [image], tf.float32) if call is None else call(image)
@@ -55,6 +56,12 @@ def made(change: str, ds: tf.data.Dataset, module: Any, body: str) -> tf.data.Da
 
     def call_pool(image: Any) -> Any:
         return pool.submit(function, image).result()
+
+    def in_numpy_function(image: Any) -> Any:
+        return tf.numpy_function(loop if change == "loop" else function, [image], tf.float32)
+
+    def loop(images: Any) -> Any:
+        return np.stack([function(image) for image in images])
 
     if change == "parallel":
         ds = ds.map(called_back, num_parallel_calls=tf.data.AUTOTUNE)
@@ -64,11 +71,16 @@ def made(change: str, ds: tf.data.Dataset, module: Any, body: str) -> tf.data.Da
         in_pool = lambda image: tf.numpy_function(call_pool, [image], tf.float32)  # noqa: E731
         ds = ds.map(lambda image, label: called_back(image, label, in_pool), num_parallel_calls=CORES)
     elif change == "port":
-        ported = getattr(module, f"{body}_in_tensorflow")
+        ported = getattr(module, f"{given.body}_in_tensorflow")
         ds = ds.map(lambda image, label: (ported(image), label), num_parallel_calls=tf.data.AUTOTUNE)
-    elif change == "batch":
-        whole = lambda image: tf.numpy_function(function, [image], tf.float32)  # noqa: E731
-        return ds.batch(BATCH, drop_remainder=True).map(lambda image, label: called_back(image, label, whole))
+    elif change == "switch":
+        ds = ds.map(
+            lambda image, label: called_back(image, label, in_numpy_function), num_parallel_calls=tf.data.AUTOTUNE
+        )
+    elif change in ("batch", "loop"):
+        whole = ds.batch(given.batch, drop_remainder=True)
+        whole = whole.map(lambda image, label: called_back(image, label, in_numpy_function))
+        return whole if given.batch == BATCH else whole.rebatch(BATCH, drop_remainder=True)
     else:
         ds = ds.map(called_back)
     batches = ds.batch(BATCH, drop_remainder=True)
@@ -103,6 +115,7 @@ def main() -> None:
     parser.add_argument("change", choices=CHANGES)
     parser.add_argument("--wait-ms", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--batch", type=int, default=BATCH, help="elements of a callback, for batch and loop")
     given = parser.parse_args()
     import tensorflow as tf
 
@@ -111,7 +124,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     images = rng.random((IMAGES, module.SIDE, module.SIDE, 3), np.float32)
     ds = tf.data.Dataset.from_tensor_slices((images, rng.integers(0, CLASSES, IMAGES))).repeat()
-    batches = made(given.change, ds, module, given.body)
+    batches = made(given, ds, module)
     seconds = timed_training(batches, module.SIDE, given.steps, given.wait_ms / 1000)
     print(f"{1 / seconds:.1f} steps a second, {seconds * 1e3:.2f} ms a step")  # noqa: T201 - a script
 

@@ -11,6 +11,7 @@ from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.listeners import listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
 from pyopbench.api.results import PipelineResult, RunResult
+from pyopbench.core.arrangement import STEP_ELEMENTS
 from pyopbench.core.errors import BadInput, Interrupted
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.core.ownership import require_own
@@ -194,10 +195,11 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     parallel: Sequence[int] = (),
     batch: Sequence[int] = pipeline_request.BATCH,
     deterministic: bool = True,
+    private_threads: int = 0,
     baseline: str = BASELINE,
     minimum_effect: float = MINIMUM_EFFECT,
     step_seconds: float | None = None,
-    step_elements: int = pipeline_request.STEP_ELEMENTS,
+    step_elements: int = STEP_ELEMENTS,
     budget_seconds: float = pipeline_request.BUDGET_SECONDS,
     launches: int = pipeline_request.LAUNCHES,
     case_timeout_seconds: float = 30.0,
@@ -215,6 +217,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         parallel: values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if empty.
         batch: batch sizes to try where the callback gets a batch.
         deterministic: keep the order of elements in a parallel map.
+        private_threads: threads of a pool of the pipeline's own; 0 for TensorFlow's.
         baseline: the variant that is the current callback.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         step_seconds: how long a training step takes if its input is ready, in seconds.
@@ -247,6 +250,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             parallel=tuple(parallel) or pipeline_request.usual_parallel(),
             batch=tuple(batch),
             deterministic=deterministic,
+            private_threads=private_threads,
             baseline=baseline,
             launches=launches,
             budget_seconds=budget_seconds,

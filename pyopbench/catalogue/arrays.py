@@ -33,6 +33,14 @@ def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(array.item() if array.dtype.kind == "O" and array.ndim == 0 else np.array(array) for array in arrays)
 
 
+def as_outputs(returned: Any) -> tuple[Any, ...]:
+    """Return what are the outputs: of a tuple each item, of a list too if its items are arrays, else the whole."""
+    several = isinstance(returned, tuple) or (
+        isinstance(returned, list) and any(isinstance(one, np.ndarray) for one in returned)
+    )
+    return tuple(returned) if several else (returned,)
+
+
 def byte_count(array: Any) -> int:
     """Return how many bytes an array holds, of text those of the text."""
     return sum(map(len, array.ravel())) if array.dtype.kind == "O" else int(array.nbytes)

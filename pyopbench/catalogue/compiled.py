@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.arrays import as_array, as_outputs
 from pyopbench.catalogue.build_callback import build_callback
-from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
+from pyopbench.catalogue.gradients import one_or_tuple
 from pyopbench.catalogue.numba_bodies import why_no_numba
 from pyopbench.catalogue.rebinding import rebind_helpers, why_not_rebound, written
 from pyopbench.core.model import Case
@@ -33,7 +33,7 @@ def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
 
     def body(*inputs: Any) -> Any:
         # What is a number of NumPy's in the body comes out of Numba as one of Python's.
-        pairs = zip(as_tuple(call_compiled(compiled, inputs)), dtypes, strict=True)
+        pairs = zip(as_outputs(call_compiled(compiled, inputs)), dtypes, strict=True)
         return one_or_tuple([one if isinstance(one, np.ndarray) else as_array(one, dtype) for one, dtype in pairs])
 
     return build_callback(op, case, tf.numpy_function, body, op.numpy_gradient)

@@ -16,8 +16,10 @@ from pyopbench.cli.check import check
 from pyopbench.cli.compare import compare
 from pyopbench.cli.copies import copies
 from pyopbench.cli.errors import Debug, FileLimit, run_command
+from pyopbench.cli.fleet import fleet
 from pyopbench.cli.history import history
 from pyopbench.cli.list import list_, verify
+from pyopbench.cli.merge import merge
 from pyopbench.cli.new import new
 from pyopbench.cli.options import (
     JUDGING,
@@ -37,8 +39,10 @@ from pyopbench.cli.options import (
     Modes,
     Ops,
     Quiet,
+    Replicates,
     Requires,
     SeedWith,
+    ShardText,
     StepMilliseconds,
     TensorFlows,
     TrustFolder,
@@ -50,7 +54,7 @@ from pyopbench.cli.pipeline import pipeline
 from pyopbench.cli.placement import placement
 from pyopbench.cli.port import port
 from pyopbench.cli.probe import probe
-from pyopbench.cli.read_options import read_axes, read_judging, read_memory_limit
+from pyopbench.cli.read_options import read_axes, read_judging, read_memory_limit, read_shard
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
@@ -69,6 +73,7 @@ from pyopbench.cli.run_options import (
     Seed,
 )
 from pyopbench.cli.scan import scan
+from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Axes
@@ -136,12 +141,15 @@ def run(
     seed: Seed = 0,
     parts: Parts = None,
     linearity: Linearity = False,
+    threads: Threads = "",
     require: Requires = None,
     probes: Probes = True,
     tf: TensorFlows = None,
     rev: Revisions = None,
     every: Every = 1,
     fail_on: FailOn = None,
+    shard: ShardText = None,
+    replicates: Replicates = 1,
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -149,6 +157,7 @@ def run(
     """Measure ops in all variants, store the samples and write the decision report."""
     effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
     options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
+    numbers = read_threads(threads, [name for name, given in (("--tf", tf), ("--rev", rev)) if given])
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
     check_revisions(rev, tf, fail_on, every, options.minimum_effect)
@@ -166,10 +175,14 @@ def run(
         seed=seed,
         versions=tf or (),
     )
-    request = start.Request(axes, settings, baseline, ("pyopbench", *sys.argv[1:]))
+    request = start.Request(
+        axes, settings, baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
+    )
     several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
     folder = begin(out_dir, request, tf, several)
     is_probed = bool(require) or (probes and not rev)
+    if numbers:
+        measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
     raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
 
 
@@ -230,11 +243,13 @@ def report(
 
 
 app.command(rich_help_panel=MEASURE, epilog=epilogs.RESUME)(resume)
+app.command(rich_help_panel=MEASURE)(merge)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)
 app.command(rich_help_panel=MEASURE, epilog=epilogs.BUILD)(build)
 app.command(rich_help_panel=MEASURE, epilog=epilogs.PORT)(port)
+app.add_typer(fleet, name="fleet", rich_help_panel=MEASURE)
 app.command(rich_help_panel=JUDGE, epilog=epilogs.COMPARE)(compare)
 app.command(rich_help_panel=JUDGE, epilog=epilogs.HISTORY)(history)
 app.command(rich_help_panel=JUDGE, epilog=epilogs.CHECK)(check)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
@@ -43,7 +44,7 @@ def certify(
     folder = out_dir or start.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _progress() as tell:
+        with alone_on_this_machine(), _progress() as tell:
             command = ("pyopbench", *sys.argv[1:])
             certificate = measure(folder, QUICK if quick else FULL, quick=quick, command=command, tell=tell)
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
@@ -34,7 +35,7 @@ def copies(
     require_known("device", [device], DEVICES)
     if out_file is not None:
         require_own(out_file.parent)
-    with err.status("measuring"):
+    with alone_on_this_machine(), err.status("measuring"):
         document = measure_copies.measure_with_gpu() if device == GPU else measure_copies.measure()
     if out_file is not None:
         copy_costs.write(out_file, document)

@@ -14,7 +14,8 @@ BUILD = (
 )
 PORT = (
     "The test runs before anything is written, in a process that cannot import pyopbench. Exit codes: 0 written; "
-    "1 the test failed, nothing is written; 2 this function cannot be written as source."
+    "1 the test failed, nothing is written; 2 this function cannot be written as source. "
+    "With --to custom_op you write the loops of the C++ yourself, so the test does not run."
 )
 COMPARE = (
     "With --axis commit, tf or variant, name one result and two labels of that axis: "

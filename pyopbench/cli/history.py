@@ -23,7 +23,7 @@ from pyopbench.results.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.compare.history import History, Options
-    from pyopbench.compare.reruns import Confirmation, Rerun
+    from pyopbench.compare.reruns import Confirmation
 
 EXIT_SLOWER = 1
 USUAL_FOLDER = Path("results") / "history"
@@ -139,7 +139,7 @@ def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
 
 
 def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
-    """Measure both sides of each suspicion; return of how many pairs of moments that was done."""
+    """Measure both sides of each suspicion, and go on where that did not tell; return of how many pairs of moments."""
     from pyopbench.report.history import reruns_of
     from pyopbench.report.wording.history import rerun_text
 
@@ -151,15 +151,18 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
     fresh = [one for one in able if not (folder / RERUNS / one.folder).exists()]
     for number, one in enumerate(fresh, 1):
         say(f"re-run {number} of {len(fresh)}: {escape(rerun_text(one))}", err)
-        _run(one, folder / RERUNS / one.folder, seconds)
-    return len(fresh)
+        budget = () if seconds is None else ("--budget", f"{seconds:g}s")
+        _run((*one.command, *budget, "--out", str(folder / RERUNS / one.folder)))
+    unsettled = [one for one in reruns_of(found, "open") if (folder / RERUNS / one.folder).exists()]
+    for one in unsettled:
+        say(f"going on with what is not settled: {escape(rerun_text(one))}", err)
+        _run(("pyopbench", "resume", str(folder / RERUNS / one.folder), *one.own_words, "--yes"))
+    return len(fresh) + len(unsettled)
 
 
-def _run(rerun: Rerun, folder: Path, seconds: float | None) -> None:
+def _run(words: Sequence[str]) -> None:
     """Measure two moments in a process of its own, whose report nobody asked for; what it says goes to stderr."""
-    budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    command = (sys.executable, "-m", *rerun.command, *budget, "--out", str(folder))
-    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    code = subprocess.run((sys.executable, "-m", *words), stdout=sys.stderr, check=False).returncode
     if code not in (0, EXIT_SLOWER):
         say(f"[yellow]warning:[/] the re-run ended with exit code {code}; its changes stay suspected", err)
 

@@ -147,6 +147,25 @@ Baseline = Annotated[
         rich_help_panel=JUDGING,
     ),
 ]
+ShardText = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Measure only part I of N of the plan; `merge` puts the parts together.",
+        rich_help_panel=WHAT,
+    ),
+]
+Replicates = Annotated[
+    int,
+    typer.Option(
+        "--replicates",
+        min=1,
+        metavar="N",
+        help="How many machines measure each part, with --shard.",
+        rich_help_panel=WHAT,
+    ),
+]
 MixFile = Annotated[
     Path | None,
     typer.Option(

@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench.api.listeners import pipeline_text
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import (
     JUDGING,
     LENGTH,
@@ -27,13 +28,12 @@ from pyopbench.cli.options import (
     out_option,
 )
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core.arrangement import AUTOTUNE
+from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, parse_share, split_some
-from pyopbench.run.pipeline_request import STEP_ELEMENTS
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
@@ -79,6 +79,9 @@ def pipeline(
             "--deterministic/--any-order", help="Keep the order of elements in a parallel map?", rich_help_panel=WHAT
         ),
     ] = True,
+    private_threads: Annotated[
+        int, typer.Option(min=0, help="Threads of a pool of the pipeline's own; usually it has TensorFlow's.")
+    ] = 0,
     baseline: Baseline = BASELINE,
     step_ms: Annotated[
         float | None,
@@ -145,12 +148,13 @@ def pipeline(
             dtype,
             batch=_read_numbers("--batch", batch),
             deterministic=deterministic,
+            private_threads=private_threads,
             baseline=baseline,
             timeout_seconds=parse_duration(case_timeout),
             seed=seed,
             **chosen,
         )
-        with err.status("starting") as status:
+        with alone_on_this_machine(), err.status("starting") as status:
             document = measuring.measure(request, lambda step: status.update(escape(pipeline_text(step))))
     judgement = judge(document, effect, step)
     if out_dir is not None:

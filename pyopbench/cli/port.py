@@ -15,8 +15,8 @@ from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import brought
 from pyopbench.core.parse import parse_duration
-from pyopbench.core.portable import PORTABLE
-from pyopbench.report.wording.port import notes_text
+from pyopbench.core.portable import WRITABLE
+from pyopbench.report.wording.port import commands_text, notes_text
 from pyopbench.run.port import write_port
 
 
@@ -24,7 +24,7 @@ def port(
     op: Annotated[
         str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or package.module:function.")
     ],
-    to: Annotated[str, typer.Option("--to", metavar="VARIANT", help=f"What to write: {', '.join(PORTABLE)}.")],
+    to: Annotated[str, typer.Option("--to", metavar="VARIANT", help=f"What to write: {', '.join(WRITABLE)}.")],
     out_file: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.")],
     inputs: Inputs = None,
     seed_with: SeedWith = "",
@@ -42,9 +42,12 @@ def port(
         )
     with err.status("writing and testing the port"):
         written = write_port(brought()[names[0]], to, out_file, parse_duration(test_timeout))
-    for path in (written.port, written.test):
+    for path in (written.port, written.test, *([written.kernel] if written.kernel else [])):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
-    say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
-    for note in notes_text(written.notes, written.not_run, is_formatted=written.is_formatted):
+    if written.passed:
+        say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
+    for note in notes_text(written):
         say(escape(note), err)
+    for line in commands_text(written.commands):
+        out.print(escape(line), soft_wrap=True)
     out.print(f"run its test: {escape(shlex.join(['pytest', str(written.test)]))}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Axes
-from pyopbench.core.parse import apply_axes, parse_bytes, parse_share, split_some
+from pyopbench.core.parse import apply_axes, parse_bytes, parse_shard, parse_share, split_some
 from pyopbench.judge import judge, requirements
 from pyopbench.run import memory_limit, planning
+from pyopbench.run.shards import ShardChoice
 
 if TYPE_CHECKING:
     from pyopbench.judge.step_savings import Step
@@ -52,6 +54,24 @@ def read_memory_limit(limit: str | None) -> int | None:
     limit_bytes = parse_bytes(limit)
     memory_limit.require_limitable(limit_bytes)
     return limit_bytes
+
+
+def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | None) -> ShardChoice | None:
+    """Return the shard that is asked for; None for the whole plan.
+
+    Raises:
+        BadInput: it is no shard, replicates are asked for without one, or the run is one over revisions.
+    """
+    if shard is None and replicates == 1:
+        return None
+    if shard is None or revisions:
+        raise BadInput(
+            "--replicates needs --shard" if shard is None else "a run over revisions is not divided into shards",
+            received=f"--replicates {replicates} without --shard" if shard is None else f"--shard {shard} with --rev",
+            legal="--shard I/N, without --rev",
+            next_step="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
+        )
+    return ShardChoice(*parse_shard(shard), replicates)
 
 
 def read_judging(

@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench.api.listeners import ConsoleListener
+from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
@@ -42,6 +43,7 @@ class SeveralRevisions:
     each_has_budget: bool
 
 
+@alone_on_this_machine()
 def begin(
     folder: Path | None, request: start.Request, tf: list[str] | None, revisions: SeveralRevisions | None = None
 ) -> Path:
@@ -79,6 +81,7 @@ def refuse_json(received: str, *, as_json: bool) -> None:
         )
 
 
+@alone_on_this_machine()
 def measure_and_report(
     folder: Path, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
 ) -> int:

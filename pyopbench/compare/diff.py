@@ -18,6 +18,7 @@ from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
+from pyopbench.stats.machines import over_each_machine
 from pyopbench.stats.step_down import decisive_level
 from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero
@@ -206,7 +207,9 @@ def _estimates(
     if not sides.paired:
         return unpaired([first[case] for case in common], [second[case] for case in common], run_spread)
     pairs = paired_by_round(sides) if sides.paired == "round" else paired_by_block(sides)
-    found = estimate.estimates(pairs)
+    hosts = sides.first.runs[0].hosts  # what is paired is of one run, or of versions that were measured together
+    launches = pairs.rename(columns={"block": "launch"})
+    found = over_each_machine(launches, hosts) if hosts else estimate.estimates(pairs)
     return estimate.moderated([found.get(case, Estimate.of([])) for case in common])
 
 

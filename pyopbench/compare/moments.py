@@ -10,10 +10,10 @@ from typing import Literal, TypeAlias
 
 from pyopbench.core.printable import printable
 from pyopbench.results.run import Run
+from pyopbench.results.versions import short_hash
 
 Axis: TypeAlias = Literal["commit", "tf", "date"]
 AXES: tuple[Axis, ...] = ("commit", "tf", "date")
-HASH_SHOWN = 10
 LONGEST_LABEL = 40
 UNKNOWN = "unknown"
 
@@ -70,8 +70,8 @@ def in_order(axis: Axis, moments: Sequence[Moment]) -> list[Moment]:
 
 
 def _label(axis: Axis, value: str) -> str:
-    if axis == "commit" and re.fullmatch("[0-9a-f]{40}", value):
-        return value[:HASH_SHOWN]
+    if axis == "commit":
+        value = short_hash(value)
     return printable(value[:16].replace("T", " ") if axis == "date" else value[:LONGEST_LABEL])
 
 

@@ -49,7 +49,7 @@ class OnlyLatency:
 
 
 @dataclass(frozen=True)
-class NotInterleaved:
+class RunsNotInterleaved:
     """`many` series are of runs that were not interleaved, which differ by more than their launches tell."""
 
     many: int
@@ -75,7 +75,9 @@ class SmallChanges:
     kind: Literal["small_changes"] = "small_changes"
 
 
-Remark: TypeAlias = ValuesChanged | AnchorChanged | OnlyLatency | NotInterleaved | TooShort | SmallChanges | Limitation
+Remark: TypeAlias = (
+    ValuesChanged | AnchorChanged | OnlyLatency | RunsNotInterleaved | TooShort | SmallChanges | Limitation
+)
 """Something that a reader has to know, as a value."""
 
 
@@ -97,7 +99,7 @@ def remarks_of(
         yield OnlyLatency(latencies, many)
     apart = sum(one.series.noise == "autocorrelated" for one in traced)
     if apart:
-        yield NotInterleaved(apart, many)
+        yield RunsNotInterleaved(apart, many)
     short = sum(math.isinf(one.found.threshold) for one in traced)
     if short:
         yield TooShort(short, FEWEST_POINTS)

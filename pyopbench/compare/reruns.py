@@ -70,6 +70,11 @@ class Rerun:
         moments = (option, self.before, option, self.after)
         return ("pyopbench", "run", *self.ops, *moments, *_selection(map(Case.from_id, self.cases)))
 
+    @property
+    def own_words(self) -> tuple[str, ...]:
+        """The words that are needed to go on with it: those of ops of the user's own."""
+        return tuple(word for word in self.ops if word not in declared("ops"))
+
 
 @dataclass(frozen=True)
 class Outcome:

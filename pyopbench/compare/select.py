@@ -21,7 +21,6 @@ AXES = ("run", "commit", "tf", "variant")
 SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf or variant"
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
-HASH_SHOWN = 12
 OTHERS = "name a result that holds two, or two results"
 APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
@@ -86,6 +85,7 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
         )
     found = [read_source(path) for path in paths]
     _require_one_tool([run for runs in found for run in runs])
+    _require_one_machine(found, paths)
     for path, runs in zip(paths, found, strict=True):
         commits = sorted({str(run.environment.get("commit"))[:8] for run in runs})
         if len(commits) > 1:
@@ -98,6 +98,20 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
     apart = _apart("run", found)
     first, second = (side_of(str(path), runs, CaseKey.whole, apart) for path, runs in zip(paths, found, strict=True))
     return Sides(axis, first, second, "")
+
+
+def _require_one_machine(found: Sequence[Sequence[Run]], paths: Sequence[Path]) -> None:
+    for path, runs in zip(paths, found, strict=True):
+        machines = {host for run in runs for host in run.hosts.values()}
+        if len(machines) > 1:
+            raise BadInput(
+                "two runs that were not interleaved are not compared over several machines: what each machine was off "
+                "by in either run is not known",
+                received=f"{path}: {formatting.count(len(machines), 'machine')}",
+                legal="runs of one machine, or one run on several versions",
+                next_step="compare shard with shard of the same machine, or measure both together: "
+                "pyopbench run --tf A --tf B --shard I/N",
+            )
 
 
 def _require_one_tool(runs: Iterable[Run]) -> None:
@@ -129,7 +143,7 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
     apart = _apart(axis, [parts[label] for label in chosen])
-    first, second = (side_of(_short(label), parts[label], CaseKey.whole, apart) for label in chosen)
+    first, second = (side_of(versions.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
     chosen_runs = [run for label in chosen for run in parts[label]]
     is_revisions = all("revision" in run.environment for run in chosen_runs)
     in_blocks = (axis == "tf" or is_revisions) and _are_in_blocks(chosen_runs)
@@ -138,11 +152,6 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
 
 def _as_version(label: str) -> list[int]:
     return [int(number) for number in re.findall("[0-9]{1,9}", label)]
-
-
-def _short(label: str) -> str:
-    """Return the first digits of a commit's hash, and anything else as it is."""
-    return label[:HASH_SHOWN] if re.fullmatch("[0-9a-f]{40}", label) else label
 
 
 def _by_commit(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -176,7 +185,7 @@ def _apart(axis: str, sides: Iterable[Sequence[Run]]) -> tuple[str, ...]:
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
     """Return the two labels in full. Two versions need no naming: the older one is the first."""
     named = labels or (known if axis == "tf" and len(known) == 2 else ())
-    short = [_short(label) for label in known]
+    short = [versions.short_hash(label) for label in known]
     if not named:
         told = f"{path} has {formatting.listing(short) or f'no {axis}'}"
         example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else OTHERS
@@ -194,12 +203,15 @@ def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -
 
 def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     shortened = axis == "commit" and re.fullmatch(f"[0-9a-f]{{{SHORTEST_HASH},}}", label)
-    found = [one for one in known if one == label or (shortened and one.startswith(label))]
+    # A label in full is meant as it is: that of a control begins with the one of its revision.
+    # A revision that was asked for by its whole hash has the first digits of it for a label.
+    exact = [one for one in known if one in (label, versions.short_hash(label))]
+    found = exact or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
             f"no such {axis}" if not found else f"more than one {axis} starts like this",
             received=f"{label!r} in {path}",
-            legal=formatting.listing([_short(one) for one in known], "or")
+            legal=formatting.listing([versions.short_hash(one) for one in known], "or")
             or f"nothing: no {axis} is recorded in {path}",
             next_step="give the whole of one of these",
         )

@@ -8,6 +8,9 @@ from typing import Literal, TypeAlias
 AUTOTUNE = -1
 """Stands in `Arrangement.parallel` for `tf.data.AUTOTUNE`, which has the same value."""
 
+STEP_ELEMENTS = 32
+"""Elements that a training step takes if nothing is said of it: the batch that Keras makes by default."""
+
 Action: TypeAlias = Literal["keep", "parallel", "switch", "batch", "processes", "port", "outside"]
 
 EFFORTS: dict[str, float] = {

@@ -6,6 +6,7 @@ owner is the user or root, and nobody else may write to it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import pwd
 import shlex
@@ -47,7 +48,7 @@ def private_folder(name: str, what: str) -> Path:
     """
     folder = folder_of(name)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(folder)
         exposed = exposed_part(folder)
     except OSError as error:
         raise BadInput(
@@ -59,6 +60,17 @@ def private_folder(name: str, what: str) -> Path:
     if exposed is not None:
         raise refusal(exposed, what)
     return folder
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each for its owner alone.
+
+    `mkdir(parents=True)` gives its mode to the last one only: with a umask of 002 those above could be written to by a
+    group, and would then be refused.
+    """
+    missing = itertools.takewhile(lambda path: not path.exists(), folder.parents)
+    for path in (*reversed(list(missing)), folder):
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_tree(name: str, what: str) -> Path:

@@ -23,6 +23,11 @@ INSTALLED = ("site-packages", "dist-packages")
 """Folders of what is installed: an environment may lie within the repository, and is of no revision."""
 
 
+def is_installed(path: Path) -> bool:
+    """Whether a path lies in a folder of what is installed."""
+    return bool({*INSTALLED} & set(path.parts))
+
+
 @dataclass(frozen=True)
 class Checkout:
     """The files of one revision.
@@ -61,7 +66,7 @@ class Checkout:
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a worker that takes everything from the checkout."""
-        here = [Path(entry) for entry in sys.path if entry and not {*INSTALLED} & set(Path(entry).parts)]
+        here = [Path(entry) for entry in sys.path if entry and not is_installed(Path(entry))]
         moved = [found for entry in here if (found := self.moved(entry)) != entry.resolve() and found.is_dir()]
         paths = [self.moved(self.package), *moved, *map(self.moved, _folders(PYTHON_PATH))]
         return {
@@ -105,8 +110,8 @@ def require_from_checkout(environment: Mapping[str, str]) -> None:
         if not isinstance(file, str):
             continue
         path = Path(file).resolve()
-        is_installed = bool({*INSTALLED} & set(path.parts)) or path.is_relative_to(Path(sys.prefix).resolve())
-        if path.is_relative_to(repository) and not path.is_relative_to(folder) and not is_installed:
+        of_environment = is_installed(path) or path.is_relative_to(Path(sys.prefix).resolve())
+        if path.is_relative_to(repository) and not path.is_relative_to(folder) and not of_environment:
             raise BadInput(
                 "a module is imported from the working tree instead of the revision",
                 received=f"{name}, from {path}",

@@ -114,6 +114,24 @@ def parse_bytes(text: str) -> int:
     return int(number)
 
 
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return the number of a shard, from 1, and how many there are, from `3/40`.
+
+    Raises:
+        BadInput: something else, or a number that is not among so many.
+    """
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
+    index, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= index <= of:
+        raise BadInput(
+            "not a shard",
+            received=repr(text),
+            legal="I/N with I from 1 to N",
+            next_step="for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
+        )
+    return index, of
+
+
 def parse_share(what: str, text: str) -> float:
     """Return a share of one from `3%` or `0.03`.
 

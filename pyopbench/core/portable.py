@@ -3,9 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-PORTABLE = ("traced", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
+PORTABLE = ("traced", "keras_ops", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
+
+SKELETON = "custom_op"
+"""The variant of which all but its loops is written: those are for the user."""
+
+
+@dataclass(frozen=True)
+class BatchedPort:
+    """A port that takes a batch of examples, where the body takes one.
+
+    Attributes:
+        variant: one of `PORTABLE`.
+        how: `map`, the port of one example under `tf.vectorized_map`; or `whole`, a port of what the body does when it
+            is called once with the batch.
+    """
+
+    variant: str
+    how: str
+
+
+BATCHED = {
+    f"{variant}_{how}": BatchedPort(variant, how)
+    for variant in ("traced", "tnp", "tnp_autograph")
+    for how in ("map", "whole")
+}
+"""Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them."""
+
+WRITABLE = (*PORTABLE, *BATCHED, SKELETON)
+"""All that `--to` takes."""
 
 
 def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,11 +34,25 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         OSError: it cannot be written; what was there is as it was.
     """
+    with written_atomically(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def written_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which has its name only when all of it is on the disk, as `write_atomically`.
+
+    Raises:
+        OSError: it cannot be written; what was there is as it was.
+    """
     with opened_folder(path.parent) as folder:
         scratch = f".{path.name[:100]}.{secrets.token_hex(8)}"
         descriptor = os.open(scratch, NEW, MODE, dir_fd=folder)
         try:
-            _fill(descriptor, content)
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
             os.replace(scratch, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:  # the disk is full, for example: what there is of it would only take more
             with suppress(FileNotFoundError):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.core.label import Label
@@ -188,6 +189,16 @@ class Measured:
     model: LaunchModel
     surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
 
+    def ratios_of(self, cases: Iterable[str]) -> pd.DataFrame:
+        """Return the ratios of some cases; to look through those of all for each setting took most of the judging."""
+        places = [self._places[case] for case in cases if case in self._places]
+        return self.ratios.take(np.sort(np.concatenate(places)) if places else [])
+
+    @cached_property
+    def _places(self) -> Mapping[str, npt.NDArray[np.intp]]:
+        found = self.ratios.groupby("case", observed=True).indices
+        return {str(case): np.asarray(places, dtype=np.intp) for case, places in found.items()}
+
 
 def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """Return the comparison of one setting.
@@ -209,8 +220,10 @@ def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Co
     planned = [case for case in (setting.case_of(key) for key in run.cases) if case is not None]
     label = baseline if today.empty else str(today["label"].iloc[0])
     kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
-    paired = measured.ratios.merge(others[["case", "label", "size"]], on="case")
-    contrasts = contrasts_of(paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model)
+    paired = measured.ratios_of(others["case"]).merge(others[["case", "label", "size"]], on="case")
+    contrasts = contrasts_of(
+        paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model, run.hosts
+    )
     return Comparison(
         setting,
         label,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.judge.findings import Action, Answer
 from pyopbench.judge.mix import Mix
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate

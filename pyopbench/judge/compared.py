@@ -92,7 +92,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     """
     _check(run, baseline, minimum_effect)
     frame = checked_frame(run)
-    latencies = latency_table(frame, run.catalogue)
+    latencies = latency_table(frame, run.catalogue, run.hosts)
     pairs = run.settings.get("pairs")
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
@@ -101,9 +101,9 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = (
-        shares_of_pairs(found, baselines, today)
+        shares_of_pairs(found, baselines, today, run.hosts)
         if pairs
-        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
+        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT), run.hosts)
     )
     model = launch_model.fit(list(shares.values()), run_effect_for(run))
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))

@@ -7,7 +7,7 @@ difference of two medians, each of its own against the current callback (docs/st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.judge.mix import Mix
+from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
-from pyopbench.stats.estimate import UNIT, Estimate, Floats
+from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
 
 
@@ -35,6 +36,7 @@ class Contrasts:
         errors: its standard errors over rounds, likewise.
         runs: how many runs the launches are of.
         model: what launches differ by.
+        machines: the machine of each launch; none where all were on one.
     """
 
     baseline: str
@@ -45,6 +47,7 @@ class Contrasts:
     errors: Floats
     runs: int
     model: LaunchModel
+    machines: tuple[str, ...] = ()
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False)
     """What was estimated before: choices, trends and crossovers ask for the same differences again and again."""
 
@@ -79,9 +82,13 @@ class Contrasts:
         there = ~np.isnan(values)
         errors = np.sqrt(self.errors[:, columns, row, column] ** 2 @ pull**2)
         share, than = (self._mean_share(place, columns, pull) for place in (row, column))
-        found = Shares(values[there], errors[there], self._leverage(row, column, share, than))
+        found = Shares(values[there], errors[there], self._leverage(row, column, share, than), self._machines(there))
         moved = share * (label in self.ports) - than * (other in self.ports)
         return self.model.estimate(found, moved, self.runs)
+
+    def _machines(self, there: Bools) -> tuple[str, ...]:
+        """Return the machines of some launches."""
+        return tuple(name for name, is_there in zip(self.machines, there, strict=False) if is_there)
 
     def _leverage(self, row: int, column: int, share: float, other: float) -> float:
         """Return what the relative variance of a share of one counts for here.
@@ -108,7 +115,13 @@ class Contrasts:
         return self._places[label]
 
 
-def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], model: LaunchModel) -> Contrasts:
+def contrasts_of(
+    ratios: pd.DataFrame,
+    baseline: str,
+    ports: frozenset[str],
+    model: LaunchModel,
+    hosts: Mapping[int, str] = ONE_MACHINE,
+) -> Contrasts:
     """Return the contrasts of one setting.
 
     Args:
@@ -117,6 +130,7 @@ def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], mod
         baseline: label of the current callback.
         ports: labels of the ports.
         model: what launches differ by.
+        hosts: number of a launch -> the machine that it was on; none where all were on one.
     """
     wide = ratios.pivot(index=[*UNIT, "size", "round"], columns="label", values="ratio")
     labels = (baseline, *map(str, wide.columns))
@@ -131,4 +145,5 @@ def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], mod
         values = rounds.to_numpy(dtype="float64")
         medians[place], errors[place] = costs.median_and_error(values[:, :, None] - values[:, None, :])
     runs = len({launch[:-1] for launch in launches})
-    return Contrasts(baseline, ports, sizes, labels, medians, errors, max(runs, 1), model)
+    machines = tuple(hosts[launch[-1]] for launch in launches) if hosts else ()
+    return Contrasts(baseline, ports, sizes, labels, medians, errors, max(runs, 1), model, machines)

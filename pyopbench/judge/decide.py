@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
@@ -11,19 +12,22 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge import requirements
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
-from pyopbench.judge.candidates import Comparison
+from pyopbench.judge.candidates import KEYS, Comparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.compared import Compared, compared
 from pyopbench.judge.cost_split import Split, splits_of
 from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
-from pyopbench.judge.findings import Answer, BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
+from pyopbench.judge.findings import BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
 from pyopbench.judge.gpu_advice import advice_on_copies
 from pyopbench.judge.latencies import checked_frame
+from pyopbench.judge.machines import MachineAnswers, kinds_in, machine_answers, run_on
 from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
@@ -51,6 +55,7 @@ class Judgement(Compared):
         bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
         step: of the user's program; None if it was not told.
         requires: what a port has to be able to do.
+        machines: answers by kind of machine, in the order of the decisions; none where all launches were on one.
     """
 
     decisions: tuple[Decision, ...]
@@ -61,6 +66,7 @@ class Judgement(Compared):
     bounds: tuple[Bound, ...] = ()
     step: Step | None = None
     requires: tuple[str, ...] = ()
+    machines: tuple[MachineAnswers, ...] = ()
 
     @cached_property
     def body_shares(self) -> tuple[BodyShare, ...]:
@@ -104,12 +110,12 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         BadInput: as `compared`.
     """
     found = compared(run, baseline, minimum_effect, mix, requires)
-    decisions = (decide(comparison, found.rulebook, made) for comparison, made in found.choices)
-    seen = zip(decisions, found.comparisons, strict=True)
+    decisions = decisions_of(found)
+    machines = _by_machine(found, decisions, requires) if len(run.machines) > 1 else ()
     limits = limits_of(run)
     return Judgement(
         **{field.name: getattr(found, field.name) for field in fields(found)},
-        decisions=tuple(_with_sightings(decision, run, comparison) for decision, comparison in seen),
+        decisions=tuple(map(_with_machines, decisions, machines)) if machines else decisions,
         disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
         twins=twins_of(run, found.model, minimum_effect),
         splits=splits_of(run),
@@ -117,7 +123,44 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         bounds=bounds_of(found.latencies, run.catalogue["ops"], limits),
         step=step,
         requires=tuple(requires),
+        machines=machines,
     )
+
+
+def decisions_of(found: Compared) -> tuple[Decision, ...]:
+    """Return the decisions on what was compared, in the order of its comparisons."""
+    decisions = (decide(comparison, found.rulebook, made) for comparison, made in found.choices)
+    return tuple(
+        _with_sightings(decision, found.run, comparison)
+        for decision, comparison in zip(decisions, found.comparisons, strict=True)
+    )
+
+
+def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequence[str]) -> tuple[MachineAnswers, ...]:
+    """Judge the machines of each kind by themselves; those of a single kind are judged already."""
+    run, kinds = found.run, kinds_in(found.run)
+    how = (found.baseline, found.minimum_effect, found.mix)
+    by_kind: dict[str, list[tuple[Decision, int]]] = {}
+    for kind, names in kinds.items():
+        with suppress(BadInput):  # the mix may fit nothing of what these machines have measured
+            looks = found.rulebook.rules.looks
+            alone = compared(run_on(run, names), *how, requires, looks) if len(kinds) > 1 else found
+            by_kind[kind] = list(zip(decisions_of(alone), _machines_of(alone), strict=True))
+    choices = [None if made is None else made[0] for _, made in found.choices]
+    return machine_answers(decisions, choices, _machines_of(found), by_kind)
+
+
+def _machines_of(found: Compared) -> list[int]:
+    """Return on how many machines each setting was measured, in the order of the comparisons."""
+    frame = found.run.frame[KEYS].assign(host=found.run.frame["launch"].map(dict(found.run.hosts)))
+    many = frame.groupby(KEYS, observed=True)["host"].nunique().to_dict()
+    return [int(many.get(tuple(getattr(one.setting, key) for key in KEYS), 0)) for one in found.comparisons]
+
+
+def _with_machines(decision: Decision, answers: MachineAnswers) -> Decision:
+    """Return the decision with what kinds of machine differ by, where they do."""
+    finding = answers.finding
+    return decision if finding is None else replace(decision, caveats=(*decision.caveats, finding))
 
 
 def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.copies_advice import CopiesAdvice
-from pyopbench.judge.findings import Action, Answer, Caveat, Reason, WouldChange
+from pyopbench.judge.findings import Caveat, Reason, WouldChange
 from pyopbench.stats.unresolved import Unresolved
 
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]

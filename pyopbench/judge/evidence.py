@@ -20,7 +20,6 @@ from pyopbench.judge.findings import (
     FasterBaseline,
     FasterVariant,
     MeasuredGain,
-    MoreLaunches,
     MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
@@ -28,15 +27,15 @@ from pyopbench.judge.findings import (
     NoneWorthIt,
     Note,
     Reason,
-    SecondLaunch,
-    Settling,
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
     WouldChange,
 )
 from pyopbench.judge.mix import Mix
+from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch, Settling
 from pyopbench.stats.estimate import Bools, Floats
+from pyopbench.stats.machines import MachinesEstimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
@@ -99,7 +98,7 @@ def changes_of(choice: Choice, mix: Mix, baseline: str) -> tuple[WouldChange, ..
 
 
 def settling(choice: Choice) -> Settling:
-    """Return how many launches would settle an undecided choice.
+    """Return how many launches would settle an undecided choice, or how many machines where it was on several.
 
     One clear candidate is enough, so the first of those above the minimum effect counts; with all of them below it, all
     have to be shown to be below.
@@ -109,10 +108,20 @@ def settling(choice: Choice) -> Settling:
         return SecondLaunch()
     border = -choice.minimum_effect
     above = [gain for gain in contests if gain.change.mean < border]
-    needed = [(gain.change.launches_to_clear(border, gain.level) or math.inf, gain.label) for gain in above or contests]
+    needed = [(_enough(gain, border) or math.inf, gain.label) for gain in above or contests]
     _, label = min(needed) if above else max(needed)
-    change, level = next((gain.change, gain.level) for gain in contests if gain.label == label)
-    return MoreLaunches(label, change.n, change.launches_to_clear(border, level))
+    gain = next(gain for gain in contests if gain.label == label)
+    if isinstance(gain.change, MachinesEstimate):
+        return MoreMachines(label, gain.change.machines, _enough(gain, border))
+    return MoreLaunches(label, gain.change.n, _enough(gain, border))
+
+
+def _enough(gain: Gain, border: float) -> int | None:
+    """Return how many launches, or machines where there are several, would take a gain clear of a border."""
+    change = gain.change
+    if isinstance(change, MachinesEstimate):
+        return change.machines_to_clear(border, gain.level)
+    return change.launches_to_clear(border, gain.level)
 
 
 def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:

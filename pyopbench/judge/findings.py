@@ -9,15 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What to do, and the label to go to; None for keep and undecided."""
-
-    action: Action
-    choice: str | None
+from pyopbench.judge.answer import DiffersByMachine
+from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch, Settling
 
 
 @dataclass(frozen=True)
@@ -30,34 +23,6 @@ class MeasuredGain:
     high: float | None
     launches: int
 
-
-# What would settle an undecided choice
-
-
-@dataclass(frozen=True)
-class SecondLaunch:
-    """One launch gives no interval."""
-
-    kind: Literal["second_launch"] = "second_launch"
-
-
-@dataclass(frozen=True)
-class MoreLaunches:
-    """About how many launches in all would settle the choice.
-
-    Attributes:
-        label: the candidate that it hangs on.
-        launches: how many there are.
-        enough: how many would do; None if that is more than anybody waits for (`estimate.MOST_LAUNCHES`).
-    """
-
-    label: str
-    launches: int
-    enough: int | None
-    kind: Literal["more_launches"] = "more_launches"
-
-
-Settling: TypeAlias = SecondLaunch | MoreLaunches
 
 # Why a decision is what it is
 
@@ -197,7 +162,7 @@ class NoLaunchOverMix:
     kind: Literal["no_launch_over_mix"] = "no_launch_over_mix"
 
 
-Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix
+Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix | DiffersByMachine
 
 # What would change a decision
 
@@ -276,6 +241,7 @@ WouldChange: TypeAlias = (
     | VariantMeasured
     | SecondLaunch
     | MoreLaunches
+    | MoreMachines
 )
 
 # What a decision says nothing of, or not in one word

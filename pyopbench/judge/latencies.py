@@ -13,6 +13,7 @@ import pandas as pd
 from pyopbench.core.label import Label
 from pyopbench.core.model import DIRECTIONS, Case
 from pyopbench.stats import costs, estimate
+from pyopbench.stats.machines import over_each_machine
 
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
@@ -59,8 +60,15 @@ def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.Data
     return cases.sort_values(ORDER, kind="stable")[[*FIELDS, "label"]].reset_index(drop=True)
 
 
-def latency_table(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+def latency_table(
+    frame: pd.DataFrame, catalogue: Mapping[str, Any], hosts: Mapping[int, str] | None = None
+) -> pd.DataFrame:
     """Return `measured_cases` with the latency of each.
+
+    Args:
+        frame: as `results.Run.frame`.
+        catalogue: of the run.
+        hosts: number of a launch -> the machine that it was on; none where all were on one.
 
     Returns:
         The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per op inside the graph:
@@ -69,7 +77,7 @@ def latency_table(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataF
     """
     cases = measured_cases(frame, catalogue)
     medians = costs.launch_medians(costs.round_costs(frame, estimate.UNIT), "seconds", estimate.UNIT)
-    estimates = estimate.estimates(medians)
+    estimates = over_each_machine(medians, hosts) if hosts else estimate.estimates(medians)
     cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]

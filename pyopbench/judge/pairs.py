@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge.verdicts import shares_of
+from pyopbench.judge.verdicts import ONE_MACHINE, shares_of
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
     from pyopbench.stats.launch_model import Shares
 
 
-def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str]) -> dict[str, Shares]:
+def shares_of_pairs(
+    found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str], hosts: Mapping[int, str] = ONE_MACHINE
+) -> dict[str, Shares]:
     """Return for each case what it costs more than its original, by launch.
 
     The difference is taken within each round, and over launches as any cost is, by `costs.ratios`: of costs that vary
@@ -30,6 +32,7 @@ def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mappin
         found: `costs.round_costs`.
         pairs: id of a case -> id of its original.
         today: id of a case -> id of the current callback's in its group and direction; without it there is no share.
+        hosts: as in `shares_of`.
     """
     known = {**today, **{case: case for case in today.values()}}
     there = {case: original for case, original in pairs.items() if original in known}
@@ -42,7 +45,9 @@ def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mappin
     originals = costs.ratios(found, {original: known[original] for original in there.values()}, estimate.UNIT)
     levels = originals.groupby("case", observed=True)["ratio"].mean()
     # What launches differ by is in proportion to what the two cost, and not to today's time.
-    return {case: replace(one, leverage=float(levels[there[case]]) ** 2) for case, one in shares_of(medians).items()}
+    return {
+        case: replace(one, leverage=float(levels[there[case]]) ** 2) for case, one in shares_of(medians, hosts).items()
+    }
 
 
 def _differences(found: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:

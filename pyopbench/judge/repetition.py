@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.judge.findings import Answer
+from pyopbench.judge.answer import Answer
 from pyopbench.stats.run_effect import run_effect
 
 if TYPE_CHECKING:

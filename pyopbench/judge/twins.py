@@ -68,7 +68,7 @@ def twins_of(run: Run, model: LaunchModel, minimum_effect: float) -> Twins:
     frame = pd.concat([run.costs.frame, checked_frame(run)], ignore_index=True)
     frame = frame[frame["case"].isin([*bases, *bases.values()])]
     ratios = costs.ratios(costs.round_costs(frame, estimate.UNIT), bases, estimate.UNIT)
-    shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
+    shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT), run.hosts)
     measured = {twin: base for twin, base in bases.items() if twin in shares}
     estimates = estimates_of(shares, measured, (), model, 1)
     looks = Looks.of(run.settings, len(run.looks))

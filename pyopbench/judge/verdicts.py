@@ -17,6 +17,8 @@ from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, Unresolved
 
+ONE_MACHINE: Mapping[int, str] = {}
+"""Of launches that were all on one machine."""
 NO_SHARES = Shares(np.array([]), np.array([]), 0.0)
 
 
@@ -59,11 +61,19 @@ def estimates_of(
     return estimates
 
 
-def shares_of(medians: pd.DataFrame) -> dict[str, Shares]:
-    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch."""
+def shares_of(medians: pd.DataFrame, hosts: Mapping[int, str] = ONE_MACHINE) -> dict[str, Shares]:
+    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch.
+
+    Args:
+        medians: `costs.launch_medians`.
+        hosts: number of a launch -> the machine that it was on; none where all were on one.
+    """
     return {
         str(case): Shares(
-            rows["value"].to_numpy() - 1, rows["error"].to_numpy(dtype="float64"), float(rows["value"].mean()) ** 2
+            rows["value"].to_numpy() - 1,
+            rows["error"].to_numpy(dtype="float64"),
+            float(rows["value"].mean()) ** 2,
+            tuple(hosts[launch] for launch in rows["launch"]) if hosts else (),
         )
         for case, rows in medians.groupby("case", observed=True)
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.batched.examples import examples_of
+from pyopbench.catalogue.batched.examples import are_distinct, examples_of
 from pyopbench.catalogue.batched.forms import LOOP, Form, forms_of, ragged_loop
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import load_op
@@ -78,7 +78,7 @@ def batched_forms(op: Op, batch: int, *, size: int | None = None, dtype: str | N
         The forms, the plain loop `numpy_loop` first; those that are not right with their reason.
     """
     at = _at(op, size, dtype)
-    return tuple(_check(op, form, batch, *at) for form in forms_of(op, *at))
+    return tuple(_check_drawn(op, form, batch, *at) for form in forms_of(op, *at))
 
 
 def batched_form(op: Op, name: str, batch: int, *, size: int | None = None, dtype: str | None = None) -> BatchedForm:
@@ -88,7 +88,31 @@ def batched_form(op: Op, name: str, batch: int, *, size: int | None = None, dtyp
         KeyError: there is none of that name.
     """
     at = _at(op, size, dtype)
-    return _check(op, {form.name: form for form in forms_of(op, *at)}[name], batch, *at)
+    return _check_drawn(op, {form.name: form for form in forms_of(op, *at)}[name], batch, *at)
+
+
+def batched_form_on(op: Op, name: str, examples: Reference, *, size: int, dtype: str) -> BatchedForm:
+    """Return one form without a gradient, checked on examples of which it is known what the body makes of them.
+
+    So for input pipelines, through which no gradient flows, and whose elements have gone through the body already.
+
+    Args:
+        op: built in or a user's own.
+        name: of the form.
+        examples: two or more, along the first axis of inputs and outputs; its gradients do not count.
+        size: of an example.
+        dtype: of the case.
+
+    Raises:
+        Unsupported: there is none of that name for the op.
+    """
+    form = {one.name: one for one in forms_of(op, dtype, size, gradients=False)}.get(name)
+    if form is None:
+        raise Unsupported(f"the op has no batched form {name}")
+    distinct = are_distinct(list(zip(*examples.inputs, strict=True)))
+    known = _Batch(examples, distinct, (False,) * len(examples.outputs))
+    count = len(examples.inputs[0])
+    return _check(op, form, dtype, (count, _other(count)), lambda: known)
 
 
 def _at(op: Op, size: int | None, dtype: str | None) -> tuple[str, int]:
@@ -157,17 +181,28 @@ def _stacked(each: Sequence[Sequence[Any]], ragged: Sequence[bool] = ()) -> tupl
     return tuple(arrays if flag else np.stack(arrays) for arrays, flag in zip(columns, flags, strict=True))
 
 
-def _check(op: Op, form: Form, batch: int, dtype: str, size: int) -> BatchedForm:
+def _other(count: int) -> int:
+    return OTHER_BATCH if count != OTHER_BATCH else OTHER_BATCH - 1
+
+
+def _check_drawn(op: Op, form: Form, batch: int, dtype: str, size: int) -> BatchedForm:
+    counts = (batch, _other(batch))
+    return _check(op, form, dtype, counts, lambda: _batch_of(op.name, max(counts), dtype, size))
+
+
+def _check(op: Op, form: Form, dtype: str, counts: Sequence[int], examples: Callable[[], _Batch]) -> BatchedForm:
     found = BatchedForm(form.name, form.variant, form.how, form.kind, "right")
     try:
-        call, checked = _checked(op, form, batch, dtype, size)
+        call, checked = _checked(op, form, dtype, counts, examples)
     except Exception as error:  # noqa: BLE001 - bodies are the user's own, and TensorFlow raises anything for the others
         outcome: Outcome = "wrong" if isinstance(error, WrongResult) else "cannot"
         return replace(found, outcome=outcome, reason=explain(error, op))
     return replace(found, checked=checked, call=call)
 
 
-def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Body, Checked]:
+def _checked(
+    op: Op, form: Form, dtype: str, counts: Sequence[int], examples: Callable[[], _Batch]
+) -> tuple[Body, Checked]:
     """Build a form and look at it in batches of two lengths.
 
     Raises:
@@ -176,14 +211,13 @@ def _checked(op: Op, form: Form, batch: int, dtype: str, size: int) -> tuple[Bod
     """
     if form.unsupported:
         raise Unsupported(form.unsupported)
-    other = OTHER_BATCH if batch != OTHER_BATCH else OTHER_BATCH - 1
-    whole = _batch_of(op.name, max(batch, other), dtype, size)
+    whole = examples()
     if not (form.keeps_apart or whole.are_distinct):
         raise Unsupported(ALIKE)
     if any(whole.ragged):
-        return _ragged(op, form, whole, (batch, other), dtype)
+        return _ragged(op, form, whole, counts, dtype)
     call = form.build()
-    checked = [_agreement(op, form, call, whole.first(count), dtype) for count in (batch, other)]
+    checked = [_agreement(op, form, call, whole.first(count), dtype) for count in counts]
     return call, Checked(*(_largest([getattr(one, name) for one in checked]) for name in ERRORS))
 
 

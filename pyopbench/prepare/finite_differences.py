@@ -7,8 +7,6 @@ whose differences were right vouches for the reference, and of the others some e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,18 +17,10 @@ from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
+from pyopbench.prepare.directional_differences import FINER, ROUNDINGS, ScalarFunction, require_slope, value_at
 from pyopbench.prepare.noisy_differences import Line, error_beside_noise, line_through
 from pyopbench.prepare.reference import Reference, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
-
-DIRECTIONS = 4
-"""Directions that a gradient is looked at along: the first moves every element, the others a random part."""
-
-ELEMENTS = 512
-"""Elements that the other directions move: few enough for an error in half of them to stand out."""
-
-ROUNDINGS = 8.0
-"""Roundings of the function's value that a difference may be off by, beside what is relative to the slope."""
 
 DIFFERENCE_SIZE = 4
 """Gradients are checked by finite differences at the smallest size of the op that is at least this."""
@@ -51,89 +41,6 @@ _vouched: set[tuple[str, str]] = set()
 """Ops and dtypes whose reference gradient a mechanism agrees with whose differences were right."""
 
 
-@dataclass(frozen=True)
-class ScalarFunction:
-    """A scalar function of arrays, the point at which its gradient is checked, and which input to move.
-
-    `scalar` takes arrays and returns a float, `inputs` are the arrays there.
-    """
-
-    scalar: Callable[..., float]
-    inputs: Sequence[Any]
-    position: int
-
-
-def require_slope(what: str, got: Any, function: ScalarFunction) -> float:
-    """Check a gradient against central differences along directions.
-
-    Each direction goes along the sign of the gradient, so that its elements add up and do not cancel, and somewhere
-    where the gradient is 0. What a difference differs by from the sum over the gradient is taken relative to the sum
-    of magnitudes.
-
-    Args:
-        what: names the gradient in the error.
-        got: the gradient, of the shape and dtype of the input; None is none.
-        function: what it is the gradient of.
-
-    Returns:
-        The largest error.
-
-    Raises:
-        WrongResult: it is None, or of another shape or dtype, or a slope differs.
-    """
-    x = function.inputs[function.position]
-    if got is None:
-        raise WrongResult(f"{what} is None: TensorFlow found no gradient for it")
-    gradient = np.asarray(got)
-    if (gradient.shape, gradient.dtype) != (x.shape, x.dtype):
-        raise WrongResult(f"{what}: expected {x.dtype} {x.shape}, got {gradient.dtype} {gradient.shape}")
-    rng = np.random.default_rng([x.size, function.position])
-    errors = [_error_along(what, gradient, function, _direction(gradient, rng, part)) for part in range(DIRECTIONS)]
-    return max(errors)
-
-
-def _direction(gradient: Any, rng: np.random.Generator, part: int) -> Any:
-    sign = np.where(gradient == 0, rng.choice([-1.0, 1.0], gradient.shape) if part else 1.0, np.sign(gradient))
-    moved = np.ones(gradient.size, bool)
-    if part:
-        moved[:] = False
-        moved[rng.choice(gradient.size, ELEMENTS, replace=False)] = True
-    return sign * rng.uniform(0.5, 1.5, gradient.shape) * moved.reshape(gradient.shape)
-
-
-def _error_along(what: str, gradient: Any, function: ScalarFunction, direction: Any) -> float:
-    x = function.inputs[function.position]
-    dtype = str(x.dtype.name)
-    reach = DIFFERENCE_STEP[dtype] * np.maximum(1.0, np.abs(x.astype(np.float64))) * direction
-    above, below = (x + reach).astype(x.dtype), (x - reach).astype(x.dtype)
-    values = [_at(function, moved) for moved in (above, below)]
-    # The distance that the dtype could really represent, not the one asked for.
-    steps = gradient.astype(np.float64) * (above.astype(np.float64) - below.astype(np.float64))
-    rounding = ROUNDINGS * float(np.finfo(x.dtype).eps) * max(map(abs, values))
-    scale = float(np.abs(steps).sum()) or float(np.abs(reach).sum())
-    error = abs(values[0] - values[1] - float(steps.sum()))
-    if not error <= DIFFERENCE_TOLERANCE[dtype] * scale + rounding:
-        noisy = _beside_noise_along(gradient, function, reach / DIFFERENCE_STEP[dtype], error)
-        if noisy is not None:
-            return noisy
-        raise WrongResult(
-            f"{what}: along one direction the function changes by {values[0] - values[1]:.6g}, but the gradient says "
-            f"{steps.sum():.6g} (relative error {error / scale:.2g}, tolerance {DIFFERENCE_TOLERANCE[dtype]:.2g})"
-        )
-    return max(0.0, error - rounding) / scale
-
-
-def _beside_noise_along(gradient: Any, function: ScalarFunction, unit: Any, error: float) -> float | None:
-    """Return the error of a gradient along a direction for a body with noise, as `error_beside_noise`."""
-    dtype = str(gradient.dtype.name)
-    step, slopes = DIFFERENCE_STEP[dtype], gradient.astype(np.float64) * unit
-    line = Line(
-        line_through(function.scalar, function.inputs, function.position, unit), float(slopes.sum()), error / (2 * step)
-    )
-    scale = float(np.abs(slopes).sum())
-    return error_beside_noise([line], scale, step, dtype, DIFFERENCE_TOLERANCE[dtype]) if scale else None
-
-
 def _beside_noise(got: Any, expected: Any, function: ScalarFunction, dtype: str) -> float | None:
     """Return the error of a gradient for a body with noise, as `error_beside_noise`, of the elements that are off."""
     found = np.asarray(got)
@@ -151,10 +58,25 @@ def _beside_noise(got: Any, expected: Any, function: ScalarFunction, dtype: str)
     return error_beside_noise(lines, scale, DIFFERENCE_STEP[dtype], dtype, tolerance) if lines and scale else None
 
 
-def _at(function: ScalarFunction, moved: Any) -> float:
-    inputs = list(function.inputs)
-    inputs[function.position] = moved
-    return function.scalar(*inputs)
+def _with_finer_steps(got: Any, expected: Any, function: ScalarFunction) -> float | None:
+    """Return the error by differences over shorter steps of what is off; None if it is not less, or not seen."""
+    x, dtype = function.inputs[function.position], str(expected.dtype.name)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return None
+    tolerance = DIFFERENCE_TOLERANCE[dtype]
+    scale = float(np.abs(got).max())
+    rounding = ROUNDINGS * float(np.finfo(dtype).eps) * abs(value_at(function, x))
+    with np.errstate(invalid="ignore"):
+        off = ~(np.abs(got - expected) <= tolerance * scale)
+    for part in FINER:
+        step = part * DIFFERENCE_STEP[dtype]
+        finer = central_differences(
+            function.scalar, function.inputs, function.position, step, map(tuple, np.argwhere(off))
+        )
+        error = float(np.abs(np.where(off, got - finer, 0)).max())
+        if rounding / step <= tolerance * scale and error <= tolerance * scale:
+            return error / scale
+    return None
 
 
 def difference_error(op: Op, variant: Variant, case: Case) -> float:
@@ -235,6 +157,8 @@ def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vou
         except WrongResult:
             function_of_input = ScalarFunction(scalar, reference.inputs, position)
             noisy = None if got is None else _beside_noise(got, expected, function_of_input, dtype)
+            if noisy is None and got is not None:
+                noisy = _with_finer_steps(np.asarray(got), expected, function_of_input)
             if noisy is None:
                 raise
             return noisy

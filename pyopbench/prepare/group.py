@@ -66,6 +66,30 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
     return found
 
 
+def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
+    """Prepare one case of mode node, for clocks that time nothing beside it.
+
+    Args:
+        case: in mode node.
+
+    Returns:
+        The empty graph, and the graph of copies that is to be held against it; its `copies` says of how many.
+
+    Raises:
+        Exception: as `prepare_all`.
+    """
+    empty = replace(case, variant=EMPTY, gradient=NO_GRADIENT)
+    runners = prepare_group((empty, case), Asked(further=False))
+    found: list[Prepared] = []
+    for one in (empty, case):
+        made = runners[one.runner]
+        if isinstance(made, Exception):
+            raise made
+        found += made
+    nothing, graph = found
+    return nothing, graph
+
+
 def _copies(case: Case, asked: Asked, enough: int | None) -> Copies | None:
     callback = load_variant(case.variant).crosses_bridge
     if asked.linearity:

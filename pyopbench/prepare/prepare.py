@@ -8,7 +8,8 @@ it), so nothing has to be waited for; `gpu` waits for a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -97,13 +98,25 @@ def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies 
         Exception: whatever the body raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
+    with preparing(op, variant, case):
+        graphs = copies or copies_of(callback=variant.crosses_bridge)
+        prepared = _prepare_any(op, variant, case, graphs, finite_differences=finite_differences)
+    return tuple(replace(one, stretch=variant.stretch) for one in prepared)
+
+
+@contextmanager
+def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
+    """Put the process into the state that a case is prepared and called in; what fails within says why.
+
+    Raises:
+        Unsupported: a process that has the simulated device; or what nobody wrote for this op does not work for it.
+    """
     if is_simulated():
         raise Unsupported("nothing is timed in a process with the simulated device")
     _use_device(case)
     node_graph.use_grappler(enabled=case.mode != "node")
     try:
-        graphs = copies or copies_of(callback=variant.crosses_bridge)
-        prepared = _prepare_any(op, variant, case, graphs, finite_differences=finite_differences)
+        yield
     except Elided:
         raise
     except Exception as error:
@@ -112,7 +125,6 @@ def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies 
         refused = Unsupported(f"{variant.name} does not work for this op: {explain(error, op)}")
         refused.change = change_for(error, place_of(error, op)) if op.is_own else None
         raise refused from error
-    return tuple(replace(one, stretch=variant.stretch) for one in prepared)
 
 
 def _prepare_any(

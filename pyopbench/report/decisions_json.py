@@ -29,6 +29,8 @@ Its keys:
     body_shares     fields of `body_share.BodyShare`: what bodies alone take of today's time; empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
+    machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines
+                    differ; `text`: that in words; empty where all launches were on one machine
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 
@@ -51,11 +53,13 @@ from pyopbench.core.model import Failure
 from pyopbench.judge.body_share import BodyShare
 from pyopbench.judge.cost_split import Split
 from pyopbench.judge.decision import Decision, Verdict
+from pyopbench.judge.machines import MachineAnswers
 from pyopbench.judge.noise import Disturbance
 from pyopbench.judge.roofline import Bound, Limits
 from pyopbench.judge.step_savings import Step, Worth
-from pyopbench.report.wording.decisions import answer_text, change_text, why
+from pyopbench.report.wording.decisions import change_text, decision_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
+from pyopbench.report.wording.machines import heterogeneity_text
 from pyopbench.results.limitations import Limitation
 from pyopbench.results.warnings import RunWarning
 
@@ -97,6 +101,7 @@ def decisions_json(judgement: Judgement) -> str:
         "noise": _noise(judgement.disturbance),
         "body_shares": [asdict(share) for share in judgement.body_shares],
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
+        "machines": [{**asdict(one), "text": heterogeneity_text(one)} for one in judgement.machines],
     }
     return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -104,7 +109,7 @@ def decisions_json(judgement: Judgement) -> str:
 def _text(decision: Decision) -> dict[str, Any]:
     """Return in words what stands beside it as values; no program has to read it."""
     return {
-        "answer": answer_text(decision.answer),
+        "answer": decision_text(decision),
         "reason": why(decision),
         "would_change": [change_text(flip) for flip in decision.would_change],
         "copies": [advice_text(advice) for advice in decision.copies],
@@ -157,6 +162,7 @@ def schema() -> dict[str, Any]:
         "noise": _fields(Disturbance, told),
         "body_shares": _list_of(BodyShare),
         "twins": _list_of(Verdict),
+        "machines": _list_of(MachineAnswers, {"text": word}),
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.changes import FoundChange, Traced
+from pyopbench.compare.changes import FoundChange, Status, Traced
 from pyopbench.compare.history import History
 from pyopbench.compare.reruns import Rerun, together
 from pyopbench.compare.series import Series
@@ -71,9 +71,9 @@ def _key(series: Series) -> CaseKey:
     return CaseKey(series.case, tuple(series.case.split("/")) if series.fields else (), series.environment)
 
 
-def reruns_of(history: History) -> list[Rerun]:
-    """Return what would confirm the suspicions, one for each pair of moments, of the most important first."""
-    return together(one.rerun for one in history.with_status("suspected") if one.rerun is not None)
+def reruns_of(history: History, status: Status = "suspected") -> list[Rerun]:
+    """Return what would confirm the changes of a status, one for each pair of moments, of the most important first."""
+    return together(one.rerun for one in history.with_status(status) if one.rerun is not None)
 
 
 def markdown(history: History) -> str:

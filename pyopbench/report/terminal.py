@@ -21,12 +21,14 @@ from pyopbench.report.wording.decisions import (
     answer_text,
     as_good_text,
     change_text,
+    decision_text,
     loss_text,
     note_text,
     standing_text,
     why,
 )
 from pyopbench.report.wording.holes import without_number_text
+from pyopbench.report.wording.machines import WORTH_A_NOTE, heterogeneity_text
 from pyopbench.report.wording.noise import noise_line
 from pyopbench.report.wording.port import how_to_write
 from pyopbench.report.wording.twins import twins_text
@@ -57,7 +59,7 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
 
     Few decisions have a row each. Many, which would not fit a screen, have one for each op, with the least saving.
     """
-    others = (_automatic_table(judgement), _worth_table(judgement))
+    others = (_machines_table(judgement), _automatic_table(judgement), _worth_table(judgement))
     answers = _table_of_many(judgement) if are_many(judgement) else _table_of_few(judgement)
     return (answers, *(table for table in others if table.rows))
 
@@ -70,7 +72,7 @@ def are_many(judgement: Judgement) -> bool:
 def _table_of_few(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = [
-        (made.op, made.use, *place_of(made, places), answer_text(made.answer), _saved(made), _seconds(made))
+        (made.op, made.use, *place_of(made, places), decision_text(made), _saved(made), _seconds(made))
         for made in judgement.decisions
     ]
     return TerminalTable(TITLE, ("op", "use", *places.varying, "answer", "saves", "one op"), tuple(rows))
@@ -123,6 +125,27 @@ def _joined(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     return (op, "\n".join(attempt.variant for attempt in attempts), *rest)
 
 
+def _machines_table(judgement: Judgement) -> TerminalTable:
+    """Return a row for each decision on each kind of machine, where there are several kinds."""
+    places = places_of(judgement)
+    rows = tuple(
+        (
+            one.op,
+            one.use,
+            *places.of({field: getattr(one, field) for field in FIELDS}),
+            kind.machine,
+            kind.machines,
+            answer_text(kind.answer),
+            formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
+        )
+        for one in judgement.machines
+        if len(one.kinds) > 1
+        for kind in one.kinds
+    )
+    columns = ("op", "use", *places.varying, "kind of machine", "machines", "answer", "saves")
+    return TerminalTable("By kind of machine", columns, rows)
+
+
 def _worth_table(judgement: Judgement) -> TerminalTable:
     found = worth.table(judgement, places_of(judgement))
     rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
@@ -156,6 +179,9 @@ def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
     for share in (one for one in judgement.body_shares if one.is_most):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
         holds_for.setdefault(body_share_text(share), []).append(name)
+    for one in (one for one in judgement.machines if one.i_squared is not None and one.i_squared >= WORTH_A_NOTE):
+        name = " ".join((one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})))
+        holds_for.setdefault(heterogeneity_text(one), []).append(name)
     scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)
     told = (f"{note}: {', '.join(names)}" for note, names in holds_for.items())
     return (*((TWO_SCOPES,) if scopes else ()), *told)

@@ -8,13 +8,28 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.core.errors import BadInput
-from pyopbench.results import copy_costs, counted_copies, open_file, probes, store, versions
+from pyopbench.results import (
+    copy_costs,
+    counted_copies,
+    open_file,
+    pipeline_file,
+    probes,
+    store,
+    threads_file,
+    versions,
+)
 from pyopbench.results.integrity import LineChecker, Seal, State, seal_of
 
 Condition: TypeAlias = Literal["whole", "not checked", "changed", "torn", "twice", "unreadable", "missing"]
 """Of a file or a line. `changed` is said of a line too where one is missing before it."""
 FINE: tuple[Condition, ...] = ("whole", "not checked")
-SIDE_FILES = {probes.FILE: probes.read, counted_copies.FILE: counted_copies.read, copy_costs.FILE: copy_costs.read}
+SIDE_FILES = {
+    probes.FILE: probes.read,
+    counted_copies.FILE: counted_copies.read,
+    copy_costs.FILE: copy_costs.read,
+    pipeline_file.FILE: pipeline_file.read,
+    threads_file.FILE: threads_file.read,
+}
 
 
 @dataclass(frozen=True)

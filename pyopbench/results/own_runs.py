@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pandas as pd
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
-from pyopbench.results import copy_costs, counted_copies, probes, store
+from pyopbench.results import copy_costs, counted_copies, pipeline_file, probes, store, threads_file
 from pyopbench.results.run import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
-from pyopbench.results.warnings import UnreadableFile, gpu_warnings, left_running
+from pyopbench.results.shards import Merged, lacking
+from pyopbench.results.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -25,6 +28,8 @@ POOLED_ENVIRONMENT = (
 
 NODE = "node"
 """The mode in which copies of an op are timed inside a graph."""
+SHARED_COLUMNS = (*COLUMNS[: COLUMNS.index("round")], "timer_seconds", "timer_error_seconds")
+"""Columns that all blocks of a case in a line have in common."""
 BODY_ALONE = "body_alone"
 """The role of what is called as it is beside graphs."""
 WITH_COPIES = 5
@@ -55,7 +60,7 @@ def _read_run(folder: Path) -> Run:
     groups = [line for line in lines if line["kind"] == "group"]
     # Before workers stayed, the line of a group said what preparing it had told, too.
     prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
-    frame = _with_floor(pd.DataFrame(list(_rows(content, groups)), columns=list(COLUMNS)), content["catalogue"])
+    frame = _with_floor(_frame(content, groups), content["catalogue"])
     failures = [Failure.from_stored(skip) for skip in content["skips"]]
     failures += [Failure.from_stored(failure) for line in lines for failure in line.get("failures", ())]
     whole = Run(
@@ -69,7 +74,7 @@ def _read_run(folder: Path) -> Run:
         failures=tuple(failures),
         launches=tuple(line for line in lines if line["kind"] == "launch"),
         frame=frame,
-        warnings=(*warnings, *left_running(prepared), *gpu_warnings(groups)),
+        warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
         looks=tuple(line for line in lines if line["kind"] == "look"),
         noise=_noise(content["run"], groups),
         certificate=content.get("certificate"),
@@ -78,14 +83,38 @@ def _read_run(folder: Path) -> Run:
         workers=tuple(line for line in lines if line["kind"] == "workers"),
         ended=next((line for line in reversed(lines) if line["kind"] == "ended"), None),
         own={name: tuple(one["words"]) for name, one in (content.get("own") or {}).items()},
+        hosts=_hosts(content, lines),
+        machines=content["merged"]["hosts"] if "merged" in content else {},
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
         ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
         ("probes", folder / probes.FILE, probes.read),
+        ("pipeline", folder / pipeline_file.FILE, pipeline_file.read),
+        ("threads", folder / threads_file.FILE, threads_file.read),
     ):
         whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
+
+
+def _hosts(content: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Return the machine of each launch of a merged run: as the launch says, which a shard may have been resumed on."""
+    if "merged" not in content:
+        return {}
+    of_shards = {
+        launch: str(shard["host"]) for shard in content["merged"]["shards"] for launch in range(*shard["launches"])
+    }
+    told = {line["launch"]: line["environment"].get("host") for line in lines if line["kind"] == "launch"}
+    return of_shards | {launch: host for launch, host in told.items() if isinstance(host, str)}
+
+
+def _missing_shards(content: Mapping[str, Any]) -> tuple[MissingShards, ...]:
+    """Return a warning if shards are missing of what a run was merged from."""
+    if not content.get("merged", {}).get("missing"):
+        return ()
+    merged = msgspec.convert(content["merged"], Merged)
+    units = lacking(merged, [one.index for one in merged.shards])
+    return (MissingShards(tuple(merged.missing), merged.of, tuple(units)),)
 
 
 def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
@@ -141,15 +170,34 @@ def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
 
 
-def _rows(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _frame(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return one row for each block, with `COLUMNS`; what all blocks of a case in a line share is looked up once.
+
+    A row at a time, of which there may be millions, takes several times as long, and gigabytes.
+    """
     version = content["environment"].get("tensorflow")
+    parts: dict[str, tuple[str | int, ...]] = {}
+    shared: list[tuple[Any, ...]] = []
+    blocks: list[Sequence[float]] = []
+    counts: list[int] = []
     for line in groups:
         for key, samples in line["samples"].items():
-            case = Case.from_id(key)
-            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *case.parts, version)
-            tail = (line["timer_seconds"], line["timer_error_seconds"])
-            for sample in samples:
-                yield (*head, *(sample if len(sample) == WITH_COPIES else (*sample, 1)), math.nan, *tail)
+            if key not in parts:
+                parts[key] = Case.from_id(key).parts
+            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *parts[key], version)
+            shared.append((*head, line["timer_seconds"], line["timer_error_seconds"]))
+            blocks += samples
+            counts.append(len(samples))
+    if not blocks:
+        return pd.DataFrame([], columns=list(COLUMNS))
+    rows = pd.DataFrame(shared, columns=list(SHARED_COLUMNS))
+    numbers = np.array([one if len(one) == WITH_COPIES else (*one, 1) for one in blocks], dtype=np.float64)
+    frame = rows.loc[rows.index.repeat(counts)].reset_index(drop=True)
+    columns = dict(
+        zip(("round", "order", "calls", "seconds", "copies"), numbers.reshape(-1, WITH_COPIES).T, strict=True)
+    )
+    whole = {name: values.astype(np.int64) for name, values in columns.items() if name != "seconds"}
+    return frame.assign(**{**columns, **whole}, floor_seconds=math.nan)[list(COLUMNS)]
 
 
 def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
@@ -182,7 +230,9 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 def _pool(runs: Sequence[Run]) -> Run:
     frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
+    hosts: dict[int, str] = {}
     for run in runs:
+        hosts |= {launch + offset: host for launch, host in run.hosts.items()}
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
@@ -216,8 +266,12 @@ def _pool(runs: Sequence[Run]) -> Run:
         checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
         counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
+        pipeline=next((run.pipeline for run in runs if run.pipeline), None),
+        threads=next((run.threads for run in runs if run.threads), None),
         probes=next((run.probes for run in runs if run.probes), None),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
+        hosts=hosts,
+        machines={name: one for run in reversed(runs) for name, one in run.machines.items()},
     )
 
 

@@ -76,9 +76,11 @@ class Run:
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
-        counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
-            beside the samples; else None.
+        counted_copies, copy_costs, probes, pipeline, threads: what `pyopbench placement`, `copies`, `probe`, `pipeline`
+            and `run --threads` found, where that is kept beside the samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
+        hosts: number of a launch -> name of the machine that it was on; none where all were on one.
+        machines: environment of each machine, by name; none where all launches were on one.
     """
 
     name: str
@@ -106,4 +108,8 @@ class Run:
     counted_copies: Mapping[str, Any] | None = None
     copy_costs: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None
+    pipeline: Mapping[str, Any] | None = None
+    threads: Mapping[str, Any] | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[int, str] = field(default_factory=dict)
+    machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import CHANGES, Case
 from pyopbench.results.certificate import SCHEMA as CERTIFICATE_SCHEMA
 from pyopbench.results.certificate import Certificate, Environment, check_certificate
+from pyopbench.results.shards import Merged, Shard
 from pyopbench.results.validation import converted, corrupt
 
 STATUSES = ("unsupported", "wrong", "elided", "raised", "timeout", "crashed")
@@ -165,6 +166,8 @@ class Run(Struct, frozen=True, kw_only=True):
     skips: list[Failure]
     own: dict[str, Own] | UnsetType = UNSET
     revision: Revision | UnsetType = UNSET
+    shard: Shard | UnsetType = UNSET
+    merged: Merged | UnsetType = UNSET
     checksums: Literal["crc32"] | UnsetType = UNSET
     crc32: Checksum | UnsetType = UNSET
     certificate: StoredCertificate | UnsetType | None = UNSET
@@ -341,6 +344,9 @@ def check_run(content: Any, place: str) -> None:
     for key in run.cases:
         _require_case(key, place)
     _check_failures(run.skips, place)
+    for division in (run.shard, run.merged):
+        if division:
+            division.check(place)
     if isinstance(run.certificate, dict):
         check_certificate(content["certificate"], f"{place}: certificate")
 

@@ -28,6 +28,8 @@ REVISIONS_SCHEMA = 2
 REVISION = "revision"
 """The axis of a run over revisions."""
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+HASH_SHOWN = 10
+"""Digits of a commit's hash that are shown."""
 NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)*")
 
 
@@ -166,11 +168,16 @@ def named(folder: Path, versions: Sequence[str]) -> list[Version]:
 
 def named_revisions(folder: Path, revisions: Sequence[Revision]) -> list[Version]:
     """Return revisions with their labels and folders, which are numbered: names of branches are none of files."""
-    labels = _labels([revision.asked for revision in revisions])
+    labels = _labels([short_hash(revision.asked) for revision in revisions])
     return [
         Version(label, "", folder / f"rev-{place}", revision)
         for place, (label, revision) in enumerate(zip(labels, revisions, strict=True), 1)
     ]
+
+
+def short_hash(name: str) -> str:
+    """Return the first digits of the hash of a commit, and anything else as it is."""
+    return name[:HASH_SHOWN] if HASH.fullmatch(name) else name
 
 
 def _labels(names: Sequence[str]) -> list[str]:

@@ -60,6 +60,16 @@ class UnreadableFile:
 
 
 @dataclass(frozen=True)
+class MissingShards:
+    """Shards of the plan that the run was not merged from, by number, of so many; `units` have no result at all."""
+
+    shards: tuple[int, ...]
+    of: int
+    units: tuple[str, ...]
+    kind: Literal["missing_shards"] = "missing_shards"
+
+
+@dataclass(frozen=True)
 class NoTimes:
     """Benchmarks of asv that measure no time; they are left out."""
 
@@ -112,7 +122,15 @@ class UnknownClocks:
 
 
 RunWarning: TypeAlias = (
-    UnfinishedLine | Changed | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
+    UnfinishedLine
+    | Changed
+    | UnreadableFile
+    | MissingShards
+    | NoTimes
+    | UnknownGradients
+    | LeftRunning
+    | SlowedGpu
+    | UnknownClocks
 )
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyopbench.core import cache_folder
-from pyopbench.core.checkout import INSTALLED, Checkout
+from pyopbench.core.checkout import Checkout, is_installed
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
 from pyopbench.run import git
@@ -57,8 +57,7 @@ def checkout_of(repository: Path, commit: str) -> Checkout:
 
 def _package(repository: Path) -> Path:
     """Return the folder by which workers find pyopbench: of its own repository that of the revision."""
-    is_installed = {*INSTALLED} & set(PACKAGE.parts)
-    is_of_it = PACKAGE.is_relative_to(repository) and not is_installed
+    is_of_it = PACKAGE.is_relative_to(repository) and not is_installed(PACKAGE)
     return PACKAGE.parent if is_of_it else folder_with_only(PACKAGE)
 
 

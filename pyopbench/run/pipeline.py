@@ -24,6 +24,10 @@ from pyopbench.run.worker_process import CaseLost, Worker
 
 MOST_LAUNCHES = 6
 """Beyond those that are planned, launches are made while there is time for a whole one."""
+FEWEST_LAUNCHES = 2
+"""Without a second one there is no interval; further ones are not begun where they would end far too late."""
+OVERTIME_SECONDS = 10.0
+"""That a launch may end after the budget."""
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
 BLOCK_SECONDS = 0.1
 THREADS_SECONDS = 0.05
@@ -75,10 +79,10 @@ class _PipelineRun:
         self, request: PipelineRequest, tell: Tell, start: Callable[[], Worker], clock: Callable[[], float]
     ) -> None:
         self._request, self._tell, self._start, self._clock = request, tell, start, clock
-        self._began = clock()
+        self._began = self._began_launch = clock()
         self._described: dict[str, Any] = {}
         self._arrangements: dict[str, Arrangement] = {}
-        self._at, self._longest = "", 0.0
+        self._at, self._longest, self._shortest = "", 0.0, 0.0
         self._wants_threads, self._wants_processes = True, True
         self._holes: list[dict[str, Any]] = []
         self._failures: list[dict[str, Any]] = []
@@ -101,7 +105,7 @@ class _PipelineRun:
     def measure(self) -> None:
         for launch in range(max(self._request.launches, MOST_LAUNCHES)):
             began = self._clock()
-            if self._has_lost_baseline or (launch >= self._request.launches and self._left() < self._longest):
+            if self._has_lost_baseline or not self._has_time_for(launch):
                 break
             try:
                 self._measure_until_whole(launch)
@@ -112,6 +116,11 @@ class _PipelineRun:
             self._longest = max(self._longest, self._clock() - began) if launch else 0.0
         self._require_baseline()
 
+    def _has_time_for(self, launch: int) -> bool:
+        if launch >= self._request.launches:
+            return self._left() >= self._longest
+        return launch < FEWEST_LAUNCHES or self._left() + OVERTIME_SECONDS >= self._shortest
+
     def _measure_until_whole(self, launch: int) -> None:
         is_over = False
         while not (is_over or self._has_lost_baseline) and not self._has(launch) and (self._left() > 0 or not launch):
@@ -119,6 +128,7 @@ class _PipelineRun:
 
     def _attempt(self, launch: int) -> bool:
         """Measure a launch; has its worker come to the end?"""
+        self._began_launch = self._clock()
         try:
             self._progress("starting", launch)
             with self._start() as worker:
@@ -157,7 +167,7 @@ class _PipelineRun:
         prepared = self._prepare_all(worker, launch, rng.sample(keys, len(keys)))
         planned = self._request.launches
         until = self._request.budget_seconds * min(launch + 1, planned) / planned
-        slowest = 0.0
+        preparing, slowest = self._clock() - self._began_launch, 0.0
         for turn in range(MOST_ROUNDS):
             began = self._clock()
             if turn >= FEWEST_ROUNDS and began - self._began + slowest > until:
@@ -170,6 +180,7 @@ class _PipelineRun:
             if self._wants_threads:
                 self._threads(worker, launch, turn)
             slowest = max(slowest, self._clock() - began)
+            self._shortest = preparing + FEWEST_ROUNDS * slowest
 
     def _describe(self, worker: Worker) -> None:
         request = self._request
@@ -184,6 +195,7 @@ class _PipelineRun:
                 "batch": list(request.batch),
                 "deterministic": request.deterministic,
                 "processes": max(len(usable_cores()), 2),
+                "private_threads": request.private_threads,
                 "elements": self._described.get("elements"),
             }
         )

@@ -15,8 +15,6 @@ LAUNCHES = 3
 BUDGET_SECONDS = 75.0
 """What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
 BATCH = (1, 32, 256)
-STEP_ELEMENTS = 32
-"""Elements of a training step, where nothing else is said."""
 
 
 def usual_parallel() -> tuple[int, ...]:
@@ -46,6 +44,7 @@ class PipelineRequest:
         budget_seconds: that all of them may take together.
         timeout_seconds: longest silence of one arrangement.
         seed: makes the order of everything repeatable.
+        private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
     """
 
     op: str
@@ -59,6 +58,7 @@ class PipelineRequest:
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = 30.0
     seed: int = 0
+    private_threads: int = 0
 
     def check(self) -> None:
         """Check what can be checked without TensorFlow.

@@ -8,14 +8,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pyopbench.core.errors import BadInput, WrongResult
 from pyopbench.core.own_target import Target
-from pyopbench.core.portable import PORTABLE
+from pyopbench.core.portable import SKELETON, WRITABLE
 from pyopbench.core.write_file import write_new
 from pyopbench.run.worker_process import ask_once
 
@@ -28,15 +28,20 @@ LONGEST_ERROR = 2_000
 
 @dataclass(frozen=True)
 class PortFiles:
-    """A port that was written and has passed its own test.
+    """A port that was written and has passed its own test; of a skeleton, whose loops are missing, none is run.
 
     Attributes:
         port: its file.
         test: the file of its test.
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
-        notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one.
+        notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
+            `skeleton` if its loops are missing, `every backend` if it is made of `keras.ops` alone.
         is_formatted: was there a formatter?
+        kernel: the file of its C++, None where it has none.
+        not_built: why that could not be compiled here; empty where it could.
+        commands: what to run or write with it: `build`, the command that compiles the kernel, and `dataset`, the call
+            of `Dataset.map` that goes with a batched form.
     """
 
     port: Path
@@ -45,6 +50,9 @@ class PortFiles:
     not_run: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
     is_formatted: bool
+    kernel: Path | None = None
+    not_built: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,8 @@ def write_port(
 
     Args:
         target: the op, which workers know.
-        variant: of which kind it is; one of `PORTABLE`.
-        out: the new file; its test is `test_` and its name.
+        variant: of which kind it is; one of `WRITABLE`.
+        out: the new file; its test is `test_` and its name, and its C++, if it has some, ends on `.cc`.
         timeout_seconds: how long the test may take.
         tools: for tests.
 
@@ -73,30 +81,46 @@ def write_port(
         WrongResult: the port fails its own test; nothing is written.
     """
     tools = tools or TOOLS
-    test = out.with_name(f"test_{out.name}")
-    _check(variant, out, test)
+    test, kernel = out.with_name(f"test_{out.name}"), out.with_suffix(".cc")
+    _check(variant, out, test, *([kernel] if variant == SKELETON else []))
     answer = tools.ask({"do": "port", "op": target.name, "variant": variant, "module": out.stem})
     _require_written(answer, target, variant)
     texts = {path: tools.format(answer[name], path) for path, name in ((out, "port"), (test, "test"))}
     is_formatted = None not in texts.values()
     files = {path: text or answer[name] for (path, text), name in zip(texts.items(), ("port", "test"), strict=True)}
+    result = {"passed": []} if variant == SKELETON else _tested(files, test.stem, timeout_seconds, tools)
+    _require_passed(result, variant, target)
+    if "kernel" in answer:
+        files[kernel] = answer["kernel"]
+    for path, text in files.items():
+        write_new(path, text.encode())
+    return PortFiles(
+        port=out,
+        test=test,
+        passed=tuple(result["passed"]),
+        not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),
+        notes=tuple(answer["notes"]),
+        is_formatted=is_formatted,
+        kernel=kernel if "kernel" in answer else None,
+        not_built=answer.get("not_built", ""),
+        commands=answer.get("commands", {}),
+    )
+
+
+def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tools: Tools) -> dict[str, Any]:
+    """Return what the test of a port says, run in a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             (Path(folder) / path.name).write_text(text, encoding="utf-8")
-        result = tools.test(Path(folder), test.stem, timeout_seconds)
-    _require_passed(result, variant, target)
-    for path, text in files.items():
-        write_new(path, text.encode())
-    not_run = tuple((str(file), int(line)) for file, line in answer["not_run"])
-    return PortFiles(out, test, tuple(result["passed"]), not_run, tuple(answer["notes"]), is_formatted)
+        return tools.test(Path(folder), module, timeout_seconds)
 
 
-def _check(variant: str, out: Path, test: Path) -> None:
-    if variant not in PORTABLE:
+def _check(variant: str, out: Path, *others: Path) -> None:
+    if variant not in WRITABLE:
         raise BadInput(
             "this variant cannot be written as source",
             received=variant,
-            legal=", ".join(PORTABLE),
+            legal=", ".join(WRITABLE),
             next_step="all other variants use code you write yourself, or need no new source",
         )
     if out.suffix != ".py" or not out.stem.isidentifier():
@@ -106,7 +130,7 @@ def _check(variant: str, out: Path, test: Path) -> None:
             legal="NAME.py that Python can import",
             next_step="for example --out ported.py",
         )
-    there = [path for path in (out, test) if os.path.lexists(path)]
+    there = [path for path in (out, *others) if os.path.lexists(path)]
     if there:
         raise BadInput(
             "the file already exists",
@@ -122,7 +146,7 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
     if "refused" in answer:
         refused = answer["refused"]
         place = refused["place"]
-        others = ", ".join(one for one in PORTABLE if one != variant)
+        others = ", ".join(one for one in WRITABLE if one != variant)
         raise BadInput(
             f"cannot write a port to {variant}: {refused['why']}",
             received=f"{place[0]}:{place[1]}" if place else target.text,
@@ -141,9 +165,14 @@ def _require_passed(result: dict[str, Any], variant: str, target: Target) -> Non
         )
 
 
+def which_ruff() -> str | None:
+    """Return the Ruff of the shell, else that beside this Python; None where there is none."""
+    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+
+
 def format_text(text: str, path: Path) -> str | None:
     """Return a text as Ruff formats a file there, by the settings of its project; None where there is no Ruff."""
-    ruff = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+    ruff = which_ruff()
     if ruff is None:
         return None
     command = [ruff, "format", "--stdin-filename", path.name, "-"]

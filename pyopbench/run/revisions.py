@@ -16,12 +16,11 @@ from pyopbench.core import formatting
 from pyopbench.core.discover import PACKAGE, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import Target, brought
-from pyopbench.results.versions import Revision
+from pyopbench.results.versions import Revision, short_hash
 from pyopbench.run import git, memory
 
 WORKTREE = "WORKTREE"
 """Names the working tree as it is, with changes that are not committed."""
-HASH_SHOWN = 10
 LARGEST_UNTRACKED = 1 << 20
 """Bytes of a file that git does not know and that still belongs to the working tree: sources are smaller."""
 WORKER_BYTES = 600 << 20
@@ -183,7 +182,7 @@ def _described(repository: Path, commit: str) -> Revision:
     said = git.require(
         repository, "show", "--no-patch", f"--format={FIELDS}", commit, what="a commit cannot be read"
     ).split("\0")
-    return Revision(asked=commit[:HASH_SHOWN], commit=commit, date=said[1], subject=said[2])
+    return Revision(asked=short_hash(commit), commit=commit, date=said[1], subject=said[2])
 
 
 def _working_tree(repository: Path) -> Revision:

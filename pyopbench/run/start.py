@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -12,14 +11,16 @@ from typing import Any
 
 import pyopbench
 from pyopbench.core import formatting
-from pyopbench.core.checkout import Checkout
+from pyopbench.core.checkout import Checkout, is_installed
 from pyopbench.core.discover import PACKAGE, find, require_known
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import FLOOR_SUFFIX, TWIN_SUFFIX, Axes, Case
 from pyopbench.core.own_target import Target, brought
 from pyopbench.results import certificate, store
+from pyopbench.run import git
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
 from pyopbench.run.settings import Settings
+from pyopbench.run.shards import ShardChoice, narrowed, require_unmerged
 
 QUICK = Settings(
     seed=0,
@@ -56,7 +57,7 @@ class Request:
 
     `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
     measure on, of those of `environments.available`; None is the one beside this Python. `checkout` has the files of
-    the revision to measure; None is the working tree.
+    the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
     """
 
     axes: Axes
@@ -66,6 +67,7 @@ class Request:
     pairs: Mapping[str, str] = field(default_factory=dict)
     tf: str | None = None
     checkout: Checkout | None = None
+    shard: ShardChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
     for folder, request in asked:
         check_request(request)
         store.require_new(folder)
-    return create_all([(folder, _planned(request)) for folder, request in asked])
+    contents = narrowed([_planned(request) for _, request in asked], asked[0][1].shard)
+    return create_all([(folder, content) for (folder, _), content in zip(asked, contents, strict=True)])
 
 
 def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[PlannedRun]:
@@ -176,7 +179,7 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
             another commit, so that what is measured now could not be compared with what was.
     """
-    run = store.read_run(folder)
+    run = require_unmerged(store.read_run(folder), folder)
     store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
     require_same_own(folder, run.get("own", {}), brought() if own is None else own)
     cases = [Case.from_id(key) for key in run["cases"]]
@@ -237,23 +240,11 @@ def tf_of(folder: Path) -> str | None:
 
 def _commit() -> dict[str, Any]:
     """Return the commit of the checkout that pyopbench runs from; None where it runs from an installed package."""
-    commit = _git("rev-parse", "HEAD")
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    if is_installed(PACKAGE):  # which may lie in a repository of the user's, as a .venv does
+        return {"commit": None, "dirty": None}
+    commit = git.ask(PACKAGE, "rev-parse", "HEAD")
+    changes = git.ask(PACKAGE, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "dirty": None if commit is None else bool(changes)}
-
-
-def _git(*arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(PACKAGE), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def require_measured(folder: Path) -> None:

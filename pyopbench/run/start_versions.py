@@ -1,4 +1,4 @@
-"""Begins and continues a run on several versions of TensorFlow, and says what came out for each and between them."""
+"""Begins a run on several versions of TensorFlow."""
 
 from __future__ import annotations
 

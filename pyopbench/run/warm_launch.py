@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyopbench.core.errors import BadInput
+from pyopbench.core.host import host_name
 from pyopbench.core.model import Case, forward_group
 from pyopbench.results import store
 from pyopbench.results.warnings import is_spoilt
@@ -142,7 +143,7 @@ class WarmLaunch:
         assert self.worker is not None
         if "environment" in answer:
             _require_same(self.work.environment, self.worker.environment)
-            self.work.append("launch", self.launch, environment=dict(self.worker.environment))
+            self.work.append("launch", self.launch, environment={**self.worker.environment, "host": host_name()})
             return True
         group = self.todo.pop(0)
         content = {key: answer[key] for key in store.PREPARED_KEYS if key in answer}

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.machines import estimates_of_machines, over_machines, pooled
 from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -49,11 +50,21 @@ class Shares:
     """The shares of one variant: `values` one per launch, `errors` their standard errors over rounds (nan: unknown).
 
     `leverage` is the square that the relative variance is multiplied with, of the share or of a contrast of shares.
+    `machines` names the machine of each launch; empty where all were on one.
     """
 
     values: Floats
     errors: Floats
     leverage: float
+    machines: tuple[str, ...] = ()
+
+    @property
+    def within(self) -> tuple[float, float]:
+        """The standard deviation between launches of one machine, and its degrees of freedom; 0 for fewer than two."""
+        if self.machines:
+            return pooled(estimates_of_machines(self.values, self.machines))
+        found = Estimate.of(self.values)
+        return found.deviation, found.own_degrees
 
     @property
     def squared_error(self) -> float:
@@ -91,6 +102,8 @@ class LaunchModel:
                 of two ports, 0 of a callback.
             runs: how many runs the launches are of.
         """
+        if len(set(shares.machines)) > 1:  # what a run is off by is part of what machines differ by
+            return over_machines(shares.values, shares.machines, self.usual, self.predicted(shares))
         found = Estimate.of(shares.values)
         shared = (self.run_effect * port_share) ** 2 / runs
         return Estimate(found.mean, found.deviation, found.n, self.usual, self.predicted(shares), shared)
@@ -103,12 +116,12 @@ def fit(shares: Sequence[Shares], run_effect: float = RUN_EFFECT) -> LaunchModel
         shares: of each variant against the current callback; those of one launch are passed over.
         run_effect: as in `LaunchModel`.
     """
-    known = [(one, Estimate.of(one.values)) for one in shares]
-    known = [(one, found) for one, found in known if found.n > 1 and found.deviation > 0]
+    known = [(one, *one.within) for one in shares]
+    known = [(one, deviation, degrees) for one, deviation, degrees in known if degrees > 0 and deviation > 0]
     if len(known) < LEAST_COMPARISONS:
         return LaunchModel(run_effect=run_effect)
-    terms = np.array([(one.leverage, one.squared_error) for one, _ in known])
-    found = np.array([estimate.deviation**2 for _, estimate in known])
+    terms = np.array([(one.leverage, one.squared_error) for one, _, _ in known])
+    found = np.array([deviation**2 for _, deviation, _ in known])
     relative, rounds = _weights(terms, found)
     model = LaunchModel(relative, rounds, run_effect=run_effect)
     return replace(model, usual=usual_spread(_relative(model, known)))
@@ -123,7 +136,7 @@ def _weights(terms: Floats, variances: Floats) -> tuple[float, float]:
     return float(weights[0]), float(weights[1])
 
 
-def _relative(model: LaunchModel, known: Iterable[tuple[Shares, Estimate]]) -> Iterable[tuple[float, float]]:
+def _relative(model: LaunchModel, known: Iterable[tuple[Shares, float, float]]) -> Iterable[tuple[float, float]]:
     """Yield the standard deviation of each variant over the predicted one, and its degrees of freedom."""
-    for one, estimate in known:
-        yield estimate.deviation / model.predicted(one) ** 0.5, estimate.own_degrees
+    for one, deviation, degrees in known:
+        yield deviation / model.predicted(one) ** 0.5, degrees

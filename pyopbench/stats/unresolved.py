@@ -65,7 +65,16 @@ class InterleavedRun:
     kind: Literal["interleaved_run"] = "interleaved_run"
 
 
-Remedy: TypeAlias = MoreLaunches | MoreLaunchesOfBothRuns | InterleavedRun
+@dataclass(frozen=True)
+class MoreMachines:
+    """About `enough` machines in all instead of `machines` would settle it; None if that is more than anybody has."""
+
+    machines: int
+    enough: int | None
+    kind: Literal["machines_needed"] = "machines_needed"
+
+
+Remedy: TypeAlias = MoreLaunches | MoreMachines | MoreLaunchesOfBothRuns | InterleavedRun
 """What would settle an open verdict."""
 
 

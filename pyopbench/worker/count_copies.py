@@ -70,10 +70,40 @@ def rows_of(case: Case, pinned: str, count: CountCopies) -> list[dict[str, Any]]
         WrongResult: what came out is not the reference's.
         Exception: whatever building the case raises.
     """
+    return [_row(call, count) for call in _calls(case, pinned, ROUTES)]
+
+
+def copies_on_route(case: Case, pinned: str, inputs: str, result: str) -> dict[str, int]:
+    """Count one call of a case with new inputs, on one route.
+
+    Args:
+        case: as in `rows_of`; its placement says which device it is counted on.
+        pinned: one of `places.PINS`.
+        inputs: where the inputs are, one of `places.PLACES`.
+        result: where the result is used.
+
+    Returns:
+        Copies `to_device`, `to_host` and `on_device`.
+
+    Raises:
+        WrongResult: what came out is not the reference's.
+        Unsupported: the device is not there, TensorFlow refuses the call, or the count differs from call to call.
+    """
+    count = counting(case.placement)
+    (call,) = _calls(case, pinned, [Route(inputs, result)])
+    row = _row(call, count)
+    if "refused" in row:
+        raise Unsupported(row["refused"])
+    if row["varies"]:
+        raise Unsupported("how much is copied differs from call to call")
+    return {way: copies for way, (copies, _) in row["fresh"].items()}
+
+
+def _calls(case: Case, pinned: str, routes: Sequence[Route]) -> list[_Call]:
     op, variant = load_op(case.op), load_variant(case.variant)
     function = wrap(variant.build(op, case), variant, case.mode, PIN_SCOPES[pinned])
     reference = reference_of(case.op, case.size, case.dtype)
-    return [_row(_Call(op, case, function, reference, route), count) for route in ROUTES]
+    return [_Call(op, case, function, reference, route) for route in routes]
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,16 @@ def prepared_copies(size: int) -> list[PreparedCopy]:
     return [PreparedCopy(copy, array, there) for copy in every_copy()]
 
 
+def gpu_copies_of(size: int) -> list[PreparedCopy]:
+    """Return every way at a size, in elements, where there is a GPU.
+
+    Raises:
+        Unsupported: TensorFlow sees none.
+    """
+    gpu.require_gpu()
+    return prepared_copies(size)
+
+
 def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
     """Answer a request for what copies to and from the GPU cost: rows by way and size, and the GPUs before and after.
 

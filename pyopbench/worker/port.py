@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pyopbench.catalogue.own.explain import explain
@@ -14,8 +16,9 @@ from pyopbench.worker.measure import Emit
 
 
 def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request for the text of a port and of its test, or say why there is none.
+    """Answer a request for the text of a port, of its test and of its C++, or say why there is none.
 
+    A kernel is compiled once, so that what is wrong with it is found; under `not_built` is why that was not possible.
     Under `refused` are what cannot be written, what works in its place, and file and line; under `error` is what is
     wrong with the op.
     """
@@ -32,4 +35,21 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"error": {**details, "next_step": error.next_step}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
         return {"refused": {"why": explain(error, load_own(name)), "fix": "", "place": None}}
-    return {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
+    answer = {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
+    if made.kernel:
+        answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
+    return answer | {"commands": dict(made.commands)}
+
+
+def _why_not_built(kernel: str) -> str:
+    """Return why a C++ source cannot be compiled here; empty if it can."""
+    from pyopbench.catalogue.kernels.compiler import CannotCompile, library_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "ported.cc"
+        source.write_text(kernel, encoding="utf-8")
+        try:
+            library_of(source)
+        except CannotCompile as error:
+            return error.sentence
+    return ""

@@ -18,7 +18,7 @@ import tensorflow as tf
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.core.op import Body
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences
-from pyopbench.prepare.finite_differences import ROUNDINGS
+from pyopbench.prepare.directional_differences import ROUNDINGS
 from pyopbench.prepare.segments import constants
 from pyopbench.worker.op_subject import OpSubject, dense
 from pyopbench.worker.subject import Differs, Inapplicable

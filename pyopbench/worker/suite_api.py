@@ -2,8 +2,8 @@
 
 asv runs the suite of the working tree against the packages of other commits, so a suite can use only what all of those
 commits have. The suites in `benchmarks/` therefore import this module and nothing else of pyopbench. Its place, its
-names and what they mean stay as they are. A name may be added; a suite that uses it can no longer measure older
-commits. Importing this module imports TensorFlow.
+names and what they mean stay as they are. A name may be added; what uses it is skipped for commits that lack it.
+Importing this module imports TensorFlow.
 
 Cases, and what there is to measure:
 
@@ -24,6 +24,16 @@ Preparing and timing:
   without arguments: forward, or forward and backward) and `timed`, the positions of those whose seconds count.
 - `measure_timer`: what reading a clock costs. `calibrate`: how many calls make a block of some seconds (`calls`,
   `call_seconds`). `measure_block`: the seconds of each segment in one block of calls.
+
+- `prepare_in_graph`: the same of a case of mode node: an empty graph, and a graph of `copies` of the op, to be timed in
+  turns; what an op costs inside a graph is the difference over `copies`.
+- `gpu_copies_of`: the ways to and from a real GPU for so many elements, each with `kind.name`, `kind.direction` and
+  `segments()`: making what is copied, and copying it. Raises `Unsupported` where TensorFlow sees no GPU.
+
+Counting what is copied between host and device:
+
+- `copies_on_route`: copies of one call, by where its inputs are and where its result is used. Nothing can be timed any
+  more in a process that has counted on the simulated device.
 
 The pieces of a callback, to count what crosses it:
 
@@ -50,9 +60,12 @@ from pyopbench.core.failures import describe_error
 from pyopbench.core.model import DIRECTIONS, Axes, Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.parse import parse_size, split_some
+from pyopbench.prepare.group import prepare_in_graph
 from pyopbench.prepare.prepare import Prepared, prepare
 from pyopbench.prepare.segments import constants, wrap
+from pyopbench.worker.count_copies import copies_on_route
 from pyopbench.worker.environment import machine, software
+from pyopbench.worker.gpu_copies import gpu_copies_of
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.sampling import calibrate, measure_block, measure_timer
 
@@ -69,7 +82,9 @@ __all__ = [
     "as_tuple",
     "calibrate",
     "constants",
+    "copies_on_route",
     "describe_error",
+    "gpu_copies_of",
     "load_op",
     "load_ops",
     "load_variant",
@@ -82,6 +97,7 @@ __all__ = [
     "one_or_tuple",
     "parse_size",
     "prepare",
+    "prepare_in_graph",
     "require_known",
     "software",
     "split_some",

@@ -16,18 +16,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asv_suite import crossings, latency, selection
+from asv_suite import crossings, in_graph, latency, selection
+from asv_suite.concurrency import ConcurrentLatency, Team
 from asv_suite.copies import CopiesPerCall
 from asv_suite.crossings import count_copies
-from asv_suite.preparation import case_of
+from asv_suite.device_copies import CopiesOnRoute, GpuCopy
+from asv_suite.preparation import Setting, case_of, skipped_if_not_supported
+from devices import needs_compiler
+from gpus import needs_none
 from places import ROOT
 from pyopbench.catalogue.alignment import aligned, is_aligned
 from pyopbench.catalogue.load import load_variants
 from pyopbench.core.discover import find
-from pyopbench.core.model import FLOOR_OPS, NO_GRADIENT, Case
+from pyopbench.core.errors import Unsupported
+from pyopbench.core.model import DIRECTIONS, FLOOR_OPS, GPU, NO_GRADIENT, Case
+from pyopbench.core.places import PINS, PLACES
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared
+from pyopbench.worker import gpu_copies, suite_api
 from pyopbench.worker.sampling import Timer
+from simulated import Process
 
 SUITE = ROOT / "benchmarks" / "asv_suite"
 
@@ -68,6 +76,14 @@ class TestSelection:
         with pytest.raises(ValueError, match=r"'sinh'; legal: 'all'"):
             selection.ops()
 
+    def test_routes_and_ways_to_a_gpu_are_those_that_there_are(self) -> None:
+        """Named here, because asv finds benchmarks without TensorFlow, and for commits that name others."""
+        assert (selection.ALL_PINS, selection.PLACES) == (PINS, PLACES)
+        ways = [f"{one.direction}: {one.name}" for one in gpu_copies.every_copy()]
+        assert list(selection.ALL_GPU_COPIES) == ways
+        assert set(selection.GPU_COPIES) < set(ways)
+        assert selection.ALL_GPU_COPY_SIZES == gpu_copies.SIZES
+
     def test_bridges_are_measured_with_ops_of_the_floor(self) -> None:
         assert set(selection.BRIDGE_OPS) < set(FLOOR_OPS)
 
@@ -82,6 +98,27 @@ class TestCases:
     def test_a_case_is_a_float32_call_with_the_usual_gradient(self) -> None:
         expected = "sinh/numpy_function/custom_gradient/backward/call/float32/1000/cpu"
         assert case_of("sinh", "numpy_function", 1000, "backward").id == expected
+
+    def test_a_case_is_placed_where_the_parameter_says(self) -> None:
+        assert case_of("sinh", "native", 1000, "forward", Setting(placement=GPU)).placement == GPU
+
+    @needs_none
+    @pytest.mark.parametrize("direction", DIRECTIONS)
+    def test_without_a_gpu_its_cases_are_skipped_with_that_reason(self, direction: str) -> None:
+        one = type("Placed", (latency._Latency,), {"direction": direction})()
+        with pytest.raises(NotImplementedError, match="TensorFlow sees no GPU"):
+            one.setup("sinh", "native", 1000, GPU)
+        with pytest.raises(NotImplementedError, match="TensorFlow sees no GPU"):
+            GpuCopy().setup(selection.GPU_COPIES[0], 1)
+
+    def test_what_the_pyopbench_of_a_commit_lacks_is_skipped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delattr(suite_api, "copies_on_route")
+        with pytest.raises(NotImplementedError, match=r"this commit of pyopbench does not have it.*copies_on_route"):
+            CopiesOnRoute().setup("sinh", "native", "unpinned", "host", "host")
+
+    def test_another_module_that_is_missing_is_a_failure(self) -> None:
+        with pytest.raises(ImportError, match="no_such"), skipped_if_not_supported():
+            raise ImportError("no_such", name="no_such")
 
     @pytest.mark.parametrize(
         ("op", "variant", "size", "reason"),
@@ -127,6 +164,84 @@ class TestLatency:
         assert one.prepared is prepared
         assert one.calls == calls
         assert one.timer() > 0
+
+
+class TestInGraph:
+    def test_asvs_timer_is_told_what_one_copy_takes_beyond_an_empty_graph(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The empty graph takes a second, that of eight copies two more; the two take turns to be first."""
+        clock, order = [0.0], []
+
+        def wait(seconds: float) -> None:
+            order.append(seconds)
+            clock[0] += seconds
+
+        monkeypatch.setattr(in_graph, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+        one = in_graph.ForwardInGraph()
+        case = Case("sinh", "native", NO_GRADIENT, "forward", "node", "float32", 1)
+        empty = Prepared(case, (lambda: wait(1.0),), Checked(0.0), copies=0)
+        copies = Prepared(case, (lambda: wait(3.0),), Checked(0.0), copies=8)
+        one.graphs, one.calls, one.cost = (empty, copies), 2, Timer(0.0, 0.0)
+        timer = timeit.Timer(one.time_op, timer=one.timer)
+        assert [timer.timeit(1) for _ in range(3)] == [0.25] * 3
+        assert order == [1.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0, 3.0, 3.0]
+
+    @pytest.mark.parametrize(("variant", "copies"), [("native", 8), ("numpy_function", 1)])
+    def test_a_callback_is_one_copy_and_a_port_is_several(self, variant: str, copies: int) -> None:
+        one = in_graph.ForwardInGraph()
+        one.setup("relu", variant, 1)
+        assert one.graphs is not None
+        assert [graph.copies for graph in one.graphs] == [0, copies]
+        before = one.graphs
+        one.setup("relu", variant, 1)
+        assert one.graphs is before
+
+
+class TestConcurrency:
+    def test_all_threads_call_and_the_span_of_all_is_taken(self) -> None:
+        """Each reading of the clock is a second later: of two threads the last ends at four, the first began at one."""
+        clock = itertools.count(1)
+        called: list[int] = []
+        assert Team(2, lambda: float(next(clock))).seconds(lambda: called.append(1), 3) in (2.0, 3.0)
+        assert len(called) == 6
+
+    def test_asvs_timer_is_told_the_seconds_over_all_calls(self) -> None:
+        one = ConcurrentLatency()
+        team = SimpleNamespace(threads=2, seconds=lambda call, calls: 12.0)
+        one.team, one.calls, one.call = team, 3, lambda: None  # type: ignore[assignment]
+        assert timeit.Timer(one.time_calls, timer=one.timer).timeit(1) == 2.0
+
+    def test_what_a_call_raises_is_raised(self) -> None:
+        with pytest.raises(ZeroDivisionError):
+            Team(2).seconds(lambda: 1 / 0, 1)
+
+
+class TestOnRoutes:
+    @needs_compiler
+    def test_copies_are_counted_by_route(self, simulated: Process) -> None:
+        """A callback takes its input to the host and gives its result from there, wherever both are."""
+        told = simulated.run("""
+from pyopbench.core.model import Case
+from pyopbench.worker.suite_api import copies_on_route
+case = Case("sinh", "numpy_function", "none", "forward", "call", "float32", 10, "simgpu")
+print(json.dumps([copies_on_route(case, "host", *route) for route in (("host", "host"), ("device", "device"))]))
+""")
+        counts = [(one["to_device"], one["to_host"]) for one in told]
+        assert counts == [(0, 0), (1, 1)]
+
+    def test_each_way_is_a_benchmark(self) -> None:
+        one = CopiesOnRoute()
+        one.counted = {"to_device": 2, "to_host": 1, "on_device": 7}
+        assert (one.track_to_device(), one.track_to_host()) == (2, 1)
+
+    def test_a_device_that_is_not_there_is_a_reason(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> dict[str, int]:
+            raise Unsupported("no compiler")
+
+        monkeypatch.setattr(suite_api, "copies_on_route", refuse)
+        with pytest.raises(NotImplementedError, match="no compiler"):
+            CopiesOnRoute().setup("sinh", "native", "unpinned", "host", "host")
 
 
 @pytest.mark.measures
@@ -196,8 +311,18 @@ class TestThroughAsv:
             "latency.BridgeLatency.time_call": ("time", "seconds"),
             "memory.PeakMemory.peakmem_call": ("peakmemory", "bytes"),
             "copies.CopiesPerCall.track_copies": ("track", "copies"),
+            "in_graph.ForwardInGraph.time_op": ("time", "seconds"),
+            "in_graph.ForwardBackwardInGraph.time_op": ("time", "seconds"),
+            "concurrency.ConcurrentLatency.time_calls": ("time", "seconds"),
+            "device_copies.CopiesOnRoute.track_to_device": ("track", "copies"),
+            "device_copies.CopiesOnRoute.track_to_host": ("track", "copies"),
+            "device_copies.GpuCopy.time_copy": ("time", "seconds"),
         }
-        assert all(names == ["op", "variant", "size"] for _, _, names, _ in found.values())
+        assert all(len(names) == len(params) for _, _, names, params in found.values())
+        assert found["latency.ForwardLatency.time_call"][2:] == [
+            ["op", "variant", "size", "placement"],
+            [["'relu'", "'sinh'"], [repr(name) for name in selection.VARIANTS], ["1000", "100000"], ["'cpu'", "'gpu'"]],
+        ]
         assert found["latency.ForwardLatency.time_call"][3][0] == ["'relu'", "'sinh'"]
 
     def test_one_case_runs_and_one_that_cannot_be_is_skipped(self, tmp_path: Path) -> None:
@@ -215,11 +340,16 @@ class TestThroughAsv:
             "results_dir": "results",
             "env_dir": "environments",
             "html_dir": "html",
+            "launch_method": "forkserver",
         }
         (tmp_path / "asv.conf.json").write_text(json.dumps(configuration), encoding="utf-8")
         variables = environment(HOME=str(tmp_path), ASV_PYTHONPATH=str(ROOT), **{selection.VARIABLE: selection.ALL})
         asv(tmp_path, variables, "machine", "--yes", "--machine", "here")
-        chosen = r"(ForwardLatency.*'relu', '(native|autograph)'|CopiesPerCall.*'relu', 'native'), 1\)"
+        chosen = (
+            r"(ForwardLatency.*'relu', '(native|autograph)', 1, 'cpu'\)|CopiesPerCall.*'relu', 'native', 1\)"
+            r"|ForwardInGraph.*'relu', 'native', 1\)|ConcurrentLatency.*'relu', 'native', 1, 2\)"
+            r"|ForwardLatency.*'relu', 'native', 1, 'gpu'\))"
+        )
         commit = head.stdout.strip()
         options = ["--python=same", "--quick", "--machine", "here", "--set-commit-hash", commit, "--bench", chosen]
         asv(tmp_path, variables, "run", *options)
@@ -230,8 +360,12 @@ class TestThroughAsv:
             for name, columns in document["results"].items()
             for parameters, value in values_of(dict(zip(document["result_columns"], columns, strict=False)))
         }
-        assert list(measured) == [("latency.ForwardLatency.time_call", "'relu'", "'native'", "1")]
-        assert next(iter(measured.values())) > 0
+        assert sorted(measured) == [
+            ("concurrency.ConcurrentLatency.time_calls", "'relu'", "'native'", "1", "2"),
+            ("in_graph.ForwardInGraph.time_op", "'relu'", "'native'", "1"),
+            ("latency.ForwardLatency.time_call", "'relu'", "'native'", "1", "'cpu'"),
+        ]
+        assert measured["latency.ForwardLatency.time_call", "'relu'", "'native'", "1", "'cpu'"] > 0
 
 
 def values_of(row: dict[str, Any]) -> list[tuple[tuple[str, ...], float]]:

@@ -103,6 +103,9 @@ def test_bodies_are_counted_by_what_is_right_and_faster() -> None:
         body_of("a", form("tnp", "port", "right", gains=[0.5, 0.9]), form("njit", "callback", "right", gains=[2.0])),
         body_of("b", form("tnp", "port", "wrong"), form("njit", "callback", "right", gains=[1.0])),
         body_of("c", form("tnp", "port", "failed"), form("njit", "callback", "lost")),
+        body_of(
+            "d", form("traced_map", "port", "right", batch=8, gains=[9.0]), form("tnp_map", "port", "wrong", batch=8)
+        ),
     ]
     assert page.counts(bodies) == {
         "a verified port that is no callback": 1,
@@ -110,22 +113,27 @@ def test_bodies_are_counted_by_what_is_right_and_faster() -> None:
         "a verified port that is faster at some size": 0,
         "a verified form of any kind that is faster at some size": 1,
         "a form that is wrong, found before it is timed": 1,
+        "a verified form that takes a batch": 1,
     }
 
 
 def test_the_page_holds_every_body_and_counts_the_reasons() -> None:
+    change = {"line": 3, "now": "len(x)", "then": "x.shape[0]"}
     bodies = [
-        body_of("a", form("tnp", "port", "failed", reason="no a | b", error="AttributeError")),
-        body_of("b", form("tnp", "port", "failed", reason="no c", error="AttributeError")),
+        body_of("a", form("tnp", "port", "failed", reason="no a | b", error="AttributeError", cause="`.a`")),
+        body_of("b", form("tnp", "port", "failed", reason="no c", error="TypeError", cause="`.a`", change=change)),
         body_of("c", form("tnp", "port", "wrong", reason="differs", at="empty", error="WrongResult")),
     ]
+    bodies[0]["forms"].append(form("traced_map", "port", "right", batch=8))
     document = {"tensorflow": "2", "numpy": "2", "numba": None, "seeds": 3, "blocks": 7, "bodies": bodies}
     rows = [line.strip("| ").split(" | ") for line in page.page(document).splitlines()]
-    assert ["`tnp`", "2", "AttributeError"] in rows
-    assert ["`a`: a.", "none", "`tnp`: no a \\| b", "here"] in rows
-    (wrong,) = (cells[2] for cells in rows if cells[0] == "`c`: c.")
+    assert ["`tnp`", "2", "`.a`", "1"] in rows
+    assert ["`a`: a.", "none", "`traced_map`", "`tnp`: no a \\| b", "here"] in rows
+    (changed,) = (cells[3] for cells in rows if cells[0] == "`b`: b.")
+    assert changed.endswith("Line 3: replace `len(x)` by `x.shape[0]`")
+    (wrong,) = (cells[3] for cells in rows if cells[0] == "`c`: c.")
     assert wrong.endswith("(empty)")
-    assert len([cells for cells in rows if cells[0] in ("all", *page.counts(bodies))]) == 3
+    assert len([cells for cells in rows if cells[0] in ("all", *page.counts(bodies))]) == 4
 
 
 def script(tmp_path: Path, code: str) -> Path:

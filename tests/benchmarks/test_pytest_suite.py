@@ -58,10 +58,11 @@ def run() -> Iterator[Callable[..., Ended]]:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], list[Path]]:
-    """Return what came of two cases that can be, backward and both ways, and one that cannot."""
+    """Return what came of a case that can be, backward and both ways, in a graph and by two threads; and of another."""
     folder = tmp_path_factory.mktemp("stored")
-    selected = "relu and (native or autograph) and backward"
+    selected = "relu and (native or autograph)"
     options = ["--benchmark-only", "--sizes=1", "-k", selected, "-rs", "--directions=backward,forward_backward"]
+    options += ["--in-graph", "--threads=2"]
     command = [*COMMAND, *options, "--benchmark-max-time=0.001", f"--benchmark-storage=file://{folder}"]
     finished = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=environment()
@@ -75,9 +76,12 @@ def test_cases_run_and_the_others_are_skipped_with_their_reason(
     finished, _ = done
     assert finished.returncode == 0, finished.stdout + finished.stderr
     *_, last = lines = finished.stdout.strip().splitlines()
-    assert re.findall(r"(\d+) (passed|skipped|failed)", last) == [("2", "passed"), ("2", "skipped")]
-    assert [line for line in lines if line.startswith("SKIPPED")] == [
-        ("SKIPPED [2] benchmarks/pytest_suite/test_latency.py: autograph needs a python body, and the op has none")
+    assert re.findall(r"(\d+) (passed|skipped|failed)", last) == [("4", "passed"), ("4", "skipped")]
+    reason = "autograph needs a python body, and the op has none"
+    assert sorted(line for line in lines if line.startswith("SKIPPED")) == [
+        f"SKIPPED [1] benchmarks/pytest_suite/test_concurrency.py: {reason}",
+        f"SKIPPED [1] benchmarks/pytest_suite/test_in_graph.py: {reason}",
+        f"SKIPPED [2] benchmarks/pytest_suite/test_latency.py: {reason}",
     ]
 
 
@@ -87,7 +91,7 @@ def test_the_plain_command_stores_case_environment_and_version(
     (path,) = done[1]
     document = json.loads(path.read_text(encoding="utf-8"))
     assert "node" not in document["machine_info"]
-    backward, both = document["benchmarks"]
+    backward, both = (one for one in document["benchmarks"] if one["name"].startswith("test_latency"))
     assert backward["extra_info"]["case"] == "relu/native/autodiff/backward/call/float32/1/cpu"
     assert both["extra_info"]["case"] == "relu/native/autodiff/forward_backward/call/float32/1/cpu"
     assert {"tensorflow", "numpy", "cpu", "cores", "python"} <= set(backward["extra_info"]["environment"])
@@ -96,6 +100,34 @@ def test_the_plain_command_stores_case_environment_and_version(
     assert backward["stats"]["iterations"] == 1
     assert backward["stats"]["rounds"] >= 5
     assert backward["stats"]["min"] > 0
+
+
+def test_costs_that_are_no_single_call_are_stored_beside_the_times(
+    done: tuple[subprocess.CompletedProcess[str], list[Path]],
+) -> None:
+    (path,) = done[1]
+    benchmarks = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
+    in_graph, threads = (
+        next(one for one in benchmarks if one["name"].startswith(name)) for name in ("test_in_graph", "test_concurrent")
+    )
+    assert in_graph["extra_info"]["case"] == "relu/native/autodiff/forward_backward/node/float32/1/cpu"
+    assert in_graph["extra_info"]["copies"] > 1
+    assert in_graph["extra_info"]["op_seconds"] < in_graph["stats"]["median"]
+    assert threads["extra_info"]["case"] == "relu/native/none/forward/call/float32/1/cpu"
+    calls = threads["extra_info"]["calls"] * threads["extra_info"]["threads"]
+    assert threads["extra_info"]["call_seconds"] == pytest.approx(threads["stats"]["median"] / calls)
+
+
+@pytest.mark.parametrize("option", ["--placements=gpu", "--threads=1,2", "--in-graph"])
+def test_more_is_collected_where_it_is_asked_for(run: Callable[..., Ended], option: str) -> None:
+    """A GPU's cases are told by their names; the others are in files of their own."""
+    finished = run("--collect-only", "-k", "relu and numpy_function", "--directions=forward", option)
+    usual = run("--collect-only", "-k", "relu and numpy_function", "--directions=forward")
+    names, before = ([line for line in one.out.splitlines() if "::" in line] for one in (finished, usual))
+    told = {"--placements=gpu": "-gpu]", "--threads=1,2": "threads]", "--in-graph": "test_in_graph"}[option]
+    more = [name for name in names if told in name]
+    assert len(more) == (2 if "threads" in option else 1)
+    assert not [name for name in before if told in name]
 
 
 def test_k_selects_a_variant(run: Callable[..., Ended]) -> None:
@@ -108,7 +140,13 @@ def test_k_selects_a_variant(run: Callable[..., Ended]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "said"), [("--directions=sideways", "legal:    backward, forward"), ("--sizes=0", "not a size")]
+    ("option", "said"),
+    [
+        ("--directions=sideways", "legal:    backward, forward"),
+        ("--sizes=0", "not a size"),
+        ("--placements=tpu", "legal:    cpu, gpu"),
+        ("--threads=1,0", "not numbers of threads"),
+    ],
 )
 def test_bad_usage_is_told_before_anything_is_collected(run: Callable[..., Ended], option: str, said: str) -> None:
     finished = run("--benchmark-only", option)

@@ -45,6 +45,22 @@ def test_a_port_that_is_wrong_at_nan_is_found() -> None:
     assert all("NaN" in one for one in tally.wrong)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["dice", "haversine"])
+def test_a_gradient_that_is_wrong_is_found(name: str) -> None:
+    op, variant, case = op_and_case(name)
+
+    def build(op: Any, case: Case) -> Any:
+        port = variant.build(op, case)
+        return lambda *inputs: port(*(one + 0.5 * (tf.stop_gradient(one) - one) for one in inputs))
+
+    right = draw_and_compare(op, variant, case, examples=12)
+    assert (right.wrong, right.gradients > 0) == ([], True)
+    tally = draw_and_compare(op, replace(variant, build=build), case, examples=12)
+    assert tally.wrong
+    assert all("gradient" in one for one in tally.wrong)
+
+
 def test_integers_stay_what_the_body_may_take() -> None:
     given = (np.array([3, 1, 2]), np.int32(7), np.array([1.0, 2.0]))
     for name in CHANGES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,15 +46,20 @@ class Reruns:
 
     def __init__(self, monkeypatch, factor: float, code: int = 0) -> None:
         self.commands: list[tuple[str, ...]] = []
-        self.factor, self.code = factor, code
+        self.factor, self.code, self.launches = factor, code, 4
         monkeypatch.setattr(history.subprocess, "run", self)
 
     def __call__(self, command, **options):
         self.commands.append(tuple(command))
         assert options["stdout"] is not None  # what it prints is no output of this command
-        folder = Path(command[command.index("--out") + 1])
+        goes_on = command[3] == "resume"
+        folder = Path(command[4] if goes_on else command[command.index("--out") + 1])
+        if goes_on:
+            shutil.rmtree(folder)
         if not self.code:
-            write_versions(folder, "2.18.1", "2.19.1", **{"2.19.1": {"factors": {CHANGED: self.factor}}})
+            usual = {"launches": self.launches}
+            changes = {"2.18.1": usual, "2.19.1": {**usual, "factors": {CHANGED: self.factor}}}
+            write_versions(folder, *changes, **changes)
         return SimpleNamespace(returncode=self.code)
 
 
@@ -94,6 +100,18 @@ def test_what_was_measured_again_is_kept_and_not_measured_twice(call, tmp_path, 
     call(versions, "--confirm")
     code, _, _ = call(versions, "--confirm")
     assert (code, len(again.commands)) == (0, 1)
+    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+
+
+def test_what_is_not_settled_is_measured_on_by_the_next_one(call, tmp_path, monkeypatch, versions):
+    again = Reruns(monkeypatch, 1.2)
+    again.launches = 1
+    assert call(versions, "--confirm")[0] == 0
+    assert [one["status"] for one in changes(tmp_path)] == ["open"]
+    again.launches = 4
+    assert call(versions, "--confirm")[0] == 1
+    on = ("resume", "results/history/reruns/2.18.1-2.19.1", "--yes")
+    assert again.commands[1:] == [(sys.executable, "-m", "pyopbench", *on)]
     assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import stored
+from action_steps import measure_inputs, run_step
 from commands import Call, Ended, groups, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.compare.gate import read_gate
@@ -230,6 +232,31 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
     after = [groups(part) for part in parts]
     assert [found[: len(kept)] for found, kept in zip(after, before, strict=True)] == before
     assert {len({launch for launch, _ in found}) for found in after} == {6}
+    assert worktrees(project) == 0
+
+
+@pytest.mark.parametrize(("value", "code"), [(None, 0), ("2", 1)])
+def test_the_steps_of_the_action_measure_sum_up_and_decide(
+    project: Path, tmp_path: Path, value: str | None, code: int
+) -> None:
+    """The shell of each step, and a whole command; only the workers are not real."""
+    if value is not None:
+        commit(project, {"value": value}, "other values", day=3)
+    program = tmp_path / "programs" / "pyopbench"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\n{WITH_FAKE_WORKER}", encoding="utf-8")
+    program.chmod(stat.S_IRWXU)
+    results = tmp_path / "results"
+    inputs = measure_inputs(OPS="mine.py", ARGUMENTS="--launches 4 --evenly", FAIL_ON="slower", FOLDER=str(results))
+    done = run_step("Measure", program.parent, project, **inputs)
+    assert done.returncode == 0, done.stderr
+    ended = json.loads((results / "gate.json").read_text(encoding="utf-8"))
+    assert [ended["first"]["asked"], *(one["asked"] for one in ended["others"])] == ["HEAD^1", "HEAD"]
+    assert ended["outcome"] == {0: "passed", 1: "failed"}[code]
+    assert (program.parent / "output").read_text(encoding="utf-8") == f"code={code}\n"
+    summed_up = (program.parent / "summary").read_text(encoding="utf-8")
+    assert summed_up == (results / "comment.md").read_text(encoding="utf-8")
+    assert run_step("Decide", program.parent, project, CODE=str(code)).returncode == code
     assert worktrees(project) == 0
 
 

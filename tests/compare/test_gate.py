@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 import pairs
 from pyopbench.compare.gate import Gate, read_gate
+from pyopbench.compare.select import read_sides
 from pyopbench.results import store, versions
 from revision_runs import DIFFERENT, write_revisions
 
@@ -23,6 +24,18 @@ def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Pa
     assert gate.comparisons["r1"].sides.paired == "block"
     assert gate.twins is not None
     assert gate.twins.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
+
+
+def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_control(tmp_path: Path) -> None:
+    """They are named by the first digits, and the label of the control begins with that of its revision."""
+    folder = write_revisions(tmp_path / "run", {}, SLOWER, by_hash=True)
+    gate = read_gate(folder, fail_on=0.05)
+    assert [case.key for _, case in gate.slower]
+    assert gate.twins is not None
+    assert len(gate.twins.cases) == 2
+    found = read_sides([str(tmp_path / "run"), f"{0:040x}", f"{'0' * 10}-2"], "commit")
+    assert [one.label for one in (found.first, found.second)] == ["0" * 10, f"{'0' * 10}-2"]
+    assert [one.label for one in versions.read(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
 
 
 def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:

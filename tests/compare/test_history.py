@@ -16,8 +16,8 @@ from pyopbench.compare import history
 from pyopbench.compare.history import Options, read_history
 from pyopbench.compare.remarks import (
     AnchorChanged,
-    NotInterleaved,
     OnlyLatency,
+    RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
@@ -60,7 +60,7 @@ def test_what_would_confirm_it_is_a_value_with_its_command(slowed):
 
 def test_what_the_data_cannot_tell_is_said(slowed):
     assert remarks(slowed, OnlyLatency) == [OnlyLatency(2, len(KEYS))]
-    assert remarks(slowed, NotInterleaved) == [NotInterleaved(len(KEYS), len(KEYS))]
+    assert remarks(slowed, RunsNotInterleaved) == [RunsNotInterleaved(len(KEYS), len(KEYS))]
     assert not remarks(slowed, TooShort)
 
 
@@ -70,7 +70,7 @@ def test_interleaved_versions_show_a_change_that_runs_by_themselves_could_not(tm
     (change,) = found.changes
     assert (change.before, change.after, change.first, change.last) == ("2.18.1", "2.19.1", "2.19.1", "2.19.1")
     assert change.rerun.command[:7] == ("pyopbench", "run", "double", "--tf", "2.18.1", "--tf", "2.19.1")
-    assert not remarks(found, NotInterleaved)
+    assert not remarks(found, RunsNotInterleaved)
 
 
 def test_measuring_again_confirms_or_refutes(tmp_path):

@@ -32,6 +32,13 @@ def test_cases_at_one_place_are_one_command():
     )
 
 
+def test_to_go_on_only_ops_of_the_users_are_named_again():
+    assert rerun(KEYS[3]).own_words == ()
+    assert rerun(KEYS[3], ops=("double", "my_op.py:OP", "--input", "x.npy")).own_words == (
+        *("my_op.py:OP", "--input", "x.npy"),
+    )
+
+
 def test_places_are_commands_of_their_own():
     found = together([rerun(KEYS[3]), rerun(KEYS[3], before=commit(0))])
     assert [one.before for one in found] == [commit(1), commit(0)]

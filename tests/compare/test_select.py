@@ -14,7 +14,7 @@ from pyopbench.compare.diff import compare_sides
 from pyopbench.compare.select import read_sides
 from pyopbench.core.errors import BadInput
 
-FIRST, SECOND = "f80235869282", "e56cd84e0615"
+FIRST, SECOND = "f802358692", "e56cd84e06"
 
 
 @pytest.fixture

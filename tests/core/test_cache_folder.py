@@ -26,6 +26,18 @@ def test_a_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     assert private_folder("things", "things") == folder
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_folders_above_it_that_are_missing_are_for_its_owner_alone_too(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        folder = private_folder("things", "things")
+    finally:
+        os.umask(before)
+    made = [folder, folder.parent, tmp_path / "cache"]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3
+    assert private_folder("things", "things") == folder, "what was made is taken the next time"
+
+
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
 def test_a_folder_that_others_write_to_is_refused(mode: int) -> None:
     private_folder("things", "things").chmod(mode)

@@ -16,6 +16,7 @@ from pyopbench.core.parse import (
     parse_bytes,
     parse_duration,
     parse_fail_on,
+    parse_shard,
     parse_share,
     parse_size,
     split,
@@ -182,3 +183,14 @@ def test_what_a_comparison_fails_on() -> None:
 def test_what_a_comparison_cannot_fail_on(given: str) -> None:
     with pytest.raises(BadInput):
         parse_fail_on(given, 0.03)
+
+
+@pytest.mark.parametrize(("text", "shard"), [("3/40", (3, 40)), ("1/1", (1, 1)), (" 40/40 ", (40, 40))])
+def test_a_shard_is_a_number_of_so_many(text: str, shard: tuple[int, int]) -> None:
+    assert parse_shard(text) == shard
+
+
+@pytest.mark.parametrize("text", ["", "3", "0/4", "5/4", "-1/4", "3/", "1/0", "a/b", "1/4/2", "1.0/4"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="not a shard"):
+        parse_shard(text)

@@ -16,8 +16,10 @@ import typer
 
 import certificates
 import copied_files
+import fleet_fakes
 import placement_files
 import probe_files
+import sharded
 import stored
 from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
@@ -28,6 +30,7 @@ from pyopbench.results import probes, store
 from pyopbench.results.certificate import Loss
 from pyopbench.run import certify, count_copies, measure_copies, planning, start
 from pyopbench.run.budget import Progress
+from pyopbench.run.fleet import answers, connection
 from pyopbench.run.verify import Finding
 
 OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -170,6 +173,24 @@ def test_a_recording_obeys_nothing_that_a_program_left(
     assert (code, is_shown_as_text(told)) == (0, True)
 
 
+def test_a_merge_obeys_nothing_that_shards_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = NASTY.replace("/", "")
+    said = {"command": ["pyopbench", NASTY], "environment": nasty(stored.ENVIRONMENT)}
+    shards = [sharded.write_shard(tmp_path / f"{name}-{index}", index, 4, **said) for index in (1, 2)]
+    odd = sharded.write_shard(tmp_path / f"odd {name}", 3, 4, environment={**stored.ENVIRONMENT, "numpy": NASTY})
+    for folders, options, code in (
+        (shards, [], 2),
+        ([*shards, odd, tmp_path / name], ["--allow-missing"], 2),
+        (shards, ["--allow-missing"], 0),
+    ):
+        ended, told = call(monkeypatch, capsys, "merge", *folders, "--out", tmp_path / f"out {name}", *options)
+        assert (ended, is_shown_as_text(told)) == (code, True), told
+    code, told = call(monkeypatch, capsys, "report", tmp_path / f"out {name}")
+    assert (code, is_shown_as_text(told)) == (0, True)
+
+
 def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let own ops and variants, of files that one was given, say what they like."""
     case = stored.case(f"native{NASTY.replace('/', '')}", f"op{NASTY.replace('/', '')}")
@@ -213,9 +234,14 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         [NASTY],
         ["report", NASTY],
         ["history", NASTY],
+        ["merge", NASTY, "--out", "x"],
+        ["run", "double", "--shard", NASTY],
         ["port", NASTY, "--to", NASTY, "--out", "x.py"],
         ["pipeline", NASTY],
         ["report", f"--{NASTY}"],
+        ["fleet", "run", NASTY, "--scheduler", NASTY],
+        ["fleet", "resume", NASTY, "--scheduler", "tcp://127.0.0.1:1"],
+        ["fleet", "doctor", "--scheduler", NASTY],
     ],
     ids=" ".join,
 )
@@ -225,6 +251,28 @@ def test_what_own_ops_and_arguments_say_is_shown_as_text(
     _nasty_worker(monkeypatch)
     code, told = call(monkeypatch, capsys, *words)
     assert (code in (0, 1, 2), is_shown_as_text(told)) == (True, True), told
+
+
+def test_a_fleet_obeys_nothing_that_hosts_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"}, lambda host, shard: "fails", said=NASTY)
+    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    words = ("run", NASTY, "--shards", "2", "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
+    code, told = call(monkeypatch, capsys, "fleet", *words, "--patience", "1ms")
+    assert (code, is_shown_as_text(told)) == (3, True)
+
+
+def test_a_look_at_hosts_obeys_nothing_that_they_say(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = fleet_fakes.facts("a", cpu=NASTY, governor=NASTY, compiler=NASTY, gpus=[NASTY], lock=NASTY)
+    known = answers.Known("tcp://1", facts, has_resource=True, refused=NASTY)
+    hosts = fleet_fakes.FakeHosts(Path(), 2, {"a": "tcp://1"}, known=known)
+    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    for options in ([], ["--json"]):
+        code, told = call(monkeypatch, capsys, "fleet", "doctor", "--scheduler", "tcp://127.0.0.1:1", *options)
+        assert (code, is_shown_as_text(told)) == (0, True)
 
 
 PRINTS_NO_NAMES = {"version", "schema", "run"}

@@ -1,44 +1,171 @@
-"""`pyopbench pipeline` as a whole, of an op that ends every process of a pool: only what needs one is lost."""
+"""`pyopbench pipeline` as a whole, of bodies that misbehave: each costs its form, and no process stays behind."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipelines import POOL
 from places import ROOT
+from processes import LONG, has_ended
+from pyopbench.core.discover import find
+from pyopbench.run.pipeline import THREADS
 
 pytestmark = pytest.mark.long
 
 SOURCE = """
-import itertools, os, sys
+import itertools, os, sys, time
+from collections import Counter
+from pathlib import Path
 import numpy as np
 from pyopbench import OwnOp
-CALLS = itertools.count()
+
+FOLDER = Path(__file__).parent
+BEHAVIOURS = {behaviours!r}
+FORMS = {forms!r}
+IS_IN_POOL = "process" in sys.argv[0]
+CALLS, KEPT = Counter(), []
+
+
+def note_process():
+    (FOLDER / f"{{'pool' if IS_IN_POOL else 'worker'}}-{{os.getpid()}}").touch()
+
+
+def at():
+    # The arrangement that the worker has last written into its log.
+    if IS_IN_POOL:
+        return "pool"
+    with open("/proc/self/fd/2", "rb") as log:
+        log.seek(max(os.fstat(log.fileno()).st_size - 4096, 0))
+        lines = log.read().decode(errors="replace").splitlines()
+    return next((line for line in reversed(lines) if line.split(" ")[0] in FORMS), "")
+
+
 def body(x):
-    if "process" in sys.argv[0] and next(CALLS) == 300:
+    if not CALLS:
+        note_process()
+    key = at()
+    CALLS[key] += 1
+    how = BEHAVIOURS.get(key)
+    if how == "leak":
+        KEPT.append(np.ones(4096))
+    if how is None or CALLS[key] < 1000:
+        return x + np.float32(1)
+    if how == "raise":
+        raise ValueError("the thousandth element")
+    if how == "hang":
+        time.sleep(3600)
+    if how == "die":
         os._exit(3)
-    return x + np.float32(1)
+    if how == "fork" and CALLS[key] == 1000:
+        os.fork()
+        note_process()
+    if how == "shape":
+        return x[:1]
+    return x + np.float32("nan" if how == "nan" else 1)
+
+
 OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.random(size, np.float32),), sizes=(4,))
 """
-OPTIONS = ("--batch", "4", "--parallel", "1,2", "--launches", "1", "--budget", "1s", "--json")
+BEHAVIOURS = {
+    "map parallel=2": "raise",
+    "batch_loop batch=4": "nan",
+    "batch_body batch=4": "shape",
+    "switch numpy_function": "hang",
+    "map parallel=AUTOTUNE": "die",
+    "pool": "die",
+    "map parallel=4": "fork",
+    "map parallel=3": "leak",
+}
+"""Arrangement -> what its body does from the thousandth call on."""
+HARMLESS = ("map", "map parallel=4", "map parallel=3")
+"""What is measured: the others, and what forks or leaks, whose values are right."""
+OPTIONS = (
+    "--batch",
+    "4",
+    "--parallel",
+    "1,2,3,4,AUTOTUNE",
+    "--launches",
+    "1",
+    "--budget",
+    "60s",
+    "--case-timeout",
+    "10s",
+)
 
 
-def test_a_body_that_ends_its_process_costs_the_pool_and_the_rest_is_measured(tmp_path: Path) -> None:
-    path = tmp_path / "ending.py"
-    path.write_text(SOURCE, encoding="utf-8")
-    command = (sys.executable, "-m", "pyopbench", "pipeline", str(path), *OPTIONS)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+def start(folder: Path, behaviours: dict[str, str], *options: str) -> subprocess.Popen[str]:
+    path = folder / "hostile.py"
+    path.write_text(SOURCE.format(behaviours=behaviours, forms=[*find("forms"), THREADS]), encoding="utf-8")
+    command = (sys.executable, "-m", "pyopbench", "pipeline", str(path), *OPTIONS, *options)
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def processes_of(folder: Path, kind: str) -> list[int]:
+    return [int(path.name.removeprefix(f"{kind}-")) for path in folder.glob(f"{kind}-*")]
+
+
+def eventually(found: Callable[[], Any]) -> Any:
+    until = time.monotonic() + LONG
+    while time.monotonic() < until:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError("it did not come to it")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the body reads where it is from /proc")
+def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_measured(tmp_path: Path) -> None:
+    command = start(tmp_path, BEHAVIOURS, "--json")
+    told, errors = command.communicate(timeout=300)
+    assert command.returncode == 0, errors
+    found = json.loads(told)
     measured = {one["key"] for one in found["measured"]["blocks"]}
-    without_number = {one["key"] for one in (*found["measured"]["failures"], *found["measured"]["holes"])}
-    assert "map" in measured
-    assert POOL.key not in measured
-    assert not measured & without_number
-    assert measured | without_number >= {one["key"] for one in found["measured"]["arrangements"]}
+    failed = {one["key"]: (one["status"], one["reason"]) for one in found["measured"]["failures"]}
+    holes = {one["key"] for one in found["measured"]["holes"]}
+    assert measured >= set(HARMLESS), failed
+    assert failed["map parallel=2"] == ("raised", "ValueError: the thousandth element")
+    assert failed["batch_loop batch=4"][0] == "wrong"
+    assert failed["switch numpy_function"][0] == "timeout"
+    assert failed["map parallel=AUTOTUNE"][0] == "crashed"
+    assert {"batch_body batch=4", "process_generator"} <= {*failed}
+    assert not measured & ({*failed} | holes)
+    assert measured | {*failed} | holes >= {one["key"] for one in found["measured"]["arrangements"]}
     assert found["action"] == "undecided"  # of one launch
+    assert all(map(has_ended, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+def test_no_process_outlives_a_worker_or_a_command_that_is_killed(tmp_path: Path) -> None:
+    command = start(tmp_path, {})
+    try:
+        pool = eventually(lambda: processes_of(tmp_path, "pool"))
+        for pid in pool:
+            assert_has_no_named_memory(pid)
+        (worker,) = processes_of(tmp_path, "worker")
+        os.kill(worker, signal.SIGKILL)
+        assert all(map(has_ended, pool))
+        # What was lost was one arrangement: the command goes on with another worker.
+        others = eventually(lambda: {*processes_of(tmp_path, "worker")} - {worker})
+        pool = eventually(lambda: {*processes_of(tmp_path, "pool")} - {*pool})
+    finally:
+        command.kill()
+        command.communicate()
+    assert all(map(has_ended, [*others, *pool, *processes_of(tmp_path, "pool")]))
+
+
+def assert_has_no_named_memory(pid: int) -> None:
+    """Look whether the memory that a process shares is freed with the last process that has it."""
+    maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
+    shared = [line for line in maps if line.split()[1][3] == "s" and ("/dev/shm/" in line or "/tmp/" in line)]
+    assert shared
+    assert all(line.endswith("(deleted)") for line in shared)

@@ -13,15 +13,18 @@ import typer
 
 import certificates
 import copied_files
+import fleet_fakes
 import pipelines
 import placement_files
 import probe_files
+import sharded
 import stored
 from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
 from pyopbench.results import certificate, pipeline_file, versions
 from pyopbench.run import certify, count_copies, measure_copies, probe, start
+from pyopbench.run.fleet import connection, plan_folder
 
 KEPT = b"keep me"
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
@@ -30,6 +33,12 @@ OTHERS = ("versions.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", 
 LATER = (
     "ported.py",
     "test_ported.py",
+    "fleet.json",
+    "shards",
+    "1",
+    "1.json",
+    "merged",
+    "merged-2",
     *(f"{name}.{kind}" for name in ("history", "pipeline") for kind in ("html", "md", "json")),
 )
 NAMES = (*REPORT, *RUN, *OTHERS, *LATER, "pipeline-decision.json", "reruns")
@@ -49,11 +58,14 @@ WRITING: dict[str, list[list[str]]] = {
     "new op": [["trap/my_op.py", "--kernel"]],
     "port": [["own.py:double", "--input", "1.0", "--to", "traced", "--out", "trap/ported.py"]],
     "history": [["whole", "--out", "trap"]],
+    "merge": [["shard-1", "shard-2", "--out", "trap"], ["shard-1", "shard-2", "--out", "fresh"]],
+    "fleet run": [["double", "--scheduler", "tcp://127.0.0.1:1", "--shards", "2", "--out", "trap"]],
+    "fleet resume": [["fleet", "--scheduler", "tcp://127.0.0.1:1"]],
     "pipeline": [["double", "--results", "pipeline.json", "--out", "trap"]],
 }
 """Command -> arguments with which it writes into a folder that somebody has prepared."""
 
-READING = {"list", "verify", "check", "schema", "version"}
+READING = {"list", "verify", "check", "schema", "version", "fleet doctor"}
 IN_CACHE = {"build"}
 """Writes to the cache alone, which `core/cache_folder` refuses where others can prepare it."""
 
@@ -92,7 +104,9 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     for one in named:
         shutil.copytree(whole, one.folder)
     versions.write(here / "several", named)
+    sharded.write_shards(here, 2)
     (here / "trap").mkdir()
+    (here / "fresh").mkdir()
     shutil.copy(FOREIGN, here / "foreign.json")
     (here / "source.py").write_text(SITE, encoding="utf-8")
     (here / "own.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
@@ -102,12 +116,18 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     for folder in (whole, here / "several", *(one.folder for one in named)):
         links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
     links_into(here / "trap", victim, set())
+    links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "versions.json"})
     monkeypatch.setattr(count_copies, "count", lambda wanted, tell: placement_files.document())
     monkeypatch.setattr(measure_copies, "measure", lambda: copied_files.document(copied_files.row(1, 1e-4)))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
     monkeypatch.setattr(probe, "try_all", lambda *wanted: probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(certify, "certify", _certified)
     monkeypatch.setattr(certificate, "path_for", lambda environment: here / "trap" / "certificate.json")
+    plan_folder.create(here / "fleet", fleet_fakes.plan(2))
+    links_into(here / "fleet", victim, {"fleet.json", "shards"})
+    links_into(here / "fleet" / "shards", victim, {"2", "2.json"})
+    hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"})
+    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
     monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
     yield here
     assert victim.read_bytes() == KEPT

@@ -231,8 +231,12 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         counted_copies=None,
         copy_costs=None,
         probes=None,
+        pipeline=None,
+        threads=None,
         checked={},
         own={},
+        hosts={},
+        machines={},
     )
 
 

@@ -27,6 +27,7 @@ def write_revisions(
     different: Mapping[int, ValueDifference] | None = None,
     twin: Mapping[str, float] | None = None,
     launches: int = 6,
+    by_hash: bool = False,
 ) -> Path:
     """Write a run over revisions `r0`, `r1` ..., one for each `factors`, and a control of two cases.
 
@@ -38,13 +39,15 @@ def write_revisions(
         different: place -> what a revision computes otherwise.
         twin: factors of the control, where they are not those of the first revision.
         launches: of each.
+        by_hash: are revisions asked for by their whole hashes, as a script or `history --confirm` does?
     """
     wanted = list(keys or pairs.cases())
     found = []
     for place in range(len(factors)):
         told = (different or {}).get(place)
         values = Values(2 if place else 0, (told,) if told is not None else ())
-        found.append(replace(revision(f"r{place}", place), problem=(problems or {}).get(place), values=values))
+        name = f"{place:040x}" if by_hash else f"r{place}"
+        found.append(replace(revision(name, place), problem=(problems or {}).get(place), values=values))
     found.append(replace(found[0], twin=True, values=Values()))
     named = versions.named_revisions(folder, found)
     usual = [*factors, factors[0] if twin is None else twin]

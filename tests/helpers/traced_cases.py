@@ -42,6 +42,7 @@ NAN = [
     np.array([[1.0, np.nan, 3.0, np.inf], [2.0, 2.0, -np.inf, 0.0], [-0.0, 0.0, np.nan, np.nan]], kind)
     for kind in ("float32", "float64")
 ]
+INFINITE = [np.array(x, "float64") for x in ([np.inf], [1, np.inf], [-np.inf, 1, 2, 3, np.inf], [np.nan, -np.inf])]
 SQUARES = [(_rng().standard_normal(shape) + 3 * np.eye(3)).astype(kind)
            for kind in ("float32", "float64") for shape in ((3, 3), (2, 3, 3))]  # fmt: skip
 SYMMETRIC = [x @ np.swapaxes(x, -1, -2) for x in SQUARES]
@@ -157,7 +158,8 @@ CASES: dict[str, list[Case]] = {
     "lexsort": pairs([x for x in FLAT if x.size > 1], lambda x, y: np.lexsort((x, y * np.ones(x.shape)))),
     "searchsorted": [(lambda a, v, s=s: np.searchsorted(a, v, s), (a, v)) for a in RISING
                      for v in (*NAN, *FLOATS) for s in ("left", "right")],
-    "digitize": each([*FLOATS, *NAN], lambda x: np.digitize(x, [-1, 0, 2]), lambda x: np.digitize(x, [2.0, 0, -1])),
+    "digitize": each([*FLOATS, *NAN], lambda x: np.digitize(x, [-1, 0, 2]), lambda x: np.digitize(x, [2.0, 0, -1]))
+    + each(INFINITE, *(lambda x, e=e: np.digitize(x, np.array(e) + 0 * x[0]) for e in ([1.0], [1.0, 2], [2.0, 1]))),
     "unique": each([*RANKED, *NAN, EMPTY[0]], lambda x: np.unique(x), lambda x: np.unique(
         x, return_index=True, return_inverse=True, return_counts=True))
     + each([*(x for x in PLANES if x.ndim == 2), *NAN, PLACES, np.zeros((0, 3))], lambda x: np.unique(x % 2, axis=0),
@@ -236,7 +238,9 @@ CASES: dict[str, list[Case]] = {
         [*FLOATS, *NAN, *arrays("int32", "int64")], lambda x: getattr(np, name)(x, 0.3), lambda x: getattr(np, name)(
             x, [0.25, 1]), *(lambda x, m=m: getattr(np, name)(x, 0.4, method=m) for m in (
                 "lower", "higher", "midpoint", "nearest")))
-        + each(PLANES[:2], lambda x: getattr(np, name)(x, [0.1, 0.6, 0.9], axis=0, keepdims=True))),
+        + each(PLANES[:2], lambda x: getattr(np, name)(x, [0.1, 0.6, 0.9], axis=0, keepdims=True))
+        + each(INFINITE, *(lambda x, m=m: getattr(np, name)(x, [0.0, 0.25, 0.5, 1.0], method=m) for m in (
+            "linear", "lower", "higher", "midpoint", "nearest")), lambda x: getattr(np, name)(x, np.array([0, 1])))),
     "average": each(ALL, lambda x: np.average(x)) + each(PLANES, lambda x: np.average(x, 0, np.arange(x.shape[0]) + 1)),
     "cov": each([x for x in RANKED if x.ndim < 3 and x.size > 1], lambda x: np.cov(x), lambda x: np.cov(x, rowvar=False)),
     "corrcoef": each(TALL, lambda x: np.corrcoef(x), lambda x: np.corrcoef(x[0], x[1])),
@@ -245,7 +249,7 @@ CASES: dict[str, list[Case]] = {
     "array_equal": pairs(ALL, lambda x, y: np.array_equal(x, y)) + each(ALL, lambda x: np.array_equal(x, x)),
     "nan_to_num": each([*FLOATS, *NAN], lambda x: np.nan_to_num(x), lambda x: np.nan_to_num(x, nan=1, posinf=9)),
     "nanmedian": with_axes("nanmedian", [*FLOATS, *arrays("int32"), *NAN], KEEP),
-    **_several("nanquantile nanpercentile", lambda name: each([*FLOATS[1:], *NAN], lambda x: getattr(np, name)(x, 0.3),
+    **_several("nanquantile nanpercentile", lambda name: each([*FLOATS[1:], *NAN, *INFINITE], lambda x: getattr(np, name)(x, 0.3),
         lambda x: getattr(np, name)(x, [0.25, 1], axis=-1), lambda x: getattr(np, name)(x, 0.7, axis=0, keepdims=True))),
     **_several("nansum nanprod nanmean nanstd nanvar", lambda name: with_axes(name, [*NUMBERS, *NAN])),
     **_several("nanmax nanmin", lambda name: with_axes(name, [*NUMBERS, NAN[0][:, [0, 3]]])),

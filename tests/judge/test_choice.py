@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.choice import (
     PROVISIONAL,
     Choice,
@@ -18,7 +19,6 @@ from pyopbench.judge.choice import (
     choose,
     standings_of,
 )
-from pyopbench.judge.findings import Answer
 from pyopbench.judge.mix import even_mix
 from pyopbench.stats.looks import Looks
 from shares import TODAY as NOW

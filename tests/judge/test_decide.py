@@ -14,10 +14,10 @@ import pytest
 from frames import Bench, Curve, run_of
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import (
-    Answer,
     BaselineFailed,
     BaselineLacksSizes,
     BaselineMeasured,
@@ -26,10 +26,9 @@ from pyopbench.judge.findings import (
     CandidateLacksSizes,
     ClearGain,
     DtypeNotCalled,
-    MoreLaunches,
-    SecondLaunch,
     StillOpen,
 )
+from pyopbench.judge.settling import MoreLaunches, SecondLaunch
 
 TODAY = "py_function_numpy"
 KEEP, UNDECIDED, PORT_NATIVE = Answer("keep", None), Answer("undecided", None), Answer("port", "native")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from judgements import decision
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.decision import SizeRange
-from pyopbench.judge.findings import Answer
 
 
 def test_an_answer_is_what_to_do_and_where_to_go() -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from judgements import decision
 from pyopbench.core.model import Case, Failure
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.evidence import break_even_share, caveats_of, changes_of, notes_of, reason_of, settling
 from pyopbench.judge.findings import (
-    Answer,
     BaselineBarred,
     BaselineLacksSizes,
     CandidateLacksSizes,
@@ -25,19 +25,18 @@ from pyopbench.judge.findings import (
     DiffersBySize,
     FasterBaseline,
     FasterVariant,
-    MoreLaunches,
     MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
     NoLaunchOverMix,
     NoneWorthIt,
     Reason,
-    SecondLaunch,
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
 )
 from pyopbench.judge.mix import Mix, calls_mix, even_mix
+from pyopbench.judge.settling import MoreLaunches, SecondLaunch
 from shares import BySize, candidate, comparison_by_hand, contrasts_by_hand
 
 SIZES = (10, 100, 1000)

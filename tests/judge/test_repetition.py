@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from frames import Bench, run_of
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.candidates import Setting
 from pyopbench.judge.decide import judge
-from pyopbench.judge.findings import Answer
 from pyopbench.judge.repetition import repetition_of, run_effect_of, shares_of_ports
 
 SETTING = Setting("sinh", "forward", "node", "float32", "cpu")

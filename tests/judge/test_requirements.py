@@ -13,9 +13,10 @@ from probe_files import row as row_of
 from pyopbench.core.discover import find
 from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
+from pyopbench.judge.answer import Answer
 from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
 from pyopbench.judge.decide import judge
-from pyopbench.judge.findings import Answer, BaselineBarred, NoCandidate
+from pyopbench.judge.findings import BaselineBarred, NoCandidate
 from required import TODAY, judged, run_with
 
 OP = "sinh"

@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.core.errors import WrongResult
-from pyopbench.prepare import finite_differences, noisy_differences
-from pyopbench.prepare.finite_differences import ScalarFunction, require_slope
+from pyopbench.prepare import directional_differences, finite_differences, noisy_differences
+from pyopbench.prepare.directional_differences import ScalarFunction, require_slope
 from pyopbench.prepare.prepare import prepare
 from small_ops import (
     SIZE,
@@ -192,12 +192,12 @@ def require_slope_refusal(wrong: Any, dtype: str, monkeypatch: pytest.MonkeyPatc
         ends.extend(made[-2:])
         return noisy_differences.error_beside_noise(*asked)
 
-    monkeypatch.setattr(finite_differences, "error_beside_noise", look_for_noise)
+    monkeypatch.setattr(directional_differences, "error_beside_noise", look_for_noise)
     right = cubes(dtype)
     with pytest.raises(WrongResult) as refused:
         require_slope("it", wrong, replace(right, scalar=scalar))
-    # Without a slope there is nothing that noise could be beside.
-    (above, more), (below, less) = ends or made[-2:]
+    # Without a slope there is nothing that noise could be beside; shorter steps are taken last.
+    (above, more), (below, less) = ends or made[-2 - 2 * len(directional_differences.FINER) :][:2]
     steps = wrong.astype(np.float64) * (above - below)
     scale = np.abs(steps).sum() or np.abs(above - below).sum() / 2
     assert refused.value.what == (
@@ -254,3 +254,29 @@ def test_a_body_with_noise_keeps_its_gradient_and_a_wrong_one_is_found(put: Put,
     assert found < 1e-3
     put(square(numpy=_bisected, numpy_gradient=gradient_times(1.02), sizes=(size,)))
     assert refusal(case, finite_differences=True)
+
+
+def logarithms(smallest: float) -> tuple[Any, ScalarFunction]:
+    """Return inputs down to a small one, and the sum of their logarithms."""
+    x = np.concatenate([[smallest], np.linspace(0.5, 1.5, 600)])
+    return x, ScalarFunction(lambda x: float(np.log(x).sum()), [x], 0)
+
+
+def test_a_right_gradient_of_a_steep_function_is_right_by_shorter_steps() -> None:
+    x, function = logarithms(2e-4)
+    assert require_slope("it", 1 / x, function) < 1e-6
+
+
+def test_a_wrong_gradient_of_a_steep_function_is_still_wrong() -> None:
+    x, function = logarithms(2e-4)
+    with pytest.raises(WrongResult):
+        require_slope("it", np.where(x < 1e-3, 0.99, 1.0) / x, function)
+
+
+@pytest.mark.parametrize(("factor", "is_right"), [(1.0, True), (1.01, False)])
+def test_shorter_steps_tell_elements_that_are_steep_too(factor: float, is_right: bool) -> None:
+    x = np.array([2e-4, 0.5, 1.0])
+    function = ScalarFunction(lambda x: float(np.log(x).sum()), [x], 0)
+    expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
+    found = finite_differences._with_finer_steps(factor / x, expected, function)
+    assert (found is not None) == is_right

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pipelines
 import stored
+import thread_calls
 from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
 from pyopbench.core import formatting
-from pyopbench.core.model import Case, Failure
+from pyopbench.core.model import BASELINE, Case, Failure
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
-from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen
+from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
 from pyopbench.judge.roofline import Bound
+from pyopbench.judge.settling import MoreLaunches
 from pyopbench.report import sections
 from pyopbench.report.sections import (
     Bullets,
@@ -31,6 +34,8 @@ from pyopbench.report.sections import (
     environment,
     holes,
     method,
+    pipeline,
+    threads,
 )
 from pyopbench.report.sections import certificate as certificate_section
 from pyopbench.report.sections import crossovers as crossovers_section
@@ -87,8 +92,9 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover(hostile_versions())
     assert [section.name for section in found] == [
-        "source", "decisions", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes", "ratios",
-        "checks", "crossovers", "placement", "split", "limits", "copies", "holes", "noise", "certificate",
+        "source", "decisions", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes",
+        "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split", "limits", "copies", "holes",
+        "noise", "certificate",
         "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
@@ -717,10 +723,34 @@ def test_a_section_says_when_there_is_nothing_to_show(judged):
         "worth",
         "probes",
         "nodes",
+        "threads",
+        "pipeline",
         "checks",
         "placement",
         "copies",
     ], "left out of every report without such data"
+
+
+# threads and pipelines
+
+
+def test_calls_from_threads_have_a_row_for_each_variant_and_number_of_threads(judged):
+    made = thread_calls.document({BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 2000.0, 4: 6000.0}})
+    refused = {"case": thread_calls.case_of("native"), "status": "wrong", "reason": "not so", "launch": 0}
+    _, table, refusals = threads.build(with_run(judged, threads={**made, "failures": [refused]}))
+    assert [" ".join(row[:2]) for row in texts(table)] == [f"{BASELINE} 1", f"{BASELINE} 4", "native 1", "native 4"]
+    assert len(refusals.items) == 1
+
+
+def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judged):
+    seconds = {pipelines.CURRENT.key: 1e-4, pipelines.PARALLEL.key: 1e-4, pipelines.PORT.key: 1e-5}
+    answer, _, throughput, scaling, table, left_out = pipeline.build(
+        with_run(judged, pipeline=pipelines.document(seconds))
+    )
+    assert pipelines.PORT.code in answer.text
+    assert {throughput.kind, scaling.kind} == {"chart"}
+    assert len(table.rows) == 3
+    assert left_out.says_why
 
 
 # certificate

@@ -9,7 +9,8 @@ from judgements import decision, plain
 from pyopbench.core import formatting
 from pyopbench.core.formatting import MISSING
 from pyopbench.judge import decide
-from pyopbench.judge.findings import DiffersBySize, MoreLaunches, NoAnswerAt
+from pyopbench.judge.findings import DiffersBySize, NoAnswerAt
+from pyopbench.judge.settling import MoreLaunches
 from pyopbench.report import terminal
 from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, change_text, note_text, standing_text
 from pyopbench.report.wording.holes import without_number_text

@@ -9,9 +9,8 @@ import pytest
 
 from judgements import decision
 from pyopbench.core import formatting
+from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.findings import (
-    Action,
-    Answer,
     BaselineBarred,
     BaselineFailed,
     BaselineLacksSizes,
@@ -26,7 +25,6 @@ from pyopbench.judge.findings import (
     FasterBaseline,
     FasterVariant,
     MeasuredGain,
-    MoreLaunches,
     MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
@@ -34,12 +32,12 @@ from pyopbench.judge.findings import (
     NoneWorthIt,
     Note,
     Reason,
-    SecondLaunch,
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
     WouldChange,
 )
+from pyopbench.judge.settling import MoreLaunches, SecondLaunch
 from pyopbench.report.wording.decisions import (
     COUNTED,
     answer_text,

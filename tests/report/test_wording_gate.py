@@ -39,6 +39,16 @@ def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Pat
         "Passed: none of 6 cases is clearly slower by 3% or more, but only slowdowns from "
         f"{formatting.smallest_difference(read_gate(folder, 0.03, 0.05).smallest)} on would be found."
     )
+    passed = read_gate(folder, 0.03, 0.05)
+    wide = {label: replace(one, smallest=5.0) for label, one in passed.comparisons.items()}
+    noisy = replace(passed, comparisons=wide)
+    assert wording.answer_text(noisy) == (
+        "Passed: no case is shown to be slower by 5% or more, of 6; but it was too noisy to tell."
+    )
+    assert wording.reach_text(noisy) == (
+        "A usual case is too noisy to tell: even one that takes twice as long could be missed here. Stop other work on "
+        "the machine, or give the run more time."
+    )
     alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
     assert wording.answer_text(read_gate(alone, 0.03, 0.05)) == (
         "Nothing to compare: no case has an interval on both sides."

@@ -11,8 +11,8 @@ from pyopbench.compare.changes import FoundChange
 from pyopbench.compare.history import Options, read_history
 from pyopbench.compare.remarks import (
     AnchorChanged,
-    NotInterleaved,
     OnlyLatency,
+    RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
@@ -56,13 +56,16 @@ def test_what_a_reader_has_to_know_is_a_sentence(remark, said):
 
 
 def test_some_of_several_are_counted():
-    assert wording.remark_text(NotInterleaved(2, 5)).split(" from ")[0] == "2 of 5 series are"
+    assert wording.remark_text(RunsNotInterleaved(2, 5)).split(" from ")[0] == "2 of 5 series are"
 
 
 def test_a_change_has_a_direction_a_size_and_a_place():
     assert wording.change_text(CHANGE) == "slower, 1.05× (1.04–1.06)"
     assert wording.place_text(CHANGE) == "aaa to bbb"
-    assert wording.place_text(replace(CHANGE, first="aab", last="ccc")) == "aaa to bbb; between aab and ccc"
+    early, late = replace(CHANGE, first="aab"), replace(CHANGE, last="ccc")
+    assert wording.place_text(early) == "aaa to bbb, or as early as aab"
+    assert wording.place_text(late) == "aaa to bbb, or as late as ccc"
+    assert wording.place_text(replace(early, last="ccc")) == "aaa to bbb, or as early as aab or as late as ccc"
     assert wording.again_text(CHANGE) == ""
     again = replace(CHANGE, again=Outcome("slower", 1.05, 1.03, 1.07, 8, "folder"))
     assert wording.again_text(again) == "1.05× (1.03–1.07), slower"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import stat
+import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from action_steps import action, measure_inputs, run_step
 from places import ROOT
+from workflow_steps import install
 
 yaml = pytest.importorskip("yaml", reason="the action is read with PyYAML, which the extra `docs` brings")
 
-BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
-"""How GitHub runs a step with `shell: bash`. Source: GitHub's documentation of `jobs.<job_id>.steps[*].shell`."""
+WORKFLOWS = ROOT / ".github" / "workflows"
 STUB = """#!/bin/sh
 for word in "$@"; do printf '[%s]' "$word"; done > "$RECORD"
 mkdir -p "$FOLDER"; [ -z "$WRITES" ] || echo '### the comment' > "$FOLDER/comment.md"
@@ -23,48 +22,17 @@ exit "$ENDS_WITH"
 """
 
 
-def action() -> dict[str, Any]:
-    """Return the action."""
-    found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    return found
-
-
-def step(name: str) -> dict[str, Any]:
-    """Return the step of the action that has a name."""
-    found: dict[str, Any] = next(one for one in action()["runs"]["steps"] if one.get("name") == name)
-    return found
-
-
-def run_step(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the shell of a step, with a stub in place of a program, and with files for what it hands on."""
-    variables = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary", "RECORD": "record"}
-    places = {key: str(folder / value) for key, value in variables.items()}
+def run_stubbed(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the shell of a step with a stub in place of a program, which records its words."""
     for program in ("pyopbench", "python"):
-        (folder / program).write_text(STUB, encoding="utf-8")
-        (folder / program).chmod(stat.S_IRWXU)
-    defaults = {
-        "WRITES": "",
-        "ENDS_WITH": "0",
-        "FOLDER": str(folder / "results"),
-        "PATH": f"{folder}:{os.environ['PATH']}",
-    }
-    return subprocess.run(
-        [*BASH, step(name)["run"]],
-        env={**os.environ, **places, **defaults, **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        install(folder, program, STUB)
+    told = {"RECORD": str(folder / "record"), "WRITES": "", "ENDS_WITH": "0", "FOLDER": str(folder / "results")}
+    return run_step(name, folder, folder, **{**told, **environment})
 
 
 def measured(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run the step that measures, with the inputs of the action that are given and the usual others."""
-    usual = {name: one["default"] for name, one in action()["inputs"].items()}
-    asked = {"OPS": usual["ops"], "BASE": usual["base"], "HEAD": usual["head"]}
-    asked |= {"FAIL_ON": usual["fail-on"], "ARGUMENTS": usual["arguments"]}
-    assert set(step("Measure")["env"]) == {*asked, "FOLDER"}
-    return run_step("Measure", folder, **{**asked, **inputs})
+    return run_stubbed("Measure", folder, **measure_inputs(FOLDER=str(folder / "results"), **inputs))
 
 
 def test_two_revisions_are_measured_in_one_run(tmp_path: Path) -> None:
@@ -85,7 +53,7 @@ def test_the_exit_code_is_kept_until_the_results_are_uploaded(tmp_path: Path, co
     assert not (tmp_path / "summary").exists(), "nothing is summed up of a run that wrote nothing"
     names = [one.get("name", one.get("uses")) for one in action()["runs"]["steps"]]
     assert names.index("actions/upload-artifact@v4") == names.index("Decide") - 1
-    assert run_step("Decide", tmp_path, CODE=str(code)).returncode == code
+    assert run_stubbed("Decide", tmp_path, CODE=str(code)).returncode == code
 
 
 def test_names_are_words_and_nothing_of_them_is_run(tmp_path: Path) -> None:
@@ -97,7 +65,7 @@ def test_names_are_words_and_nothing_of_them_is_run(tmp_path: Path) -> None:
 
 
 def test_the_action_installs_itself_and_what_is_asked_for(tmp_path: Path) -> None:
-    done = run_step("Install", tmp_path, GITHUB_ACTION_PATH="/a path", REQUIREMENTS="-r requirements.txt")
+    done = run_stubbed("Install", tmp_path, GITHUB_ACTION_PATH="/a path", REQUIREMENTS="-r requirements.txt")
     assert done.returncode == 0
     words = ["-m", "pip", "install", "--editable", "/a path[cpu,numba]", "-r", "requirements.txt"]
     assert (tmp_path / "record").read_text(encoding="utf-8") == "".join(f"[{word}]" for word in words)
@@ -106,6 +74,18 @@ def test_the_action_installs_itself_and_what_is_asked_for(tmp_path: Path) -> Non
 def test_expressions_stay_out_of_shells() -> None:
     """What GitHub puts into a script is run; into a variable it is text."""
     assert not [one["run"] for one in action()["runs"]["steps"] if "${{" in one.get("run", "")]
+
+
+@pytest.mark.parametrize(
+    "path", [*WORKFLOWS.glob("*.yml"), ROOT / "examples" / "workflows" / "pyopbench.yml"], ids=lambda path: path.stem
+)
+def test_actionlint_finds_nothing(path: Path) -> None:
+    """In a workflow of this repository it checks the action's inputs too, and shell scripts where shellcheck is."""
+    program = shutil.which("actionlint")
+    if program is None:
+        pytest.skip("actionlint is not installed: https://github.com/rhysd/actionlint")
+    done = subprocess.run([program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", [".github/workflows/benchmarks.yml", "examples/workflows/pyopbench.yml"])

@@ -25,9 +25,8 @@ def quote() -> ModuleType:
 
 def test_readme_says_what_the_run_says(quote: ModuleType) -> None:
     readme = quote.README.read_text(encoding="utf-8")
-    assert quote.BEGIN in readme
-    assert quote.END in readme
-    assert readme == quote.written(readme, quote.quoted()), "run: python scripts/quote_reference.py"
+    assert all(readme.count(mark) == 1 for mark in (quote.BEGIN, quote.END, quote.TRUST_BEGIN, quote.TRUST_END))
+    assert readme == quote.written(readme, quote.quoted(), quote.trusted()), "run: python scripts/quote_reference.py"
 
 
 def test_another_run_gives_another_table(quote: ModuleType, tmp_path: Path) -> None:
@@ -37,3 +36,9 @@ def test_another_run_gives_another_table(quote: ModuleType, tmp_path: Path) -> N
     content["decisions"] = [{**first, "action": "keep", "choice": None, "use": "training"}]
     (tmp_path / "decisions.json").write_text(json.dumps(content), encoding="utf-8")
     assert quote.quoted(tmp_path).splitlines()[-1] == f"| `{first['op']}` | – | – | keep | – |"
+
+
+def test_a_run_without_a_certificate_has_no_figures_of_one(quote: ModuleType, tmp_path: Path) -> None:
+    assert "|" in quote.trusted()
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    assert "|" not in quote.trusted(tmp_path)

@@ -10,7 +10,18 @@ import pytest
 
 import stored
 from pyopbench.core.errors import BadInput
-from pyopbench.results import certificate, copy_costs, counted_copies, mix_file, open_file, probes, store, versions
+from pyopbench.results import (
+    certificate,
+    copy_costs,
+    counted_copies,
+    mix_file,
+    open_file,
+    pipeline_file,
+    probes,
+    store,
+    threads_file,
+    versions,
+)
 from pyopbench.results.foreign import common
 from pyopbench.results.open_file import LONGEST_LINE_BYTES, MIX, SAMPLES, Limit
 
@@ -60,6 +71,8 @@ READERS: dict[str, Callable[[Path], object]] = {
     probes.FILE: probes.read,
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
+    pipeline_file.FILE: pipeline_file.read,
+    threads_file.FILE: threads_file.read,
     "mix.csv": mix_file.read_mix,
     "foreign.json": common.load,
 }

@@ -144,6 +144,20 @@ def test_time_that_is_up_ends_the_launches() -> None:
     assert clock.now < 30
 
 
+def test_a_third_launch_that_would_end_far_too_late_is_not_begun() -> None:
+    """What preparing takes is known from the launches before; two are made in any case, for an interval."""
+    clock, asked = Clock(), []  # type: ignore[var-annotated]
+
+    class SlowToPrepare(FakePipelineWorker):
+        def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+            clock.now += 7.0 if request["do"] == "pipeline_prepare" else 0.0
+            return super().ask(request)
+
+    start = lambda: SlowToPrepare(clock, SECONDS, {}, asked)  # noqa: E731
+    document = measure(replace(REQUEST, budget_seconds=100.0), lambda one: None, start, clock)  # type: ignore[arg-type]
+    assert {one["launch"] for one in document["blocks"]} == {0, 1}
+
+
 def test_progress_tells_what_is_done_and_how_much_time_is_left() -> None:
     told: list[PipelineProgress] = []
     run(told=told)

@@ -48,6 +48,19 @@ def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
     assert (caught.value.received, caught.value.next_step) == ("/a/mine.py:3", "use np.bar")
 
 
+def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tmp_path: Path) -> None:
+    kernel = {"kernel": "// mine\n", "not_built": "no compiler", "commands": {"build": "g++"}}
+    answer = {**ANSWER, "notes": ["skeleton"], **kernel}
+    never = Tools(lambda request: answer, lambda text, path: text, pytest.fail)  # type: ignore[arg-type]
+    written = write_port(TARGET, "custom_op", tmp_path / "ported.py", tools=never)
+    assert written.kernel == tmp_path / "ported.cc"
+    assert written.kernel.read_text() == "// mine\n"
+    assert (written.passed, written.not_built, written.commands) == ((), "no compiler", {"build": "g++"})
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, "custom_op", (tmp_path / "ported.py").rename(tmp_path / "ported2.py").with_name("ported.py"))
+    assert caught.value.received == tmp_path / "test_ported.py"
+
+
 @pytest.mark.parametrize(("variant", "name"), [("native", "ported.py"), ("traced", "ported.txt"), ("traced", "a-b.py")])
 def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):

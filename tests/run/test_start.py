@@ -21,6 +21,7 @@ from pyopbench.results import certificate, store
 from pyopbench.run import start, worker_process
 from pyopbench.run.budget import LEAST_LAUNCHES
 from pyopbench.run.settings import Settings
+from repositories import commit, repository
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
@@ -201,9 +202,20 @@ def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Pa
 
 def test_a_commit_that_git_does_not_know_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(start, "PACKAGE", tmp_path)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert start._commit() == {"commit": None, "dirty": None}
     monkeypatch.setenv("PATH", "")
+    assert start._commit() == {"commit": None, "dirty": None}
+
+
+def test_an_installed_package_is_of_no_commit_of_the_repository_that_its_environment_lies_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else no run could be resumed after the next commit of the user's."""
+    folder = repository(tmp_path / "project")
+    known = commit(folder, {"environment/site-packages/pyopbench/__init__.py": "", "pyopbench/__init__.py": ""})
+    monkeypatch.setattr(start, "PACKAGE", folder / "pyopbench")
+    assert start._commit() == {"commit": known, "dirty": False}
+    monkeypatch.setattr(start, "PACKAGE", folder / "environment" / "site-packages" / "pyopbench")
     assert start._commit() == {"commit": None, "dirty": None}
 
 

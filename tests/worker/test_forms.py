@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pyopbench.core.errors import Unsupported, WrongResult
 from pyopbench.core.model import BASELINE
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineSettings, Workplace
+from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, mapped
 from pyopbench.worker.pipeline.running import RunningPipeline
 
 SETTINGS = PipelineSettings((1, 2, AUTOTUNE), (1, 4), deterministic=True, processes=2)
@@ -58,35 +59,37 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     load.load_own.cache_clear()
 
 
-def workplace_of(source: str, folder: Path, settings: PipelineSettings = SETTINGS, name: str = "twofold") -> Workplace:
+def context_of(
+    source: str, folder: Path, settings: PipelineSettings = SETTINGS, name: str = "twofold"
+) -> PipelineContext:
     path = folder / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     (op,) = bring_own([str(path)], [])
     size = {DOUBLE: 3, SUMS: 3, RAGGED: 16}.get(source, 3)
-    return Workplace(make_elements(op, BASELINE, size, "float32", 10), settings)
+    return PipelineContext(make_elements(op, BASELINE, size, "float32", 10), settings)
 
 
 @pytest.fixture
-def double(tmp_path: Path) -> Iterator[Workplace]:
-    workplace = workplace_of(DOUBLE, tmp_path)
-    yield workplace
-    workplace.close()
+def double(tmp_path: Path) -> Iterator[PipelineContext]:
+    context = context_of(DOUBLE, tmp_path)
+    yield context
+    context.close()
 
 
-def arranged(workplace: Workplace) -> dict[str, tuple[Arrangement, Build | str]]:
-    found = [one for name in find("forms") for one in load_form(name).arrange(workplace)]
+def arranged(context: PipelineContext) -> dict[str, tuple[Arrangement, Build | str]]:
+    found = [one for name in find("forms") for one in load_form(name).arrange(context)]
     keys = [arrangement.key for arrangement, _ in found]
     assert len(keys) == len(set(keys))
     return {arrangement.key: (arrangement, build) for arrangement, build in found}
 
 
-def running(workplace: Workplace, key: str) -> RunningPipeline:
-    arrangement, build = arranged(workplace)[key]
+def running(context: PipelineContext, key: str) -> RunningPipeline:
+    arrangement, build = arranged(context)[key]
     assert callable(build), build
-    return RunningPipeline(arrangement, build, workplace)
+    return RunningPipeline(arrangement, build, context)
 
 
-def test_every_form_gives_every_element_in_order_or_says_why_not(double: Workplace) -> None:
+def test_every_form_gives_every_element_in_order_or_says_why_not(double: PipelineContext) -> None:
     unsupported: list[str] = []
     for key, (arrangement, build) in arranged(double).items():
         if not callable(build):
@@ -107,47 +110,66 @@ def test_every_form_gives_every_element_in_order_or_says_why_not(double: Workpla
 
 
 def test_bodies_of_several_outputs_are_batched_by_a_loop_and_not_as_they_stand(tmp_path: Path) -> None:
-    workplace = workplace_of(SUMS, tmp_path, name="sums")
+    context = context_of(SUMS, tmp_path, name="sums")
     for key in ("map", "map parallel=2", "batch_loop batch=4"):
-        assert running(workplace, key).check() == (0.0, True)
+        assert running(context, key).check() == (0.0, True)
     with pytest.raises(Unsupported):
-        running(workplace, "batch_body batch=4")
+        running(context, "batch_body batch=4")
 
 
 def test_outputs_of_different_shapes_come_one_by_one_and_in_no_batch(tmp_path: Path) -> None:
-    workplace = workplace_of(RAGGED, tmp_path, name="ragged")
-    assert workplace.elements.delivered == 1
-    assert running(workplace, "map parallel=2").check() == (0.0, True)
-    kinds = {key: build for key, (_, build) in arranged(workplace).items() if "batch" in key}
+    context = context_of(RAGGED, tmp_path, name="ragged")
+    assert context.elements.delivered == 1
+    assert running(context, "map parallel=2").check() == (0.0, True)
+    kinds = {key: build for key, (_, build) in arranged(context).items() if "batch" in key}
     assert kinds
     assert not any(callable(build) for build in kinds.values())
 
 
-def test_another_order_than_the_promised_one_is_an_error(double: Workplace) -> None:
-    def swapped(workplace: Workplace) -> tf.data.Dataset:
-        source = workplace.elements.source().batch(2)
+def test_a_pipeline_may_have_threads_of_its_own(tmp_path: Path) -> None:
+    names: set[str] = set()
+    settings = PipelineSettings((2,), (1,), deterministic=True, processes=2, private_threads=3)
+    context = context_of(DOUBLE, tmp_path, settings)
+
+    def build(context: PipelineContext) -> tf.data.Dataset:
+        def double(x: Any) -> Any:
+            names.add(Path(f"/proc/self/task/{threading.get_native_id()}/comm").read_text(encoding="utf-8"))
+            return 2 * x
+
+        def in_callback(*inputs: Any) -> tuple[Any, ...]:
+            return context.elements.shaped(tf.numpy_function(double, inputs, tf.float32))
+
+        return mapped(context.elements.source(), in_callback, Arrangement("map", "parallel", "", 2), context.settings)
+
+    assert RunningPipeline(Arrangement("map", "parallel", "", 2), build, context).check() == (0.0, True)
+    assert any("data_private" in name for name in names)
+
+
+def test_another_order_than_the_promised_one_is_an_error(double: PipelineContext) -> None:
+    def swapped(context: PipelineContext) -> tf.data.Dataset:
+        source = context.elements.source().batch(2)
         return source.map(lambda numbers, x: (numbers[::-1], 2 * x[::-1])).unbatch()
 
     with pytest.raises(WrongResult):
         RunningPipeline(Arrangement("map", "keep", ""), swapped, double).check()
 
 
-def test_values_of_another_element_are_an_error(double: Workplace) -> None:
-    def shifted(workplace: Workplace) -> tf.data.Dataset:
-        return workplace.elements.source().map(lambda number, x: ((number + 1) % 10, 2 * x))
+def test_values_of_another_element_are_an_error(double: PipelineContext) -> None:
+    def shifted(context: PipelineContext) -> tf.data.Dataset:
+        return context.elements.source().map(lambda number, x: ((number + 1) % 10, 2 * x))
 
     with pytest.raises(WrongResult):
         RunningPipeline(Arrangement("map", "keep", ""), shifted, double).check()
 
 
-def test_a_body_that_changes_its_shape_fails_where_it_is_drawn(double: Workplace) -> None:
+def test_a_body_that_changes_its_shape_fails_where_it_is_drawn(double: PipelineContext) -> None:
     calls = iter(range(10_000))
 
     def shrinking(x: Any) -> Any:
         return 2 * x if next(calls) < 40 else x[:1]
 
-    def build(workplace: Workplace) -> tf.data.Dataset:
-        elements = workplace.elements
+    def build(context: PipelineContext) -> tf.data.Dataset:
+        elements = context.elements
         return elements.source().map(
             lambda number, x: (number, *elements.shaped(tf.numpy_function(shrinking, [x], tf.float32)))
         )
@@ -159,7 +181,7 @@ def test_a_body_that_changes_its_shape_fails_where_it_is_drawn(double: Workplace
 
 
 def test_elements_are_the_same_in_every_process_and_differ_among_themselves(tmp_path: Path) -> None:
-    first, second = (workplace_of(DOUBLE, tmp_path).elements for _ in range(2))
+    first, second = (context_of(DOUBLE, tmp_path).elements for _ in range(2))
     assert first.are_told_apart
     for one, other in zip(first.inputs, second.inputs, strict=True):
         np.testing.assert_array_equal(one[0], other[0])

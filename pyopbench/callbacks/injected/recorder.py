@@ -13,23 +13,37 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, cast
 
 from pyopbench.callbacks.injected.input_waits import InputWaits, is_in_input
-from pyopbench.callbacks.injected.tallies import Site, Tally, describe_arrays, describe_tensors, name_of, new_row
+from pyopbench.callbacks.injected.tallies import (
+    MARK,
+    OUTSIDE,
+    Event,
+    Site,
+    Tally,
+    add,
+    describe_arrays,
+    describe_nothing,
+    describe_tensors,
+    make_timed,
+    name_of,
+)
 
 SAVE_SECONDS = 2.0
 """How much of a process that is killed is lost at the most."""
+ADD_UP_SECONDS = 0.2
+"""How long calls lie unadded at the most: some hundred bytes each, of some ten thousand calls a second."""
 
 GENERATED = "__autograph_generated_file"
 """Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
 
-MARK = "pyopbench_tally"
 HELD = "pyopbench_counted"
-"""Attributes of functions: the tally that a counted one adds to; a program's function's site and counted one."""
+"""Attribute of a program's function: its site and the counted one."""
 
 
 class Recorder:
@@ -44,6 +58,8 @@ class Recorder:
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
         self.waits = InputWaits(clock)
+        # A call only leaves word here, which takes no lock; a thread adds up what lies here, many at a time.
+        self.events: deque[Event] = deque()
         self._renew()
 
     def _renew(self) -> None:
@@ -53,6 +69,7 @@ class Recorder:
         self.saved_calls = 0
         self.name = f"{os.getpid()}-{time.time_ns()}.json"
         self.waits.reset()
+        self.events.clear()
         for site in self.sites.values():
             site.reset()
 
@@ -68,7 +85,7 @@ class Recorder:
         ):
             setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
         script_ops._internal_py_func = self._wrap_gradient(script_ops._internal_py_func)
-        script_ops.EagerFunc = self._make_timed(script_ops.EagerFunc)
+        script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self.events.append)
         atexit.register(self.save)
         self._save_before_exit()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -82,34 +99,33 @@ class Recorder:
 
     def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
         """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
-        clock, describe = self.clock, describe_tensors if kind == "py_function" else describe_arrays
+        clock, note = self.clock, self.events.append
+        describe = describe_nothing if site is None else describe_tensors if kind == "py_function" else describe_arrays
 
         def counted(*arguments: Any) -> Any:
             start = clock()
-            fine = False
             try:
                 result = function(*arguments)
-                fine = True
-            finally:
-                seconds = clock() - start
-                key = describe(arguments) if site is not None else None
-                with self.lock:
-                    if self.called is None:
-                        self.called = [start, start]
-                    self.called[1] = start + seconds
-                    tally.calls += 1
-                    tally.seconds += seconds
-                    tally.raised += not fine
-                    if site is not None:
-                        row = site.shapes.get(key)
-                        if row is None:
-                            row = new_row(site, key)
-                        row[0] += 1
-                        row[1] += seconds
+            except BaseException:
+                note((tally, site, describe(arguments), start, clock(), True))
+                raise
+            end = clock()
+            note((tally, site, describe(arguments), start, end, False))
             return result
 
         setattr(counted, MARK, tally)
         return counted
+
+    def add_up(self) -> None:
+        """Add to the tallies what calls have left word of."""
+        with self.lock:
+            while self.events:
+                event = self.events.popleft()
+                add(event)
+                _, site, _, start, end, _ = event
+                if site is not OUTSIDE:
+                    first, last = self.called or (start, end)
+                    self.called = [min(first, start), max(last, end)]
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         clock = self.clock
@@ -135,10 +151,7 @@ class Recorder:
             try:
                 return original(*arguments, **named)
             finally:
-                seconds = clock() - start
-                with self.lock:
-                    site.forward.outside_calls += 1
-                    site.forward.outside_seconds += seconds
+                self.events.append((site.forward, OUTSIDE, None, start, clock(), False))
 
         return wrapper
 
@@ -156,35 +169,6 @@ class Recorder:
         if isinstance(function, FunctionType):
             setattr(function, HELD, (site, counted))
         return counted
-
-    def _add_outside(self, tally: Tally, seconds: float) -> None:
-        with self.lock:
-            tally.outside_calls += 1
-            tally.outside_seconds += seconds
-
-    def _make_timed(self, eager_func: Any) -> Any:
-        """Return a class like TensorFlow's `EagerFunc`, which its kernel calls, that is timed too.
-
-        That is the body with what TensorFlow does in Python around it: tape, conversions, copies to a device.
-        """
-        clock, add = self.clock, self._add_outside
-
-        class Timed(eager_func):  # type: ignore[misc]
-            def __init__(self, func: Any, *arguments: Any, **named: Any) -> None:
-                super().__init__(func, *arguments, **named)
-                tally = getattr(func, MARK, None)
-                self.tally = tally if tally is not None and tally.by_kernel else None
-
-            def __call__(self, *arguments: Any) -> Any:
-                if self.tally is None:
-                    return super().__call__(*arguments)
-                start = clock()
-                try:
-                    return super().__call__(*arguments)
-                finally:
-                    add(self.tally, clock() - start)
-
-        return Timed
 
     def _wrap_gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Count the gradient of py_function, which is a callback that TensorFlow makes itself."""
@@ -252,6 +236,7 @@ class Recorder:
     def save(self) -> None:
         """Write the counts of this process, whole or not at all; the program does not fail for it."""
         waits = self.waits.as_dict()
+        self.add_up()
         with self.lock:
             calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
             if calls + waits["elements"] == self.saved_calls:
@@ -298,5 +283,7 @@ class Recorder:
 
     def _keep_saving(self) -> None:
         while True:
-            time.sleep(SAVE_SECONDS)
+            for _ in range(round(SAVE_SECONDS / ADD_UP_SECONDS)):
+                time.sleep(ADD_UP_SECONDS)
+                self.add_up()
             self.save()

@@ -6,7 +6,7 @@ Standard library only, because it is loaded into whatever program is recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 MOST_SHAPES = 1000
 """Different shapes that are told apart at a site, so that a program of ragged batches cannot fill the memory."""
@@ -90,6 +90,60 @@ class Site:
         }
 
 
+MARK = "pyopbench_tally"
+"""Attribute of a counted function: the tally that it adds to."""
+
+OUTSIDE: Any = object()
+"""Stands in the place of an event's site where what was timed is the call from outside of the body."""
+
+Event: TypeAlias = "tuple[Tally, Any, Any, float, float, bool]"
+"""A call: what it adds to; its site (None without shapes, `OUTSIDE`); its inputs; its start, its end; did it raise?"""
+
+
+def add(event: Event) -> None:
+    """Add a call to its tally and to the shapes of its site."""
+    tally, site, key, start, end, raised = event
+    seconds = end - start
+    if site is OUTSIDE:
+        tally.outside_calls += 1
+        tally.outside_seconds += seconds
+        return
+    tally.calls += 1
+    tally.seconds += seconds
+    tally.raised += raised
+    if site is not None:
+        row = site.shapes.get(key)
+        if row is None:
+            row = new_row(site, key)
+        row[0] += 1
+        row[1] += seconds
+
+
+def make_timed(eager_func: Any, clock: Callable[[], float], note: Callable[[Event], None]) -> Any:
+    """Return a class like TensorFlow's `EagerFunc`, which its kernel calls, that is timed too.
+
+    That is the body with what TensorFlow does in Python around it: tape, conversions, copies to a device.
+    """
+    call = eager_func.__call__
+
+    class Timed(eager_func):  # type: ignore[misc]
+        def __init__(self, func: Any, *arguments: Any, **named: Any) -> None:
+            super().__init__(func, *arguments, **named)
+            tally = getattr(func, MARK, None)
+            self.tally = tally if tally is not None and tally.by_kernel else None
+
+        def __call__(self, *arguments: Any) -> Any:
+            if self.tally is None:
+                return call(self, *arguments)
+            start = clock()
+            try:
+                return call(self, *arguments)
+            finally:
+                note((self.tally, OUTSIDE, None, start, clock(), False))
+
+    return Timed
+
+
 def name_of(function: Any) -> str:
     """Return the name of a function as its program has it, also of one that AutoGraph made."""
     named = getattr(function, "func", function)  # of a functools.partial
@@ -102,6 +156,10 @@ def new_row(site: Site, key: Any) -> list[float]:
     if len(site.shapes) >= MOST_SHAPES:
         key = None
     return site.shapes.setdefault(key, [0, 0.0])
+
+
+def describe_nothing(arguments: Sequence[Any]) -> None:
+    """Return no key, where shapes do not count."""
 
 
 def describe_arrays(arguments: Sequence[Any]) -> Any:

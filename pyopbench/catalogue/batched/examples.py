@@ -53,10 +53,10 @@ def examples_of(op: Op, size: int, dtype: str, count: int) -> Examples:
     drawn = [first]
     if op.own is None or not op.own.fixed_sizes:
         drawn = _drawn(op, size, dtype, count)
-    if len(drawn) == count and _are_distinct(drawn):
+    if len(drawn) == count and are_distinct(drawn):
         return Examples(tuple(drawn), are_distinct=True)
     found = _varied(op, first, count)
-    return Examples(tuple(found), _are_distinct(found))
+    return Examples(tuple(found), are_distinct(found))
 
 
 def _drawn(op: Op, size: int, dtype: str, count: int) -> list[Example]:
@@ -74,7 +74,8 @@ def _kind_of(example: Example) -> list[tuple[Any, ...]]:
     return [(array.shape, dtype_of(array)) for array in example]
 
 
-def _are_distinct(examples: Sequence[Example]) -> bool:
+def are_distinct(examples: Sequence[Example]) -> bool:
+    """Do no two examples hold the same?"""
     held = {tuple(array.tobytes() if array.dtype.kind != "O" else repr(array) for array in one) for one in examples}
     return len(held) == len(examples)
 
@@ -93,7 +94,7 @@ def _varied(op: Op, first: Example, count: int) -> list[Example]:
     for vary in kinds:
         rng = np.random.default_rng(count)
         found = [first, *(vary(first, rng) for _ in range(count - 1))]
-        if _are_distinct(found) and _takes(op, found):
+        if are_distinct(found) and _takes(op, found):
             return found
     return [first] * count
 

@@ -60,15 +60,16 @@ class Form:
         return self.how != "whole"
 
 
-def forms_of(op: Op, dtype: str, size: int) -> tuple[Form, ...]:
+def forms_of(op: Op, dtype: str, size: int, *, gradients: bool = True) -> tuple[Form, ...]:
     """Return every form that can be tried for an op, the loop first.
 
     Args:
         op: built in or a user's own.
         dtype: of the case.
         size: of an example.
+        gradients: attach a gradient where the op has one; without it a form is what an input pipeline needs.
     """
-    return (*_callbacks(op, dtype, size), *_ports(op, dtype, size))
+    return (*_callbacks(op, dtype, size, gradients=gradients), *_ports(op, dtype, size, gradients=gradients))
 
 
 def ragged_loop(op: Op, dtype: str, ragged: Sequence[bool]) -> Body:
@@ -99,10 +100,10 @@ def _ragged(rows: Any, lengths: Any) -> Any:
     return tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
 
 
-def _callbacks(op: Op, dtype: str, size: int) -> Iterator[Form]:
+def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
     dtypes = op.output_dtypes(dtype)
     # The gradient is a loop over examples whatever the body is: what is built in batches has no gradient to time.
-    gradient = None if op.numpy_gradient is None else loops.gradient_loop(op.numpy_gradient, op)
+    gradient = None if op.numpy_gradient is None or not gradients else loops.gradient_loop(op.numpy_gradient, op)
     has_gradient = bool(op.differentiable) and gradient is not None
     case = _case(op, "numpy_function", dtype, size, "custom_gradient" if has_gradient else NO_GRADIENT)
 
@@ -120,8 +121,8 @@ def _callbacks(op: Op, dtype: str, size: int) -> Iterator[Form]:
         yield form("njit_loop", "njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
 
 
-def _ports(op: Op, dtype: str, size: int) -> Iterator[Form]:
-    has_gradient = bool(op.differentiable)
+def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
+    has_gradient = gradients and bool(op.differentiable)
     for name, variant in load_variants().items():
         if not (variant.is_port and variant.is_usual_for(op) and "call" in variant.modes and _is_made_of(op, variant)):
             continue

@@ -152,6 +152,7 @@ CALLS.update({
     "reshape": _reshape, "ravel": _ravel, "transpose": _transpose, "where": _where, "clip": _clip, "pad": _pad,
     "zeros_like": _full_like(0), "ones_like": _full_like(1), "empty_like": _full_like(0), "diff": _diff, "take": _take,
     "argsort": _argsort, "sort": _sort, "asarray": _asarray, "array": _asarray, "ascontiguousarray": _asarray,
+    "asanyarray": _asarray,
     "round": _round, "around": _round, "einsum": _einsum, "broadcast_to": _broadcast_to,
     "linalg.solve": _product("solve"), "shape": lambda array: as_keras(array).shape,
     "ndim": lambda array: as_keras(array).ndim, "size": lambda array: as_keras(array).size,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.arrays import as_array, as_given, dtype_of
+from pyopbench.catalogue.arrays import as_array, as_given, as_outputs, dtype_of
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.own.arguments import Arguments, arranged
 from pyopbench.catalogue.own.inputs import Examples, are_scalars, inputs_of, wrong
@@ -132,7 +132,7 @@ def _gradient_of(gradient: GradientBody | None, differentiable: Sequence[int], i
 
 
 def _outputs_of(returned: Any) -> tuple[Any, ...]:
-    outputs = tuple(as_array(one) for one in _as_outputs(returned))
+    outputs = tuple(as_array(one) for one in as_outputs(returned))
     odd = [one for one in outputs if one.dtype.kind not in "biufcO" or (one.dtype.kind == "O" and not _is_text(one))]
     if odd or not outputs:
         raise wrong(
@@ -147,22 +147,17 @@ def _is_text(array: Any) -> bool:
     return all(isinstance(item, bytes) for item in array.ravel())
 
 
-def _as_outputs(returned: Any) -> tuple[Any, ...]:
-    """Return what are the outputs: of a tuple each item, of a list too if its items are arrays, else the whole."""
-    several = isinstance(returned, tuple) or (
-        isinstance(returned, list) and any(isinstance(one, np.ndarray) for one in returned)
-    )
-    return tuple(returned) if several else (returned,)
-
-
 def _is_plain(returned: Any) -> bool:
-    """Can TensorFlow take it as it is? Lists of numbers or text it would take for as many outputs."""
-    return all(isinstance(one, (np.ndarray, np.generic, int, float, bool, bytes)) for one in _as_outputs(returned))
+    """Does TensorFlow take it as NumPy does?
+
+    Lists of numbers or text it takes for as many outputs, and in eager mode numbers of Python's for float32 and int32.
+    """
+    return all(isinstance(one, (np.ndarray, np.generic, bytes)) for one in as_outputs(returned))
 
 
 def _with_arrays(body: Body) -> Body:
     def on_arrays(*inputs: Any) -> Any:
-        outputs = tuple(as_array(one) for one in _as_outputs(body(*inputs)))
+        outputs = tuple(as_array(one) for one in as_outputs(body(*inputs)))
         return outputs if len(outputs) > 1 else outputs[0]
 
     setattr(on_arrays, BODY, body)

@@ -90,6 +90,9 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
     lacking = place and _lacking(error, *place)
     if lacking:
         return f"`{lacking}` has no tnp counterpart"
+    elsewhere = NOT_IN_TNP.search(str(error))
+    if elsewhere:
+        return f"`np.{elsewhere[1]}` has no tnp counterpart"
     # Where a module lies differs from machine to machine.
     of_numba = NUMBA_SAYS.findall(str(error))
     if not of_numba:

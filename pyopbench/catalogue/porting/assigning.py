@@ -121,7 +121,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     target, value = node.target, node.value
     if type(node.op) not in BINARY:
         return None
-    sign = _sign(code, node)
+    sign = operator_of(code, node)
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, keys = _root_of(code, target)
         dtype = code.dtype(root)
@@ -155,7 +155,7 @@ def _bracketed(node: ast.expr, text: str) -> str:
     return f"({text})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) else text
 
 
-def _sign(code: TypedCode, node: ast.AugAssign) -> str:
+def operator_of(code: TypedCode, node: ast.AugAssign) -> str:
     """Return the operator as it stands in the file, without the `=`."""
     begin, end = code.source.span(node.target)[1], code.source.span(node.value)[0]
     return code.source.text(begin, end).split("=")[0].strip()

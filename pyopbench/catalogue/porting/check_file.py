@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from pyopbench.catalogue.porting import batch_check, keras_check
 from pyopbench.catalogue.porting.facts import Facts
 from pyopbench.catalogue.porting.module_text import module_text
 from pyopbench.catalogue.porting.refusal import CannotPort
@@ -23,7 +24,19 @@ def assert_same(found, expected):
     scale = finite.max() if finite.size else 0
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))
 '''
-RESERVED = frozenset({"TOLERANCE", "assert_same", "as_tuple", "examples", "old", "draw", "gradient_of_port"})
+RESERVED = frozenset(
+    {
+        "TOLERANCE",
+        "assert_same",
+        "as_tuple",
+        "examples",
+        "old",
+        "draw",
+        "gradient_of_port",
+        "vary",
+        batch_check.GRADIENT,
+    }
+)
 """Names that a test has for itself."""
 
 AS_TUPLE = '''
@@ -40,10 +53,12 @@ class Inputs:
     Attributes:
         expression: a list of tuples of arguments.
         keywords: names of the last ones, where they are given by name.
+        is_fixed: are there no others than these?
     """
 
     expression: str
     keywords: tuple[str, ...] = ()
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,14 +69,18 @@ class Old:
         units: the old body and what it needs, the gradient, and what draws the inputs.
         tolerance: largest error, relative to the largest magnitude.
         gradient: the name of the old gradient; empty where there is none, and differences are taken.
+        function: the name of the old body.
+        is_of_one: does it take one example, where the port takes a batch?
     """
 
     units: Units
     tolerance: float
     gradient: str
+    function: str
+    is_of_one: bool = False
 
 
-def check_file(module: str, facts: Facts, old: Old, inputs: Inputs) -> str:
+def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False) -> str:
     """Return the text of a test.
 
     Args:
@@ -69,20 +88,29 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs) -> str:
         facts: what the port takes and returns.
         old: what it is held against.
         inputs: on which it is checked.
+        on_keras: is the port made of `keras.ops`?
     """
     name, module = module, _imported_as(module, old.units)
-    units, tolerance, gradient = old.units, old.tolerance, old.gradient
+    units, gradient = old.units, old.gradient
     code = Code(units)
     statements = [code.write_unit(unit) for unit in units.in_order()]
-    statements += [f"TOLERANCE = {tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs), _call(facts, inputs)]
-    statements.append(_values(module, facts, inputs))
+    statements += [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
+    given = _given(facts, inputs, "tensors")
+    statements.append(keras_check.values(module, facts.function, given) if on_keras else _values(module, facts, given))
+    if old.is_of_one:
+        statements.append(batch_check.in_dataset(f"{module}.{facts.function}({given})"))
     if facts.differentiable:
-        checks = _against_gradient(module, facts, gradient) if gradient else _against_differences(module, facts)
-        statements += [_gradient_of(module, facts, inputs), *checks]
+        statements.append(_gradient_of(module, facts, given))
+        if gradient and old.is_of_one:
+            statements.append(batch_check.gradient(gradient))
+            gradient = batch_check.GRADIENT
+        first = keras_check.ON_TENSORFLOW if on_keras else ""
+        statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
+    each = " for each example" if old.is_of_one else ""
     says = f"""Checks a port against the body that it replaces.
 
-`{name}.{facts.function}` has to do what `{facts.function}` of {facts.file}
-does, of which this file has a copy.
+`{name}.{facts.function}` has to do what `{old.function}` of {facts.file}
+does{each}, of which this file has a copy.
 """
     return module_text(says, statements, units, [f"import {name}{'' if name == module else f' as {module}'}"])
 
@@ -99,8 +127,10 @@ def _imported_as(module: str, units: Units) -> str:
     return "module_of_port" if module in units.by_name.keys() | units.imports.keys() else module
 
 
-def _examples(inputs: Inputs) -> str:
+def _examples(inputs: Inputs, old: Old) -> str:
     rng = "    rng = np.random.default_rng(0)\n" if "rng" in _names(inputs.expression) else ""
+    if old.is_of_one:
+        return batch_check.examples(inputs.expression, rng, is_fixed=inputs.is_fixed)
     return f'''
 def examples():
     """Return the arguments of several calls."""
@@ -115,12 +145,14 @@ def _names(expression: str) -> set[str]:
     return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - bound
 
 
-def _call(facts: Facts, inputs: Inputs) -> str:
+def _call(old: Old, facts: Facts, inputs: Inputs) -> str:
+    if old.is_of_one:
+        return batch_check.old(old.function, _given(facts, inputs, "row"))
     return f'''
 def old(arguments):
     """Return what the old body returns, as arrays."""
     copies = [one if isinstance(one, (list, tuple)) else np.array(one) for one in arguments]
-    return tuple(np.asarray(one) for one in as_tuple({facts.function}({_given(facts, inputs, "copies")})))
+    return tuple(np.asarray(one) for one in as_tuple({old.function}({_given(facts, inputs, "copies")})))
 '''
 
 
@@ -131,7 +163,7 @@ def _given(facts: Facts, inputs: Inputs, name: str) -> str:
     return f"*{name}[:{first}]{named}" if inputs.keywords else f"*{name}"
 
 
-def _values(module: str, facts: Facts, inputs: Inputs) -> str:
+def _values(module: str, facts: Facts, given: str) -> str:
     return f'''
 def test_values():
     """The port returns what the old body does, called as it is and in a graph."""
@@ -140,14 +172,14 @@ def test_values():
         tensors = [tf.constant(np.asarray(one)) for one in arguments]
         expected = old(arguments)
         for port in ({module}.{facts.function}, in_graph):
-            found = as_tuple(port({_given(facts, inputs, "tensors")}))
+            found = as_tuple(port({given}))
             assert len(found) == len(expected)
             for one, other in zip(found, expected):
                 assert_same(one, other)
 '''
 
 
-def _gradient_of(module: str, facts: Facts, inputs: Inputs) -> str:
+def _gradient_of(module: str, facts: Facts, given: str) -> str:
     return f'''
 def gradient_of_port(arguments, output_gradients):
     """Return the gradient that TensorFlow has of the port, by each input that has one."""
@@ -155,7 +187,7 @@ def gradient_of_port(arguments, output_gradients):
     watched = [tensors[place] for place in {list(facts.differentiable)}]
     with tf.GradientTape() as tape:
         tape.watch(watched)
-        outputs = as_tuple(tf.function({module}.{facts.function})({_given(facts, inputs, "tensors")}))
+        outputs = as_tuple(tf.function({module}.{facts.function})({given}))
     floating = [outputs[place] for place in {list(facts.floating)}]
     given = [tf.constant(one) for one in output_gradients]
     found = tape.gradient(floating, watched, given, unconnected_gradients="zero")
@@ -169,12 +201,11 @@ def draw(expected, rng):
 '''
 
 
-def _against_gradient(module: str, facts: Facts, gradient: str) -> list[str]:
-    return [
-        f'''
+def _against_gradient(facts: Facts, gradient: str, first: str) -> str:
+    return f'''
 def test_gradient():
     """The gradient of the port is the old one."""
-    for arguments in examples():
+{first}    for arguments in examples():
         arrays = [np.asarray(one) for one in arguments]
         outputs = old(arguments)
         output_gradients = draw(outputs, np.random.default_rng(1))
@@ -185,15 +216,13 @@ def test_gradient():
         for one, other in zip(found, expected):
             assert_same(one, other)
 '''
-    ]
 
 
-def _against_differences(module: str, facts: Facts) -> list[str]:
-    return [
-        f'''
+def _against_differences(facts: Facts, first: str) -> str:
+    return f'''
 def test_gradient():
     """The gradient of the port is the slope of the old body, along a direction that is drawn."""
-    for arguments in examples():
+{first}    for arguments in examples():
         rng = np.random.default_rng(1)
         arrays = [np.array(one) for one in arguments]
         outputs = old(arrays)
@@ -218,4 +247,3 @@ def test_gradient():
         if np.isfinite(expected):
             np.testing.assert_allclose(slope, expected, rtol=0, atol=max(step, 1e-4) * 5 * max(magnitude, 1e-30))
 '''
-    ]

@@ -13,6 +13,8 @@ USUAL = {
     "tf": "import tensorflow as tf",
     "tnp": "import tensorflow.experimental.numpy as tnp",
     "numba": "import numba",
+    "ops": "from keras import ops",
+    "keras": "import keras",
 }
 """What names are imported as that written code uses of itself."""
 

@@ -81,6 +81,18 @@ def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
     return None
 
 
+def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
+    """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
+    if not (code.is_tensor(node.test) and code.is_tensor(node)):
+        return None
+    dtype = code.dtype(node)
+    texts = {one: code.tensor(one, dtype) for one in (node.body, node.orelse)} | {
+        node.test: write_truth(code, node.test)
+    }
+    parts = [(*code.source.span(one), texts[one]) for one in (node.body, node.test, node.orelse)]
+    return code.source.replaced(*code.source.span(node), parts)
+
+
 def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
     if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):

@@ -14,7 +14,7 @@ from pyopbench.catalogue.porting.attributes import write_attribute, write_size
 from pyopbench.catalogue.porting.in_place import write_statement
 from pyopbench.catalogue.porting.indexing import write_subscript
 from pyopbench.catalogue.porting.names import name_of
-from pyopbench.catalogue.porting.operators import write_binary, write_comparison, write_truth, write_unary
+from pyopbench.catalogue.porting.operators import write_binary, write_choice, write_comparison, write_truth, write_unary
 from pyopbench.catalogue.porting.source import parts_of
 from pyopbench.catalogue.porting.table import TABLE
 from pyopbench.catalogue.porting.typed import TypedCode, joined
@@ -56,6 +56,8 @@ class TensorCode(TypedCode):
             return write_comparison(self, node)
         if isinstance(node, ast.UnaryOp):
             return write_unary(self, node)
+        if isinstance(node, ast.IfExp):
+            return write_choice(self, node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):

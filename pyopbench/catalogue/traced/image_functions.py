@@ -15,6 +15,9 @@ PADDING = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap
 """SciPy's names of what is beyond the edges, and NumPy's
 (https://docs.scipy.org/doc/scipy/reference/generated/scipy.ndimage.correlate1d.html)."""
 
+FARTHEST = 2.0**63
+"""Places from here on overflow where SciPy folds them back into an image (`ni_interpolation.c`)."""
+
 
 def _only_floats(name: str, x: Any) -> None:
     if x.dtype.kind != "f":
@@ -141,6 +144,9 @@ def map_coordinates(
     if len(sizes) < x.ndim:
         raise refuse("scipy.ndimage.map_coordinates", why="needs sizes that are known before the graph runs")
     floats = [places[axis].astype(np.float64) for axis in range(x.ndim)]
+    for axis, size in enumerate(sizes):
+        if size == 1 and mode in ("reflect", "mirror"):  # folded to its one element, from however far
+            floats[axis] = np.where(np.isnan(floats[axis]), floats[axis], 0.0)
     found: Any = 0.0
     for corner in np.ndindex(*[order + 1] * x.ndim):
         weight: Any = 1.0
@@ -155,8 +161,8 @@ def map_coordinates(
     for place, size in zip(floats, sizes, strict=True):
         if mode == "constant":
             found = np.where((place >= 0) & (place <= size - 1), found, cval)  # cval for NaN
-        elif mode != "nearest":  # SciPy finds no place in the image to which NaN and infinity are folded back
-            found = np.where(np.isfinite(place), found, cval)
+        elif mode != "nearest":  # NaN is folded to no place in the image, and nothing that 64 bits cannot count
+            found = np.where(np.abs(place) < FARTHEST, found, cval)
     return found.astype(x.dtype)
 
 

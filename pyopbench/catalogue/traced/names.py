@@ -54,7 +54,11 @@ class _Scope(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if super().__contains__(name):
             return super().__getitem__(name)
-        value = _meant(self.names[name])
+        found = self.names[name]
+        try:
+            value = _meant(found)
+        except KeyError as error:  # which Python would take for a name that there is not
+            raise RuntimeError(f"`{name}` cannot be copied") from error
         super().__setitem__(name, value)
         return value
 

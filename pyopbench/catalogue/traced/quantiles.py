@@ -65,6 +65,9 @@ def _quantile(name: str, of_hundred: bool) -> None:
         if of_hundred:
             shares = shares / 100
         count = flat.shape[-1]
+        is_whole = share.dtype.kind in "iu" and not share.weak and not of_hundred
+        if is_whole and method == "linear":  # each share is that of an element
+            method = "lower"
         found = _interpolated(ordered, shares.astype(np.float64), count, method, kind)
         if nan is not None:
             found = np.where(nan, np.array(np.nan, kind), found)
@@ -78,19 +81,17 @@ def _interpolated(ordered: Any, shares: Any, count: Any, method: str, kind: Any)
         half = np.floor(place) + 0.5
         even = np.floor(place) % 2 == 0
         place = np.where((place == half) & even, np.floor(place), np.floor(place + 0.5))
-    below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
-    if method in ("lower", "nearest"):
-        above = below
-    elif method == "higher":
-        below = above
+    below = (np.ceil if method == "higher" else np.floor)(place).astype(np.int64)
     rank = ordered.ndim - 1
     axis_first = np.moveaxis(ordered, -1, 0)
-    low, high = axis_first[below], axis_first[above]
-    way = place - np.floor(place)
-    if method == "midpoint":
-        way = np.where(below == above, 0.0, 0.5)
+    low = axis_first[below]
     if method not in ("linear", "midpoint"):
         return low
+    # As NumPy does it where the place is that of an element, too: 0 times the distance to an infinite one is NaN.
+    high = axis_first[np.minimum(below + 1, count - 1)]
+    way = place - np.floor(place)
+    if method == "midpoint":
+        way = np.where(way == 0, 0.0, 0.5)
     way = np.reshape(way, (*way.shape, *[1] * rank)).astype(kind)
     low, high = low.astype(kind), high.astype(kind)
     apart = high - low

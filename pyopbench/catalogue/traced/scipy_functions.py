@@ -43,10 +43,41 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 
 
+def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """Return how many standard deviations each element is from the mean; NaN where all are equal."""
+    if nan_policy != "propagate":
+        raise refuse(f"scipy.stats.zscore(..., nan_policy={nan_policy!r})")
+    x = _floats(a)
+    mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, ddof=ddof, keepdims=True)
+    # As SciPy decides it (scipy/stats/_stats_py.py).
+    is_constant = deviation <= np.abs(np.finfo(x.dtype).eps * mean)
+    return np.where(is_constant, np.array(np.nan, x.dtype), (x - mean) / deviation)
+
+
+DISTANCES: dict[str, Callable[[Any, Any], Any]] = {
+    "euclidean": lambda a, b: np.sqrt(np.sum((a - b) ** 2, axis=-1)),
+    "sqeuclidean": lambda a, b: np.sum((a - b) ** 2, axis=-1),
+    "cityblock": lambda a, b: np.sum(np.abs(a - b), axis=-1),
+}
+"""Distances along the last axis (https://docs.scipy.org/doc/scipy/reference/generated/scipy.spatial.distance.cdist.html)."""
+
+
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **options: Any) -> Any:
+    """Return the distance of each row of an array from each row of another one, float64."""
+    if options or metric not in DISTANCES:
+        raise refuse(f"scipy.spatial.distance.cdist(..., {metric!r})")
+    a, b = as_traced(XA), as_traced(XB)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError("XA and XB must be 2-dimensional arrays.")
+    return DISTANCES[metric](a.astype(np.float64)[:, None, :], b.astype(np.float64)[None, :, :])
+
+
 SCIPY: dict[str, Callable[..., Any]] = {
     "scipy.special.logsumexp": logsumexp,
     "scipy.special.softmax": softmax,
     "scipy.special.log_softmax": log_softmax,
+    "scipy.spatial.distance.cdist": cdist,
+    "scipy.stats.zscore": zscore,
     **IMAGES,
 }
 """By the name under which SciPy documents it."""

@@ -111,9 +111,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if edges.ndim != 1:
         raise ValueError("object of too small depth for desired array")
     # As NumPy decides it, of NaN too: by the first edge that is another one than the first.
-    differs = edges != edges[:1]
+    differs = edges[1:] != edges[:1]
     is_next = differs & (np.cumsum(differs) == 1)
-    ascends = ~np.any(differs) | np.any(is_next & (edges[:1] < edges))
+    ascends = ~np.any(differs) | np.any(is_next & (edges[:1] < edges[1:]))
     wrong = np.where(ascends, np.any(edges[:-1] > edges[1:]), np.any(edges[:-1] < edges[1:]))
     if edges.is_known:
         if wrong:

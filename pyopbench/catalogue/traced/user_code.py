@@ -39,10 +39,13 @@ def codes_at(source: str, file: str, line: int) -> list[types.CodeType]:
 def compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """Return the code of a tree that stands for a function, with the same names of functions around it."""
     at = node.lineno
-    names = [ast.arg(arg=name, lineno=at, col_offset=0, end_lineno=at, end_col_offset=0) for name in code.co_freevars]
+    place = {"lineno": at, "col_offset": 0, "end_lineno": at, "end_col_offset": 0}
+    names = [ast.arg(arg=name, **place) for name in code.co_freevars]
     around = ast.parse("def around(): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
-    around.args.args, around.body = names, [node]
+    # Its own name, which it may call itself by, is one of the module, as it was; unless it is of a function around it.
+    own = [] if node.name in code.co_freevars else [ast.Global([node.name], **place)]
+    around.args.args, around.body = names, [*own, node]
     module = ast.fix_missing_locations(ast.Module([around], []))
     flags = code.co_flags & __future__.annotations.compiler_flag
     compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)

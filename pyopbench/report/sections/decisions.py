@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Settling, StillOpen
+from pyopbench.judge.findings import StillOpen
+from pyopbench.judge.settling import Settling
 from pyopbench.judge.writable_ports import writable_ports
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
 from pyopbench.report.sections._required import blocked, blocked_by
 from pyopbench.report.wording.crossovers import fastest_text
-from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
+from pyopbench.report.wording.decisions import DIFFERS_TEXT, answer_text, change_text, decision_text, summary_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.wording.noise import noise_warning
 from pyopbench.report.wording.port import how_to_write
@@ -119,6 +120,9 @@ def _over_places(decisions: Sequence[Decision]) -> Cell:
     if len(answers) > 1:
         told = formatting.listing([f"{answer_text(answer)} in {n}" for answer, n in answers.most_common()])
         return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
+    differing = [one for one in decisions if decision_text(one) == DIFFERS_TEXT]
+    if differing:
+        return Cell(DIFFERS_TEXT, "warn", "the section on machines has the answer of each kind")
     least = min(decisions, key=lambda one: (one.saved_low or 0.0, one.saved or 0.0))
     if least.choice is None:
         return Cell(answer_text(least.answer), TONES[least.action])
@@ -235,7 +239,7 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
         (
             decision.use,
             *cells_of(decision, places),
-            Cell(answer_text(decision.answer), TONES[decision.action]),
+            Cell(decision_text(decision), TONES[decision.action]),
             _cells.saved(decision.saved, decision.saved_low),
             _one_op(decision),
             why(decision),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Answer
+from pyopbench.judge.answer import Answer
 from pyopbench.report.wording.decisions import answer_text
 from pyopbench.results.certificate import Certificate, Decisions, Pairs, Renamed, RunEffect
 from pyopbench.results.promises import (

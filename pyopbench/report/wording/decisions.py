@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
+from pyopbench.judge.answer import Action, Answer, DiffersByMachine
 from pyopbench.judge.findings import (
-    Action,
-    Answer,
     BaselineBarred,
     BaselineFailed,
     BaselineLacksSizes,
@@ -23,7 +22,6 @@ from pyopbench.judge.findings import (
     FasterBaseline,
     FasterVariant,
     MeasuredGain,
-    MoreLaunches,
     MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
@@ -31,12 +29,13 @@ from pyopbench.judge.findings import (
     NoneWorthIt,
     Note,
     Reason,
-    SecondLaunch,
     SlowerBaseline,
     StillOpen,
     VariantMeasured,
     WouldChange,
 )
+from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
+from pyopbench.report.wording.machines import answers_text
 from pyopbench.stats.estimate import MOST_LAUNCHES
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 """Open candidates that a reason names; the verdicts list all of them."""
 PROVISIONAL_TEXT = "provisional"
+DIFFERS_TEXT = "depends on the machine"
 COUNTED: dict[Action, str] = {
     "port": "to port",
     "switch": "to switch to another callback",
@@ -91,6 +91,12 @@ def standing_text(decisions: int, *, undecided: int, by_size: int, provisional: 
 def answer_text(answer: Answer) -> str:
     """Return `keep`, `undecided`, `port to native` or `switch to numpy_function`."""
     return answer.action if answer.choice is None else f"{answer.action} to {answer.choice}"
+
+
+def decision_text(decision: Decision) -> str:
+    """Return the answer of a decision, or that kinds of machine have different ones."""
+    differs = any(isinstance(caveat, DiffersByMachine) for caveat in decision.caveats)
+    return DIFFERS_TEXT if differs else answer_text(decision.answer)
 
 
 def loss_text(decision: Decision) -> str:
@@ -153,6 +159,8 @@ def caveat_text(caveat: Caveat) -> str:
             return f"{gone}, so it is a candidate only at the other sizes"
         case NoLaunchOverMix():
             return f"no launch measured {caveat.label} at all sizes of the mix, so it is a candidate only by size"
+        case DiffersByMachine():
+            return answers_text(caveat)
 
 
 def change_text(flip: WouldChange) -> str:
@@ -177,6 +185,8 @@ def change_text(flip: WouldChange) -> str:
             return "a second launch is made: one gives no interval"
         case MoreLaunches():
             return _more_launches(flip)
+        case MoreMachines():
+            return _more_machines(flip)
 
 
 def note_text(note: Note) -> str:
@@ -217,6 +227,13 @@ def _more_launches(flip: MoreLaunches) -> str:
     if flip.enough is None:
         return f"this would take more than {MOST_LAUNCHES:,} launches instead of {flip.launches} {watched}"
     return f"about {flip.enough} launches instead of {flip.launches} would decide it {watched}"
+
+
+def _more_machines(flip: MoreMachines) -> str:
+    watched = f"(for {flip.label})"
+    if flip.enough is None:
+        return f"machines differ too much for any number of them to decide it, instead of {flip.machines} {watched}"
+    return f"about {flip.enough} machines instead of {flip.machines} would decide it {watched}"
 
 
 def _more_time(flip: MoreTimeAtSizes) -> str:

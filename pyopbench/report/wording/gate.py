@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyopbench.compare.diff import ComparedCase
 from pyopbench.compare.gate import Gate
 from pyopbench.core import formatting
-from pyopbench.results.versions import Revision, ValueDifference, Version
+from pyopbench.results.versions import Revision, ValueDifference, Version, short_hash
 
 KINDS = {
     "outputs": "different values for the same inputs",
@@ -26,7 +26,7 @@ def name_text(version: Version) -> str:
 
 
 def _short(revision: Revision) -> str:
-    return f"{revision.commit[:10]}{', not committed' if revision.dirty else ''}"
+    return f"{short_hash(revision.commit)}{', not committed' if revision.dirty else ''}"
 
 
 def answer_text(gate: Gate) -> str:
@@ -46,7 +46,10 @@ def answer_text(gate: Gate) -> str:
         return f"{formatting.count(gate.cases, 'case')} compared; slowdowns do not fail (--fail-on never)."
     passed = f"Passed: none of {formatting.count(gate.cases, 'case')} is clearly slower by {_fail_on(gate)}"
     if gate.smallest is not None and gate.smallest > gate.fail_on:  # a gate that sees nothing is not to look like one
-        return f"{passed}, but only slowdowns from {formatting.smallest_difference(gate.smallest)} on would be found."
+        least = formatting.smallest_difference(gate.smallest)
+        if least == formatting.TOO_NOISY:
+            return f"{passed}, but it was {least}."
+        return f"{passed}, but only slowdowns from {least} on would be found."
     return f"{passed}."
 
 
@@ -99,7 +102,13 @@ def reach_text(gate: Gate) -> str:
     """Return which slowdown would have been found."""
     if gate.smallest is None:
         return "No case has an interval, so nothing can be said."
-    return f"In a typical case, a slowdown of {formatting.smallest_difference(gate.smallest)} or more would be found."
+    least = formatting.smallest_difference(gate.smallest)
+    if least == formatting.TOO_NOISY:
+        return (
+            "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on the "
+            "machine, or give the run more time."
+        )
+    return f"In a typical case, a slowdown of {least} or more would be found."
 
 
 def problem_text(version: Version) -> str:

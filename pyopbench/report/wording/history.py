@@ -9,9 +9,9 @@ from pyopbench.compare.history import History
 from pyopbench.compare.moments import Axis
 from pyopbench.compare.remarks import (
     AnchorChanged,
-    NotInterleaved,
     OnlyLatency,
     Remark,
+    RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
@@ -70,10 +70,11 @@ def change_text(change: FoundChange) -> str:
 
 
 def place_text(change: FoundChange) -> str:
-    """Return at which moment a change is, and between which it lies if that is not certain."""
-    if change.first == change.last:
-        return f"{change.before} to {change.after}"
-    return f"{change.before} to {change.after}; between {change.first} and {change.last}"
+    """Return at which moment a change is, and how early and late it may be if that is not certain."""
+    early = f"as early as {change.first}" if change.first != change.after else ""
+    late = f"as late as {change.last}" if change.last != change.after else ""
+    others = " or ".join(filter(None, (early, late)))
+    return f"{change.before} to {change.after}{others and f', or {others}'}"
 
 
 def again_text(change: FoundChange) -> str:
@@ -112,7 +113,7 @@ def remark_text(remark: Remark) -> str:
                 f"{_of(many, of)} absolute times, with nothing measured in the same rounds to compare with. A slower "
                 "machine looks the same as slower code there; only measuring both sides again distinguishes them."
             )
-        case NotInterleaved(many, of):
+        case RunsNotInterleaved(many, of):
             return (
                 f"{_of(many, of)} from runs that were not interleaved. Such runs of the same code differ by more than "
                 "their launches show, so errors and thresholds are wider."

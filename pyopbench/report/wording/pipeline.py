@@ -22,6 +22,8 @@ ACTIONS = {
     "port": "port the body",
     "undecided": "undecided",
 }
+THROUGHPUT_ALT = "elements a second of each arrangement, with intervals, on a logarithmic axis"
+SCALING_ALT = "how many times the calls of one thread several threads and processes give, with the line of Amdahl's law"
 HOLDS, RELEASES = 0.8, 0.2
 """From which share on a body is said to hold the lock, and up to which one to let go of it."""
 

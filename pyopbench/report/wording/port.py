@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from pyopbench.core import formatting
 from pyopbench.judge.writable_ports import WritablePort
@@ -12,25 +13,40 @@ from pyopbench.judge.writable_ports import WritablePort
 NOTES = {
     "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
+    "every backend": "It uses keras.ops only, and its test runs on JAX and PyTorch too: KERAS_BACKEND=jax pytest ...",
+    "skeleton": "Nothing is tested yet: write the loops in the C++, build it, and run the test.",
 }
 """Sentences by the kind of what holds for a port."""
 
+COMMANDS = {"build": "build its C++", "dataset": "call it in a pipeline"}
+"""What a command is for, by its kind."""
 
-def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_formatted: bool) -> tuple[str, ...]:
-    """Return a sentence for each thing that a reviewer should know.
 
-    Args:
-        notes: kinds, as `run.port.PortFiles` has them.
-        not_run: file and line of what no example went through.
-        is_formatted: was the source formatted?
-    """
-    found = [NOTES[note] for note in notes]
-    if not_run:
-        lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in not_run])
+class Written(Protocol):
+    """What is said of: `run.port.PortFiles`."""
+
+    notes: tuple[str, ...]
+    not_run: tuple[tuple[str, int], ...]
+    is_formatted: bool
+    not_built: str
+
+
+def notes_text(written: Written) -> tuple[str, ...]:
+    """Return a sentence for each thing that a reviewer should know."""
+    found = [NOTES[note] for note in written.notes]
+    if written.not_built:
+        found.append(f"Its C++ was not compiled here: {written.not_built}")
+    if written.not_run:
+        lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in written.not_run])
         found.append(f"No example ran {lines}, which was copied as it is: check it, or add an input that runs it.")
-    if not is_formatted:
+    if not written.is_formatted:
         found.append("ruff is not installed, so the source is not formatted.")
     return tuple(found)
+
+
+def commands_text(commands: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each command, by their kinds."""
+    return tuple(f"{COMMANDS[kind]}: {command}" for kind, command in commands.items())
 
 
 def command_text(port: WritablePort) -> str:

@@ -9,6 +9,7 @@ from pyopbench.stats.unresolved import (
     InterleavedRun,
     MoreLaunches,
     MoreLaunchesOfBothRuns,
+    MoreMachines,
     NeverPaired,
     NotAboveZero,
     OneLaunch,
@@ -45,6 +46,10 @@ def remedy_text(found: Remedy) -> str:
             return f"this would take more than {most:,} launches instead of {launches}"
         case MoreLaunches(launches, enough, _):
             return f"about {enough} launches instead of {launches} would decide it"
+        case MoreMachines(machines, None):
+            return f"machines differ too much for any number of them to decide it, instead of {machines}"
+        case MoreMachines(machines, enough):
+            return f"about {enough} machines instead of {machines} would decide it"
         case MoreLaunchesOfBothRuns():
             return "more launches in both runs would narrow it"
         case InterleavedRun():

@@ -7,6 +7,7 @@ from pyopbench.results.warnings import (
     Changed,
     Counted,
     LeftRunning,
+    MissingShards,
     NoTimes,
     RunWarning,
     SlowedGpu,
@@ -15,6 +16,9 @@ from pyopbench.results.warnings import (
     UnknownGradients,
     UnreadableFile,
 )
+
+MOST_UNITS = 5
+"""Units without a result that a sentence names."""
 
 
 def warning_text(warning: RunWarning) -> str:
@@ -27,6 +31,11 @@ def warning_text(warning: RunWarning) -> str:
             return f"{path} was changed after it was written{where}; its numbers may not be what was measured"
         case UnreadableFile(problem, received):
             return f"{problem}: {received}; ignored"
+        case MissingShards(shards, of, units):
+            without = formatting.listing([unit.replace("/", " ") for unit in units[:MOST_UNITS]])
+            rest = f" and {len(units) - MOST_UNITS:,} more" if len(units) > MOST_UNITS else ""
+            lost = f"; without them there is no result for {without}{rest}" if units else ""
+            return f"of {of:,} shards {formatting.listing([f'{one:,}' for one in shards])} are missing{lost}"
         case NoTimes(path, benchmarks):
             return f"{path}: ignored, because they do not measure time: {formatting.listing(benchmarks)}"
         case UnknownGradients(path, variants):

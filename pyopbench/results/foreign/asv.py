@@ -1,7 +1,7 @@
 """Results of asv (airspeed velocity): each file, which is of one commit in one environment, becomes one run.
 
-A benchmark of pyopbench's own suite names one case by its class and its parameters op, variant and size. Those of other
-suites keep their names, and can be compared but not reported on.
+A benchmark of pyopbench's own suite names one case by its class and its parameters op, variant, size and placement.
+Those of other suites keep their names, and can be compared but not reported on.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from pyopbench.core.model import NO_GRADIENT, Case, Failure
+from pyopbench.core.model import GPU, NO_GRADIENT, Case, Failure
 from pyopbench.results.catalogue_facts import declared
 from pyopbench.results.foreign import asv_file, common
 from pyopbench.results.foreign.asv_file import Entry
@@ -29,7 +29,11 @@ DIRECTIONS = {
     "latency.BackwardLatency.time_call": "backward",
     "latency.ForwardBackwardLatency.time_call": "forward_backward",
 }
-"""The benchmarks of pyopbench's own suite that time cases, with parameters op, variant and size."""
+"""The benchmarks of pyopbench's own suite that time cases, with parameters op, variant, size and placement."""
+ON_CPU = "'cpu'"
+"""The placement, as asv writes it, of results from before there was that parameter."""
+Parameters: TypeAlias = tuple[str, str, int, str]
+"""Op, variant, size and placement."""
 PACKAGES = {"tensorflow": ("tensorflow-cpu", "tensorflow"), "numpy": ("numpy",)}
 """Names in asv's matrix for what an environment is told by; with `pip+` before them where they are pip's alone."""
 
@@ -86,23 +90,25 @@ def _sorted(entries: Sequence[Entry]) -> tuple[list[Timed], list[Failure], list[
     return timed, failures, strange
 
 
-def _parameters(entry: Entry) -> tuple[str, str, int] | None:
-    """Return op, variant and size of a benchmark of pyopbench's own suite; None for any other."""
-    if entry.benchmark not in DIRECTIONS or len(entry.values) != 3:
+def _parameters(entry: Entry) -> Parameters | None:
+    """Return the parameters of a benchmark of pyopbench's own suite; None for any other."""
+    if entry.benchmark not in DIRECTIONS or len(entry.values) not in (3, 4):
         return None
     try:
-        op, variant, size = (ast.literal_eval(value) for value in entry.values)
+        op, variant, size, placement = (ast.literal_eval(value) for value in (*entry.values, ON_CPU)[:4])
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     named = all(isinstance(name, str) and re.fullmatch(r"\w+", name) for name in (op, variant))
-    return (op, variant, size) if named and type(size) is int and 0 < size < 10**18 else None
+    if not named or placement not in ("cpu", GPU) or type(size) is not int or not 0 < size < 10**18:
+        return None
+    return op, variant, size, placement
 
 
-def _case(direction: str, parameters: tuple[str, str, int], usual: Mapping[str, Sequence[str]]) -> Case:
-    """Return the case: a `tf.function` of float32 on the CPU, with the gradient that is usual for the variant."""
-    op, variant, size = parameters
+def _case(direction: str, parameters: Parameters, usual: Mapping[str, Sequence[str]]) -> Case:
+    """Return the case: a `tf.function` of float32, with the gradient that is usual for the variant."""
+    op, variant, size, placement = parameters
     gradient = NO_GRADIENT if direction == "forward" else usual[variant][0]
-    return Case(op, variant, gradient, direction, "call", "float32", size)
+    return Case(op, variant, gradient, direction, "call", "float32", size, placement)
 
 
 def _failure(case: Case, *, failed: bool) -> Failure:

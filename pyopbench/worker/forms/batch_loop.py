@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import tensorflow as tf
 
 from pyopbench.core.arrangement import Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, Workplace
-from pyopbench.worker.pipeline.of_batch import in_callback, row_by_row, size_effort, why_no_batch
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
+from pyopbench.worker.pipeline.of_batch import in_batched_form, size_effort, why_no_batch
 
 
-def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
-    for batch in workplace.settings.batch:
+def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:
+    for batch in context.settings.batch:
         code = f"ds.batch({batch}).map(loop_over_batch)"
         arrangement = Arrangement("batch_loop", "batch", code, batch=batch, extra_effort=size_effort(batch))
-        yield arrangement, why_no_batch(workplace.elements, batch) or partial(_build, arrangement)
+        yield arrangement, why_no_batch(context.elements, batch) or partial(_build, arrangement)
 
 
-def _build(arrangement: Arrangement, workplace: Workplace) -> tf.data.Dataset:
-    def loop(*columns: Any) -> tuple[Any, ...]:
-        return row_by_row(workplace.elements, columns)
-
-    return in_callback(workplace, arrangement, loop)
+def _build(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    return in_batched_form(context, arrangement, ("numpy_loop",))
 
 
 FORM = Form("batch_loop", "one callback for a batch, with a loop in it", _arrange)

@@ -8,12 +8,12 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement, parallel_text
-from pyopbench.worker.pipeline.form import Build, Form, Workplace
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 from pyopbench.worker.pipeline.of_variant import in_map
 
 
-def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
-    for parallel in workplace.settings.parallel:
+def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:
+    for parallel in context.settings.parallel:
         calls = f"tf.data.{parallel_text(parallel)}" if parallel == AUTOTUNE else str(parallel)
         code = "ds.map(f)" if parallel == 1 else f"ds.map(f, num_parallel_calls={calls})"
         # AUTOTUNE comes before a number: it fits the next machine too.
@@ -22,8 +22,8 @@ def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
         yield arrangement, partial(_build, arrangement)
 
 
-def _build(arrangement: Arrangement, workplace: Workplace) -> tf.data.Dataset:
-    return in_map(workplace, workplace.elements.case.variant, arrangement)
+def _build(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    return in_map(context, context.elements.case.variant, arrangement)
 
 
 FORM = Form("map", "the current callback in Dataset.map", _arrange)

@@ -8,19 +8,19 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, Workplace
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 from pyopbench.worker.pipeline.of_variant import in_map, variants_for
 
 
-def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
-    for name, effort, reason in variants_for(workplace.elements, "port"):
+def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:
+    for name, effort, reason in variants_for(context.elements, "port"):
         code = f"ds.map({name}, num_parallel_calls=tf.data.AUTOTUNE)"
         arrangement = Arrangement("port", "port", code, AUTOTUNE, 0, name, effort)
         yield arrangement, reason or partial(_build, arrangement)
 
 
-def _build(arrangement: Arrangement, workplace: Workplace) -> tf.data.Dataset:
-    return in_map(workplace, arrangement.variant, arrangement)
+def _build(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    return in_map(context, arrangement.variant, arrangement)
 
 
 FORM = Form("port", "a port of the op in Dataset.map", _arrange)

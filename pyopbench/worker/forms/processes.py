@@ -10,36 +10,36 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.core.arrangement import Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, Workplace, mapped
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, mapped
 from pyopbench.worker.pipeline.of_batch import in_batches, why_no_batch
 
 BATCH = 32
 """Elements of a call where a call is to cost little beside its bodies."""
 
 
-def _arrange(workplace: Workplace) -> Iterator[tuple[Arrangement, Build | str]]:
-    calls = workplace.settings.processes
+def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:
+    calls = context.settings.processes
     code = f"ds.map(call_pool, num_parallel_calls={calls})"
     one = Arrangement("processes", "processes", code, calls)
     yield one, partial(_build, one)
     code = f"ds.batch({BATCH}).map(call_pool_on_batch, num_parallel_calls={calls})"
     several = Arrangement("processes", "processes", code, calls, BATCH, extra_effort=0.5)
-    yield several, why_no_batch(workplace.elements, BATCH) or partial(_build, several)
+    yield several, why_no_batch(context.elements, BATCH) or partial(_build, several)
 
 
-def _build(arrangement: Arrangement, workplace: Workplace) -> tf.data.Dataset:
-    elements = workplace.elements
-    workplace.start_pool()
+def _build(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    elements = context.elements
+    context.start_pool()
 
     def call_one(*inputs: Any) -> tuple[Any, ...]:
-        return tuple(column[0] for column in workplace.call_pool([_row(one) for one in inputs]))
+        return tuple(column[0] for column in context.call_pool([_row(one) for one in inputs]))
 
     def call_batch(*columns: Any) -> tuple[Any, ...]:
-        return workplace.call_pool(columns)
+        return context.call_pool(columns)
 
     if arrangement.batch:
         return in_batches(
-            workplace,
+            context,
             arrangement,
             lambda *columns: elements.shaped(
                 tf.numpy_function(call_batch, columns, elements.dtypes), arrangement.batch
@@ -49,7 +49,7 @@ def _build(arrangement: Arrangement, workplace: Workplace) -> tf.data.Dataset:
         elements.source(),
         lambda *inputs: elements.shaped(tf.numpy_function(call_one, inputs, elements.dtypes)),
         arrangement,
-        workplace.settings,
+        context.settings,
     )
 
 

@@ -13,7 +13,7 @@ from pyopbench.core.discover import find
 from pyopbench.core.failures import describe_error, failure_of
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineSettings, Workplace
+from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.lock_share import thread_rate
 from pyopbench.worker.pipeline.running import RunningPipeline
 
@@ -26,7 +26,7 @@ class Pipelines:
     """The pipelines of one op in one worker."""
 
     def __init__(self) -> None:
-        self._workplace: Workplace | None = None
+        self._context: PipelineContext | None = None
         self._arranged: dict[str, tuple[Arrangement, Build | str]] = {}
         self._running: dict[str, RunningPipeline] = {}
 
@@ -35,7 +35,8 @@ class Pipelines:
 
         Args:
             request: `op`, `variant` (the current callback), `size`, `dtype` (each empty for the usual one), `parallel`,
-                `batch`, `deterministic`, `processes`, and `elements`, how many, or None in the first worker.
+                `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, how many, or None in the first
+                worker.
             emit: sends an event.
         """
         reason = why_unloadable()
@@ -43,7 +44,11 @@ class Pipelines:
             return {"error": reason}
         emit({"event": "at", "case": BODY})
         settings = PipelineSettings(
-            tuple(request["parallel"]), tuple(request["batch"]), request["deterministic"], request["processes"]
+            tuple(request["parallel"]),
+            tuple(request["batch"]),
+            request["deterministic"],
+            request["processes"],
+            request["private_threads"],
         )
         try:
             op = load_op(request["op"])
@@ -53,8 +58,8 @@ class Pipelines:
             shapes = elements.shapes
         except Exception as error:  # noqa: BLE001 - a body may raise anything
             return {"failure": describe_error(error)}
-        self._workplace = Workplace(elements, settings)
-        found = [one for name in find("forms") for one in load_form(name).arrange(self._workplace)]
+        self._context = PipelineContext(elements, settings)
+        found = [one for name in find("forms") for one in load_form(name).arrange(self._context)]
         self._arranged = {arrangement.key: (arrangement, build) for arrangement, build in found}
         return {
             "arrangements": [dataclasses.asdict(one) for one, build in self._arranged.values() if callable(build)],
@@ -78,18 +83,20 @@ class Pipelines:
         """Answer a request to build, check and warm an arrangement: how it became steady, or the failure."""
         arrangement, build = self._arranged[request["key"]]
         emit({"event": "at", "case": arrangement.key})
-        assert self._workplace is not None
+        assert self._context is not None
         assert callable(build)
         start = time.perf_counter()
         try:
-            running = RunningPipeline(arrangement, build, self._workplace)
+            running = RunningPipeline(arrangement, build, self._context)
             largest, is_ordered = running.check()
             warm_up = running.warm_up()
         except Exception as error:  # noqa: BLE001 - what a pipeline raises is the answer
             return {"failure": self._failure(error)}
         running.rest()
         self._running[arrangement.key] = running
-        pool_seconds = self._workplace.pool.start_seconds if arrangement.action == "processes" else None
+        pool_seconds = self._context.start_seconds.get(arrangement.form)
+        if arrangement.action == "processes":
+            pool_seconds = self._context.pool.start_seconds
         return {
             "checked": {"values": largest, "is_ordered": is_ordered},
             "warm_up": dataclasses.asdict(warm_up),
@@ -100,8 +107,11 @@ class Pipelines:
     def block(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         """Answer a request to time a block of an arrangement that was prepared: elements and seconds, or a failure."""
         running = self._running[request["key"]]
+        assert self._context is not None
         emit({"event": "at", "case": request["key"]})
         try:
+            if running.arrangement.action == "processes":
+                self._context.start_pool()  # another arrangement may have broken it
             elements, seconds = running.block(request["seconds"])
         except Exception as error:  # noqa: BLE001 - a body may raise at any element
             del self._running[request["key"]]
@@ -110,20 +120,20 @@ class Pipelines:
         return {"elements": elements, "seconds": seconds}
 
     def _failure(self, error: Exception) -> dict[str, str]:
-        assert self._workplace is not None
-        failure = failure_of(self._workplace.elements.case, error, None)
+        assert self._context is not None
+        failure = failure_of(self._context.elements.case, error, None)
         return {"status": failure.status, "reason": failure.reason}
 
     def threads(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         """Answer a request for calls of the body a second: by threads and by processes, one and several of each."""
         emit({"event": "at", "case": "threads"})
-        assert self._workplace is not None
+        assert self._context is not None
         seconds, many = request["seconds"], request["threads"]
         try:
-            pool = self._workplace.pool if request["processes"] else None
+            pool = self._context.pool if request["processes"] else None
             return {
-                "one_thread": thread_rate(self._workplace, 1, seconds),
-                "threads": thread_rate(self._workplace, many, seconds),
+                "one_thread": thread_rate(self._context, 1, seconds),
+                "threads": thread_rate(self._context, many, seconds),
                 "one_process": None if pool is None else pool.rate(1, seconds),
                 "processes": None if pool is None else pool.rate(many, seconds),
             }

@@ -12,18 +12,25 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.arrays import as_array, as_given, byte_count, dtype_of
+from pyopbench.catalogue.batched.examples import examples_of
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import load_op, make_inputs
 from pyopbench.core.errors import Unsupported, WrongResult
 from pyopbench.core.model import NO_GRADIENT, Case
 from pyopbench.core.op import Op
+from pyopbench.prepare.batched_forms import BatchedForm, batched_form_on
 from pyopbench.prepare.checks import require_equal
+from pyopbench.prepare.reference import Reference
 
 MOST_ELEMENTS, FEWEST_ELEMENTS = 64, 4
 MOST_BYTES = 64 << 20
 """Of all elements: more would be read from memory, and never from a cache, which a body may or may not notice."""
+CHECKED = 8
+"""Elements that a batched form is looked at with, before it stands in a pipeline, where all are checked."""
 MAKING_SECONDS = 1.0
 """How long the body may take over all elements; slow bodies get fewer."""
+TRIED = 3
+"""Calls that say how long the body takes, without the first, which may import or compile something."""
 DELIVERED_SECONDS, MOST_DELIVERED = 0.05, 32
 """A delivery is what a step takes. Of slow bodies fewer elements, so that a block of a tenth of a second holds some."""
 
@@ -90,6 +97,13 @@ class Elements:
         first = self.outputs[0]
         return any(not np.array_equal(a, b) for row in self.outputs[1:] for a, b in zip(row, first, strict=True))
 
+    def batched_form(self, name: str) -> BatchedForm:
+        """Return a batched form of the op, checked against what the body makes of the first elements."""
+        columns = (zip(*rows[:CHECKED], strict=True) for rows in (self.inputs, self.outputs))
+        inputs, outputs = (tuple(np.stack(column) for column in one) for one in columns)
+        first = Reference(inputs, outputs, (), None)
+        return batched_form_on(self.op, name, first, size=self.case.size, dtype=self.case.dtype)
+
     def source(self) -> tf.data.Dataset:
         """Return the elements over and over: each its number, int64, and its inputs."""
         stacked = (np.stack(column) for column in zip(*self.inputs, strict=True))
@@ -149,25 +163,31 @@ def make_elements(op_name: str, variant: str, size: int, dtype: str, most: int |
     """
     op = load_op(op_name)
     case = Case(op_name, variant, NO_GRADIENT, "forward", "call", dtype, size)
-    inputs: list[tuple[Any, ...]] = []
+    count = most or _affordable_count(op, size, dtype)
+    inputs = examples_of(op, size, dtype, count).each
     outputs: list[tuple[Any, ...]] = []
     seconds: list[float] = []
-    for seed in range(most or MOST_ELEMENTS):
-        arrays = make_inputs(op, size, dtype, seed)
-        if inputs and [one.shape for one in arrays] != [one.shape for one in inputs[0]]:
-            arrays = inputs[0]  # a pipeline of elements that differ in shape is another one
-        given = as_given(arrays)
+    for given in map(as_given, inputs):
         start = time.perf_counter()
         returned = op.numpy(*given)
         seconds.append(time.perf_counter() - start)
-        inputs.append(tuple(arrays))
-        outputs.append(
-            tuple(as_array(one, name) for one, name in zip(as_tuple(returned), op.output_dtypes(dtype), strict=True))
-        )
-        held = len(inputs) * sum(map(byte_count, arrays))
-        if most is None and len(inputs) >= FEWEST_ELEMENTS and (sum(seconds) > MAKING_SECONDS or held > MOST_BYTES):
-            break
-    return Elements(case, tuple(inputs), tuple(outputs), float(np.median(seconds)))
+        pairs = zip(as_tuple(returned), op.output_dtypes(dtype), strict=True)
+        outputs.append(tuple(as_array(one, name) for one, name in pairs))
+    return Elements(case, inputs, tuple(outputs), float(np.median(seconds)))
+
+
+def _affordable_count(op: Op, size: int, dtype: str) -> int:
+    """Return how many elements there is time and memory for."""
+    arrays = make_inputs(op, size, dtype)
+    seconds = []
+    for _ in range(TRIED):
+        given = as_given(arrays)
+        start = time.perf_counter()
+        op.numpy(*given)
+        seconds.append(time.perf_counter() - start)
+    by_time = MAKING_SECONDS / max(*seconds[1:], 1e-9)
+    by_memory = MOST_BYTES / max(sum(map(byte_count, arrays)), 1)
+    return int(min(max(min(by_time, by_memory), FEWEST_ELEMENTS), MOST_ELEMENTS))
 
 
 def signature_of(elements: Elements, *leading: int | None) -> tuple[tf.TensorSpec, ...]:

@@ -1,17 +1,20 @@
-"""What a form is: a way of arranging the body of an op in a pipeline, in one or several arrangements."""
+"""What a form is: a way of arranging the body of an op in a pipeline, in one or several arrangements.
+
+`PipelineContext` is what all of them are made from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import tensorflow as tf
 
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement
+from pyopbench.prepare.batched_forms import BatchedForm
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.process_pool import ProcessPool
+from pyopbench.worker.pipeline.process_pool import PoolBroken, ProcessPool
 
 
 @dataclass(frozen=True)
@@ -23,49 +26,73 @@ class PipelineSettings:
         batch: elements of a batch that goes into one callback.
         deterministic: do elements keep their order?
         processes: worker processes of a pool.
+        private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
     """
 
     parallel: tuple[int, ...]
     batch: tuple[int, ...]
     deterministic: bool
     processes: int
+    private_threads: int = 0
 
 
-class Workplace:
-    """What arrangements of one worker share: the elements, the settings, and a pool that is started when asked for.
+class PipelineContext:
+    """What arrangements of one worker share: elements, settings, batched forms of the op, and a pool of processes.
+
+    Batched forms are checked and the pool is started when they are first asked for.
 
     Attributes:
         elements: what goes through every pipeline.
         settings: what arrangements are made for.
+        start_seconds: what starting the processes of a form took, where they are not those of the pool.
     """
 
     def __init__(self, elements: Elements, settings: PipelineSettings) -> None:
         """Start nothing yet."""
         self.elements, self.settings = elements, settings
+        self.start_seconds: dict[str, float] = {}
+        self._batched: dict[str, BatchedForm] = {}
         self._pool: ProcessPool | None = None
-        self._lock = Lock()
+
+    def batched_form(self, name: str) -> BatchedForm:
+        """Return a batched form of the op, checked on the first elements; the pipeline checks all of them later.
+
+        Args:
+            name: as `prepare.batched_forms` names it.
+        """
+        if name not in self._batched:
+            self._batched[name] = self.elements.batched_form(name)
+        return self._batched[name]
 
     @property
     def pool(self) -> ProcessPool:
-        """The pool of processes; a new one in place of one that broke.
+        """The pool of processes, started where it is not; a new one in place of one that broke.
+
+        To be asked for by the main thread alone: Linux ends the processes with the thread that started them.
 
         Raises:
             BodyRaised, PoolBroken: it cannot be started.
         """
-        with self._lock:
-            if self._pool is not None and self._pool.is_broken:
-                self.close()
-            if self._pool is None:
-                self._pool = ProcessPool(self.elements, self.settings.processes)
-            return self._pool
+        if self._pool is not None and self._pool.is_broken:
+            self.close()
+        if self._pool is None:
+            self._pool = ProcessPool(self.elements, self.settings.processes)
+        return self._pool
 
     def start_pool(self) -> None:
         """Start the pool, where that has not been done, so that no pipeline waits for it; raises as `pool`."""
         _ = self.pool
 
     def call_pool(self, columns: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what a process of the pool makes of each row of a batch, as `ProcessPool.call`."""
-        return self.pool.call(columns)
+        """Return what a process of the pool makes of each row of a batch, as `ProcessPool.call`; by any thread.
+
+        Raises:
+            PoolBroken: also where `start_pool` was not called since it broke.
+        """
+        pool = self._pool
+        if pool is None:
+            raise PoolBroken("the pool has been closed")
+        return pool.call(columns)
 
     @property
     def is_busy(self) -> bool:
@@ -79,7 +106,7 @@ class Workplace:
         self._pool = None
 
 
-Build = Callable[[Workplace], tf.data.Dataset]
+Build = Callable[[PipelineContext], tf.data.Dataset]
 """Returns elements without end, as `(numbers, *outputs)`: one by one, or in batches of `Arrangement.batch`."""
 
 
@@ -95,7 +122,7 @@ class Form:
 
     name: str
     summary: str
-    arrange: Callable[[Workplace], Iterator[tuple[Arrangement, Build | str]]]
+    arrange: Callable[[PipelineContext], Iterator[tuple[Arrangement, Build | str]]]
 
 
 def calls_of(parallel: int) -> int | None:

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from pyopbench.core.arrangement import Arrangement
+from pyopbench.core.errors import Unsupported
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.form import Workplace, mapped
+from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings, mapped
 
 MOST_BATCH_SECONDS = 0.5
 """A batch that takes longer than that would leave no time for anything else; so slow a body gains nothing by it."""
+
+USUAL_BATCH = 32
 
 
 def why_no_batch(elements: Elements, batch: int) -> str | None:
@@ -27,6 +29,11 @@ def why_no_batch(elements: Elements, batch: int) -> str | None:
     return None
 
 
+def usual_batch(settings: PipelineSettings) -> int:
+    """Return the one size of a batch for what gains by the first few dozen elements, and by more no longer."""
+    return USUAL_BATCH if USUAL_BATCH in settings.batch else settings.batch[-1]
+
+
 def size_effort(batch: int) -> float:
     """Return what a larger batch counts for beside the effort: of two that are as good, the smaller takes less memory.
 
@@ -35,24 +42,31 @@ def size_effort(batch: int) -> float:
     return 0.01 * math.log2(batch)
 
 
-def row_by_row(elements: Elements, columns: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what the body makes of each element of a batch, in a loop: `(batch, ...)` of each output."""
-    rows = [elements.as_outputs(elements.body(*row)) for row in zip(*columns, strict=True)]
-    return tuple(np.stack(column) for column in zip(*rows, strict=True))
+def in_batched_form(context: PipelineContext, arrangement: Arrangement, names: Sequence[str]) -> tf.data.Dataset:
+    """Return batches that go through a batched form of the op: the first of some that is right.
 
+    Args:
+        context: of the worker.
+        arrangement: says how many elements a batch has.
+        names: of `catalogue.batched.forms`, the preferred one first.
 
-def in_callback(workplace: Workplace, arrangement: Arrangement, body: Callable[..., Sequence[Any]]) -> tf.data.Dataset:
-    """Return batches that go through a body in one callback each."""
-    elements = workplace.elements
+    Raises:
+        Unsupported: none of them agrees with the body; with the reason of the last.
+    """
+    forms = [context.batched_form(name) for name in names]
+    calls = [form.call for form in forms if form.call is not None]
+    if not calls:
+        raise Unsupported(f"the batched form {forms[-1].name} is not right: {forms[-1].reason}")
 
     def work(*columns: Any) -> tuple[Any, ...]:
-        returned = tf.numpy_function(body, columns, elements.dtypes, stateful=True)
-        return elements.shaped(returned, arrangement.batch)
+        return context.elements.shaped(calls[0](*columns), arrangement.batch)
 
-    return in_batches(workplace, arrangement, work)
+    return in_batches(context, arrangement, work)
 
 
-def in_batches(workplace: Workplace, arrangement: Arrangement, work: Callable[..., tuple[Any, ...]]) -> tf.data.Dataset:
+def in_batches(
+    context: PipelineContext, arrangement: Arrangement, work: Callable[..., tuple[Any, ...]]
+) -> tf.data.Dataset:
     """Return batches that go through a function of tensors."""
-    batches = workplace.elements.source().batch(arrangement.batch, drop_remainder=True)
-    return mapped(batches, work, arrangement, workplace.settings)
+    batches = context.elements.source().batch(arrangement.batch, drop_remainder=True)
+    return mapped(batches, work, arrangement, context.settings)

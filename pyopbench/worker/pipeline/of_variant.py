@@ -15,7 +15,7 @@ from pyopbench.core.arrangement import Arrangement
 from pyopbench.core.errors import Unsupported
 from pyopbench.prepare.segments import wrap
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.form import Workplace, mapped
+from pyopbench.worker.pipeline.form import PipelineContext, mapped
 from pyopbench.worker.plan import why_not
 
 
@@ -43,15 +43,15 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
     return called
 
 
-def in_map(workplace: Workplace, name: str, arrangement: Arrangement) -> tf.data.Dataset:
+def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:
     """Return the elements with a variant in `map`, each for itself."""
-    elements = workplace.elements
+    elements = context.elements
     function = function_of(elements, name)
 
     def work(*inputs: Any) -> tuple[Any, ...]:
         return elements.shaped(function(*inputs))
 
-    return mapped(elements.source(), work, arrangement, workplace.settings)
+    return mapped(elements.source(), work, arrangement, context.settings)
 
 
 def variants_for(elements: Elements, kind: str) -> Sequence[tuple[str, float, str | None]]:

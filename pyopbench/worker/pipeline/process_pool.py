@@ -12,7 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from socket import socketpair
 from typing import TYPE_CHECKING, Any
@@ -85,11 +86,14 @@ class PoolProcess:
         return self.receive()
 
     def send(self, columns: Sequence[Any]) -> None:
-        """Send a batch, whose outputs `receive` returns."""
+        """Send a batch, whose outputs `receive` returns; raises as `start_loop`."""
+        self._send(("call", self._slot.put([np.asarray(one) for one in columns])))
+
+    def _send(self, request: tuple[str, Any]) -> None:
         try:
-            self._connection.send(("call", self._slot.put([np.asarray(one) for one in columns])))
-        except OSError as error:
-            raise self._ended() from error
+            self._connection.send(request)
+        except OSError:  # no cause beside it: the end of the process says more than that nobody listens
+            raise self._ended() from None
 
     def receive(self) -> tuple[Any, ...]:
         """Return the outputs of the batch that was sent.
@@ -101,19 +105,23 @@ class PoolProcess:
         return self._slot.take(self._receive())
 
     def start_loop(self, seconds: float) -> None:
-        """Have the process call the body on element after element for some time."""
-        self._connection.send(("loop", seconds))
+        """Have the process call the body on element after element for some time.
+
+        Raises:
+            PoolBroken: the process ended.
+        """
+        self._send(("loop", seconds))
 
     def end_loop(self) -> float:
-        """Return how many calls a second it came to."""
+        """Return how many calls a second it came to; raises as `call`."""
         return float(self._receive())
 
     def _receive(self) -> Any:
         """Return the content of an answer; raises as `call`."""
         try:
             kind, content = self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise self._ended() from error
+        except (EOFError, OSError):
+            raise self._ended() from None
         if kind == "raised":
             raise BodyRaised(content)
         return content
@@ -182,22 +190,29 @@ class ProcessPool:
         process = self._free.get()
         self._count(1)
         try:
-            return process.call(columns)
-        except PoolBroken:
-            self.is_broken = True
-            raise
+            with self._noting_end():
+                return process.call(columns)
         finally:
             self._count(-1)
             self._free.put(process)
 
     def rate(self, processes: int, seconds: float) -> float:
-        """Return calls of the body a second by so many processes at once, each over and over."""
+        """Return calls of the body a second by so many processes at once, each over and over; raises as `call`."""
         chosen = self._all[:processes]
         rows = tuple(np.stack(column) for column in zip(*self._rows[:LOOPED_ELEMENTS], strict=True))
-        for one in chosen:
-            one.call(rows)  # the last batch is what is looped over
-            one.start_loop(seconds)
-        return sum(one.end_loop() for one in chosen)
+        with self._noting_end():
+            for one in chosen:
+                one.call(rows)  # the last batch is what is looped over
+                one.start_loop(seconds)
+            return sum(one.end_loop() for one in chosen)
+
+    @contextmanager
+    def _noting_end(self) -> Iterator[None]:
+        try:
+            yield
+        except PoolBroken:
+            self.is_broken = True
+            raise
 
     def close(self) -> None:
         """End all processes. May be called twice."""

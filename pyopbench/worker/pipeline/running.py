@@ -18,7 +18,8 @@ import tensorflow as tf
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.core.cores import usable_cores
 from pyopbench.core.errors import WrongResult
-from pyopbench.worker.pipeline.form import Build, Workplace
+from pyopbench.worker.pipeline import children
+from pyopbench.worker.pipeline.form import Build, PipelineContext
 from pyopbench.worker.pipeline.warm_up import warm_up_of
 
 CHUNK_SECONDS = 0.01
@@ -57,20 +58,21 @@ class RunningPipeline:
         seconds_per_element: as last seen; infinite before.
     """
 
-    def __init__(self, arrangement: Arrangement, build: Build, workplace: Workplace) -> None:
+    def __init__(self, arrangement: Arrangement, build: Build, context: PipelineContext) -> None:
         """Build it; nothing is drawn yet.
 
         Raises:
             Exception: whatever TensorFlow or the form raises.
         """
-        self.arrangement, self._workplace = arrangement, workplace
-        self.delivered = workplace.elements.delivered
+        self.arrangement, self._context = arrangement, context
+        self.delivered = context.elements.delivered
         batch = max(arrangement.batch, 1)
         self.period = math.lcm(batch, self.delivered)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
         # Results of calls that run ahead, what the last stage has made, and what it is making.
         self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
-        self._iterator = iter(_in_deliveries(build(workplace), arrangement, self.delivered).prefetch(PREFETCHED))
+        dataset = _in_deliveries(build(context), arrangement, self.delivered).prefetch(PREFETCHED)
+        self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
         self._draw = _drawing(self._iterator)
         self.seconds_per_element = math.inf
 
@@ -84,22 +86,28 @@ class RunningPipeline:
             WrongResult: some are not the body's, or are missing.
             Exception: whatever the pipeline raises.
         """
-        elements, seen, largest = self._workplace.elements, [], 0.0
+        elements, seen, largest = self._context.elements, [], 0.0
         many = len(elements.inputs)
         for _ in range(math.ceil(many / self.delivered)):
-            numbers, *outputs = next(self._iterator)
-            if not elements.stacks:
-                numbers, outputs = numbers[None], [one[None] for one in outputs]
-            largest = max(largest, elements.check(numbers.numpy(), outputs))
-            seen += numbers.numpy().tolist()
+            error, numbers = self._check_delivery()
+            largest = max(largest, error)
+            seen += numbers
         is_ordered = seen == [place % many for place in range(len(seen))]
         if not is_ordered and self._promises_order:
             raise WrongResult("elements are not in the order that deterministic=True promises")
         return largest, is_ordered
 
+    def _check_delivery(self) -> tuple[float, list[int]]:
+        """Draw a delivery and return its largest error and the numbers of its elements; raises as `check`."""
+        elements = self._context.elements
+        numbers, *outputs = next(self._iterator)
+        if not elements.stacks:
+            numbers, outputs = numbers[None], [one[None] for one in outputs]
+        return elements.check(numbers.numpy(), outputs), numbers.numpy().tolist()
+
     @property
     def _promises_order(self) -> bool:
-        return self.arrangement.parallel == 1 or self._workplace.settings.deterministic
+        return self.arrangement.parallel == 1 or self._context.settings.deterministic
 
     def warm_up(self) -> WarmUp:
         """Draw until the pipeline is steady, or for as long as there is time for."""
@@ -124,7 +132,13 @@ class RunningPipeline:
         return WarmUp(left_out is not None, max(before, 0), time.perf_counter() - start, self.seconds_per_element)
 
     def block(self, seconds: float) -> tuple[int, float]:
-        """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took."""
+        """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.
+
+        Raises:
+            WrongResult: the first delivery is not the body's: it was right once, and is no more.
+            Exception: whatever the pipeline raises.
+        """
+        self._check_delivery()
         self._draw(tf.constant(math.ceil(self._buffered / self.delivered)))
         periods = max(1, round(seconds / max(self.seconds_per_element * self.period, 1e-9)))
         elements = periods * self.period
@@ -142,10 +156,10 @@ class RunningPipeline:
         """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone."""
         until = time.perf_counter() + MOST_QUIET_SECONDS
         while time.perf_counter() < until:
-            cpu = time.process_time()
+            cpu = time.process_time() + children.cpu_seconds()
             time.sleep(QUIET_SECONDS)
-            is_working = time.process_time() - cpu > BUSY_SHARE * QUIET_SECONDS
-            if not is_working and not self._workplace.is_busy:
+            is_working = time.process_time() + children.cpu_seconds() - cpu > BUSY_SHARE * QUIET_SECONDS
+            if not is_working and not self._context.is_busy:
                 return
 
 
@@ -158,6 +172,14 @@ def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered
     if hasattr(dataset, "rebatch"):
         return dataset.rebatch(delivered, drop_remainder=True)
     return dataset.unbatch().batch(delivered, drop_remainder=True)
+
+
+def _with_threads(dataset: tf.data.Dataset, private_threads: int) -> tf.data.Dataset:
+    if not private_threads:
+        return dataset
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = private_threads
+    return dataset.with_options(options)
 
 
 def _drawing(iterator: Any) -> Callable[[Any], Any]:

@@ -150,6 +150,7 @@ def test_a_forked_process_begins_from_zero(recorder: Recorder, public: Callable[
     name = recorder.name
     recorder._renew()
     assert recorder.name != name
+    recorder.add_up()
     assert [site.forward.calls for site in recorder.sites.values()] == [0]
 
 
@@ -165,6 +166,7 @@ def test_the_gradient_of_py_function_belongs_to_its_site(recorder: Recorder) -> 
 
     made = recorder._wrap_gradient(lambda func, is_grad_func: func)(func=gradient, is_grad_func=True)
     assert made(1.0) == (token, (1.0,))
+    recorder.add_up()
     assert (site.gradient.calls, site.forward.calls) == (1, 0)
 
 

@@ -131,6 +131,25 @@ def test_a_body_that_returns_a_list_or_numbers_of_python_has_arrays(monkeypatch:
     assert [found[name] for name in (BASELINE, "numpy_function", "py_func")] == ["right"] * 3
 
 
+def test_a_number_of_python_is_of_the_dtype_that_numpy_gives_it_in_eager_mode_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    op = op_of(numpy=lambda x: float(x.sum()))
+    put_in_place(monkeypatch, op)
+    prepared = prepare(Case("mine", "numpy_function", "none", "forward", "eager", op.dtypes[0], op.sizes[0]))
+    assert prepared.checked.values == 0
+
+
+def test_numba_may_return_a_list_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def places(x: Any) -> Any:
+        found = [0]
+        while found[-1] < len(x) - 1:
+            found.append(2 * found[-1] + 1)
+        return found[:-1]
+
+    assert dict(outcomes(op_of(numpy=places, differentiable=()), monkeypatch))["njit"] == "right"
+
+
 def outcomes(op: Op, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """Yield variant and outcome of every forward case that is planned by default."""
     put_in_place(monkeypatch, op)

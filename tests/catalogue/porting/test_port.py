@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.catalogue.porting.port import WRITERS
 from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.catalogue.porting.writers import WRITERS
 from pyopbench.core import own_target
-from pyopbench.core.portable import PORTABLE
+from pyopbench.core.portable import BATCHED, PORTABLE, SKELETON, WRITABLE
 from pyopbench.run.port import format_text
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
 
@@ -103,6 +103,8 @@ def test_an_expression_is_written_as_tensorflow_spells_it(
         "total = 0\n    for one in x:\n        total += one\n    return total",
         "if x.sum() > 0:\n        y = x\n    else:\n        y = -x\n    return y",
         "return np.array([x[0], x.max()])",
+        "return np.sqrt(x.sum() if x.max() > 0.1 else 0.0)",
+        "return (0.0 if np.isnan(x).all() else (x.sum() if x[0] > 9 else x.mean())) * 2",
         "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
     ],
 )
@@ -204,4 +206,5 @@ def test_a_port_to_tnp_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch
 
 
 def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
-    assert tuple(WRITERS) == PORTABLE
+    assert set(WRITERS) == {*PORTABLE, SKELETON}
+    assert {*WRITERS, *BATCHED} == set(WRITABLE)

@@ -12,6 +12,8 @@ from traced_compare import difference_in_graph
 
 special = pytest.importorskip("scipy.special")
 ndimage = pytest.importorskip("scipy.ndimage")
+stats = pytest.importorskip("scipy.stats")
+distance = pytest.importorskip("scipy.spatial.distance")
 
 RNG = np.random.default_rng(3)
 IMAGE = RNG.normal(0, 1, (5, 4))
@@ -35,6 +37,18 @@ CALLS: dict[str, list[Any]] = {
     "scipy.special.logsumexp": over_axes(lambda x, axis=None: special.logsumexp(x, axis=axis)),
     "scipy.special.softmax": over_axes(lambda x, axis=None: special.softmax(x, axis=axis)),
     "scipy.special.log_softmax": over_axes(lambda x, axis=None: special.log_softmax(x, axis=axis)),
+    "scipy.stats.zscore": [
+        *over_axes(lambda x, axis=None: stats.zscore(x, axis=axis)),
+        lambda x: stats.zscore(x, ddof=1),
+        lambda x: stats.zscore(x * 0 + 0.1),
+    ],
+    "scipy.spatial.distance.cdist": [
+        *(
+            lambda x, metric=metric: distance.cdist(np.atleast_2d(x), 2 * np.atleast_2d(x)[:3] - 1, metric)
+            for metric in ("euclidean", "sqeuclidean", "cityblock")
+        ),
+        lambda x: distance.cdist(np.atleast_2d(x), np.atleast_2d(x)),
+    ],
     "scipy.ndimage.correlate1d": [
         *over_modes(lambda x, mode: ndimage.correlate1d(x, [1, 2, -3], mode=mode, cval=2.0)),
         lambda x: ndimage.correlate1d(x, WEIGHTS, axis=0, origin=-1),
@@ -58,6 +72,11 @@ CALLS: dict[str, list[Any]] = {
             lambda x, mode=mode: ndimage.map_coordinates(PLACES[0], (x + 1.5, x * 0 + 2), order=1, mode=mode, cval=7.0)
             for mode in ("reflect", "mirror")
         ),
+        *(
+            lambda x, mode=mode: ndimage.map_coordinates(IMAGE[:2, :1], (x * 0 + 0.5, x), order=1, mode=mode, cval=7.0)
+            for mode in ("reflect", "mirror")
+        ),
+        lambda x: ndimage.map_coordinates(IMAGE, (x * 1e300, x * 0), order=1, mode="reflect", cval=7.0),
     ],
 }
 

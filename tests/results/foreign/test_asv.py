@@ -62,6 +62,16 @@ def test_benchmarks_of_others_keep_their_names_and_memory_is_left_out_with_a_wor
     assert "latency.PeakMemory.peakmem_call" in warning.benchmarks
 
 
+@pytest.mark.parametrize("placement", ["cpu", "gpu"])
+def test_a_placement_is_part_of_the_case_and_results_without_one_are_of_the_cpu(placement: str) -> None:
+    content = document("asv-second")
+    before = read(content)
+    placed = read(with_column(content, FORWARD, "params", [*column(content, FORWARD, "params"), [f"'{placement}'"]]))
+    forward = [key for key in before.cases if "/forward/" in key]
+    others = [key for key in before.cases if "/forward/" not in key]
+    assert sorted(placed.cases) == sorted([*others, *(f"{key.removesuffix('cpu')}{placement}" for key in forward)])
+
+
 @pytest.mark.parametrize(
     "params",
     [

@@ -77,6 +77,14 @@ def test_a_process_that_ends_breaks_the_pool(stack: ExitStack) -> None:
     assert pool.is_broken
 
 
+def test_a_process_that_has_ended_breaks_the_pool_where_rates_are_asked_for(stack: ExitStack) -> None:
+    pool = pool_of("double", stack)
+    pool._all[0]._process.kill()
+    with pytest.raises(PoolBroken):
+        pool.rate(1, 0.001)
+    assert pool.is_broken
+
+
 def test_a_process_that_the_body_forks_answers_nobody(stack: ExitStack) -> None:
     pool = pool_of("forking", stack)
     for batch in (BAD, GOOD, BAD, GOOD):

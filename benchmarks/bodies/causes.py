@@ -1,0 +1,56 @@
+"""What stopped a form that nobody wrote, in few words, so that bodies can be counted by it."""
+
+from __future__ import annotations
+
+import re
+
+from pyopbench.catalogue.keras_ops.lacking import Lacking
+from pyopbench.catalogue.own.changes import SAID
+from pyopbench.catalogue.own.explain import NOT_IN_TNP, explain
+from pyopbench.catalogue.traced.refusal import Refused
+from pyopbench.core.op import Op
+
+IN_WORDS = {
+    "method": "a method of arrays, `.{}`",
+    "length": "`len` of a tensor",
+    "rows": "iteration over a tensor",
+    "masked": "item assignment",
+    "context": "a context manager",
+    "reversed": "`reversed`",
+    "list_index": "a list as an index",
+    "type": "a type of Python's as a dtype",
+}
+"""What is counted, by the kinds of obstacles that a change is known for."""
+
+OTHERS = {
+    r"Using a symbolic `tf.Tensor` as a Python `bool`": "a value that Python decides by",
+    r"(?:int\(\)|float\(\)) argument must be|cannot be interpreted as an integer": "a number that Python needs",
+    r"Tensor'? object has no attribute '(\w+)'": "a method of arrays, `.{}`",
+    r"does not support item assignment": "item assignment",
+    r"has type \w+ that does not match|Expected \w+, but got|annot convert .* to EagerTensor": "promotion of dtypes",
+    r"Cannot convert a symbolic tf.Tensor to a numpy array": "a function that takes arrays alone",
+    r"No implementation of function Function\(<[\w-]+(?: function)? '?([\w.]+)": "Numba has no `{}` for that",
+    r"Use of unsupported NumPy function '([\w.]+)'": "Numba has no `{}`",
+    r"Unknown attribute '(\w+)'": "Numba has no `.{}` here",
+    r"Untyped global name '(\w+)'": "Numba has no type for the global `{}`",
+    r"got an unexpected keyword argument '(\w+)'": "Numba's function has no option `{}`",
+    r"missing a required argument: '(\w+)'": "Numba's function needs `{}`",
+}
+"""What TensorFlow and Numba say of obstacles that no change of a line is known for."""
+
+
+def cause_of(error: BaseException, op: Op) -> str:
+    """Return what stopped a form, the same for all bodies that it stopped."""
+    if isinstance(error, Refused | Lacking):
+        return f"`{error.missing}`"
+    text = str(error)
+    of_tnp = NOT_IN_TNP.search(text)
+    if of_tnp:
+        return f"`np.{of_tnp[1]}`, which tnp has not"
+    known = {SAID[kind].pattern: words for kind, words in IN_WORDS.items()}
+    for pattern, words in (known | OTHERS).items():
+        found = re.search(pattern, text)
+        if found:
+            return words.format(*found.groups())
+    said = explain(error, op)
+    return f"Numba: {type(error).__name__}" if said.startswith("Numba") else type(error).__name__

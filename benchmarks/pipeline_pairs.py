@@ -1,0 +1,174 @@
+"""How often the same form of a pipeline is told apart from itself, and how often one with more work is not.
+
+    python benchmarks/pipeline_pairs.py                # 100 pairs on an idle machine: about 25 minutes on two cores
+    python benchmarks/pipeline_pairs.py --pairs 10 --share 0.03
+
+A worker holds some pairs at a time: for each the current callback in `Dataset.map`, the same once more, and the same
+with a share of more work for an element, all over a body that holds the lock. They are measured and judged as by
+`pyopbench pipeline`: interleaved, and in several launches. For 5% more work the body is called once more for every 20th
+element. Counted is how often an interval leaves out 1, which for the same form is 5% of the time by what
+an interval is, and how often somebody is told to change something. Exit code 1 if a promise was not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyopbench.core.arrangement import Arrangement
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from pyopbench.worker.pipeline.form import PipelineContext
+
+BODY = Path(__file__).parents[1] / "examples" / "input_pipeline" / "augment.py"
+PAIRS, HELD, LAUNCHES, ROUNDS = 100, 10, 3, 6
+"""Pairs in all, and in one worker; launches of each, and rounds: as many as the usual budget leaves of `pipeline`."""
+BLOCK_SECONDS = 0.1
+FOUND = 0.95
+MINIMUM_EFFECT = 0.03
+ROLES = ("one", "other", "more")
+
+
+def arrangement(pair: int, role: str) -> Arrangement:
+    """Return the arrangement of one of a pair; its name is all that tells it from the other."""
+    return Arrangement(f"{role}-{pair}", "keep" if role == "one" else "parallel", "ds.map(f)")
+
+
+def measure_launch(launch: int, pairs: int, share: float) -> dict[str, Any]:
+    """Measure a launch in this process: all pairs at once, interleaved in random order."""
+    import tensorflow as tf
+
+    from pyopbench.core.discover import bring_own
+    from pyopbench.core.model import BASELINE
+    from pyopbench.worker.pipeline.elements import make_elements
+    from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
+    from pyopbench.worker.pipeline.running import RunningPipeline
+
+    tf.config.set_visible_devices([], "GPU")
+    (op,) = bring_own([str(BODY)], [])
+    elements = make_elements(op, BASELINE, 16, "float32")
+    context = PipelineContext(elements, PipelineSettings((1,), (1,), deterministic=True, processes=1))
+    rng = random.Random(launch)
+    keys = [(pair, role) for pair in range(pairs) for role in ROLES]
+    running = {}
+    for pair, role in rng.sample(keys, len(keys)):
+        every = round(1 / share) if role == "more" else 0
+        running[pair, role] = RunningPipeline(
+            arrangement(pair, role), lambda context, every=every: callback(context, every), context
+        )
+        running[pair, role].check()
+        running[pair, role].warm_up()
+        running[pair, role].rest()
+    blocks = []
+    for turn in range(ROUNDS):
+        for order, key in enumerate(rng.sample(keys, len(keys))):
+            count, seconds = running[key].block(BLOCK_SECONDS)
+            running[key].rest()
+            where = {"key": arrangement(*key).key, "launch": launch, "round": turn, "order": order}
+            blocks.append({**where, "elements": count, "seconds": seconds})
+    return {"blocks": blocks, "op": op, "size": 16}
+
+
+def callback(context: PipelineContext, every: int) -> tf.data.Dataset:
+    """Return the body in a callback in `map`; each so many elements it is called once more, never for 0."""
+    import tensorflow as tf
+
+    from pyopbench.worker.pipeline.form import mapped
+
+    elements, calls = context.elements, itertools.count(1)
+
+    def work(*inputs: Any) -> Any:
+        if every and next(calls) % every == 0:
+            elements.body(*inputs)
+        return elements.body(*inputs)
+
+    def in_callback(*inputs: Any) -> tuple[Any, ...]:
+        return elements.shaped(tf.numpy_function(work, inputs, elements.dtypes))
+
+    return mapped(elements.source(), in_callback, Arrangement("map", "keep", ""), context.settings)
+
+
+def compared(launches: list[dict[str, Any]], pair: int, role: str) -> tuple[bool, bool]:
+    """Judge one of a pair as the current callback, and the plain one as what one may go to.
+
+    Returns:
+        Does the interval of their ratio leave out 1, in favour of the plain one if the other has more work? And would
+        one be told to change anything?
+    """
+    from pyopbench.judge.pipeline import TrainingStep, judge
+
+    current, plain = arrangement(pair, role), arrangement(pair, "one")
+    both = [replace(current, action="keep"), replace(plain, action="parallel")]
+    keys = [one.key for one in both]
+    document = {
+        "baseline": keys[0],
+        "size": launches[0]["size"],
+        "arrangements": [{"key": one.key, "effort": one.effort, **asdict(one)} for one in both],
+        "prepared": [],
+        "blocks": [one for launch in launches for one in launch["blocks"] if one["key"] in keys],
+        "rates": [],
+        "holes": [],
+        "failures": [],
+    }
+    choice = judge(document, MINIMUM_EFFECT, TrainingStep(1)).choice
+    gain = choice.gain
+    assert gain is not None
+    return gain.low > 1 or (role == "other" and gain.high < 1), choice.label is not None
+
+
+def main() -> int:
+    """Measure all pairs and print how often each was told apart; 1 if a promise was not kept."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--share", type=float, default=0.05, help="of more work")
+    parser.add_argument("--launch", nargs=2, type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.launch:
+        launch, pairs = given.launch
+        print(json.dumps(measure_launch(launch, pairs, given.share)))  # noqa: T201 - a script
+        return 0
+    more = f"{given.share:.0%} more work"
+    print_row(
+        "pairs", "same: interval without 1", "same: told to change", f"{more}: interval", f"{more}: told to change"
+    )
+    print_row(*["---"] * 5)
+    told: Counter[tuple[str, str]] = Counter()
+    done = 0
+    while done < given.pairs:
+        pairs = min(HELD, given.pairs - done)
+        launches = [_launch(done * LAUNCHES + one, pairs, given.share) for one in range(LAUNCHES)]
+        done += pairs
+        for pair, role in itertools.product(range(pairs), ROLES[1:]):
+            apart, changed = compared(launches, pair, role)
+            told[role, "apart"] += apart
+            told[role, "changed"] += changed
+        print_row(done, *(told[role, what] for role in ROLES[1:] for what in ("apart", "changed")))
+    return 0 if told["other", "changed"] == 0 and told["more", "apart"] >= FOUND * done else 1
+
+
+def print_row(*cells: object) -> None:
+    """Print a row of a table as Markdown, at once."""
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)  # noqa: T201 - a script
+
+
+def _launch(number: int, pairs: int, share: float) -> dict[str, Any]:
+    words = (sys.executable, __file__, "--share", str(share), "--launch", str(number), str(pairs))
+    variables = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=variables)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""From a body to the text of a port, for each variant that is written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pyopbench.catalogue.arrays import as_given
+from pyopbench.catalogue.gradients import as_tuple
+from pyopbench.catalogue.keras_ops.available import why_no_keras_ops
+from pyopbench.catalogue.porting import numba_code, skeleton
+from pyopbench.catalogue.porting.documented import documented
+from pyopbench.catalogue.porting.facts import Facts, docstring, examples_of
+from pyopbench.catalogue.porting.keras_code import KerasCode
+from pyopbench.catalogue.porting.module_text import module_text
+from pyopbench.catalogue.porting.observe import definition_of, observe
+from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.catalogue.porting.snippets import source_of
+from pyopbench.catalogue.porting.source import Source
+from pyopbench.catalogue.porting.tensor_code import TensorCode
+from pyopbench.catalogue.porting.tnp_code import TnpCode
+from pyopbench.catalogue.porting.units import Unit, Units
+from pyopbench.catalogue.rebinding import written
+from pyopbench.core.op import Op
+from pyopbench.core.portable import SKELETON
+
+
+@dataclass(frozen=True)
+class Made:
+    """The text of a module, that of its C++ if it has some, and what holds for it."""
+
+    text: str
+    has_gradient: bool = True
+    not_run: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    kernel: str = ""
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is ported.
+
+    Attributes:
+        source: the file of the body.
+        definition: of the body in it.
+        facts: what the port takes and returns.
+        keywords: names of the last inputs, where the body takes them by name.
+        module: the name of the module that is written.
+    """
+
+    source: Source
+    definition: Any
+    facts: Facts
+    keywords: tuple[str, ...]
+    module: str
+
+    @property
+    def doc(self) -> str:
+        """The user's docstring; empty if there is none."""
+        return ast.get_docstring(self.definition) or ""
+
+
+Examples = Sequence[tuple[Any, ...]]
+Writer = Callable[[Op, Body, Examples], Made]
+
+
+def _traced(op: Op, body: Body, examples: Examples) -> Made:
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    code = TensorCode(units, observe(op.numpy, examples))
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    notes = ["fixed shapes"] if code.fixed_shapes else []
+    says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
+    how = f"TensorFlow port of `{facts.function}` in {facts.file}; the gradient is TensorFlow's own."
+    statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
+    texts = _with_snippets(units, statements, sorted(code.snippets))
+    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
+    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
+
+
+def _with_snippets(units: Units, statements: dict[str, str], snippets: list[str]) -> list[str]:
+    """Return constants, then the functions that are not the user's, then theirs."""
+    taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
+    if taken:
+        raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
+    constants = [statements[unit.name] for unit in units.in_order() if not _is_function(unit)]
+    functions = [statements[unit.name] for unit in units.in_order() if _is_function(unit)]
+    return [*_together(constants), *source_of(snippets), *functions]
+
+
+def _bound_in(node: ast.AST) -> set[str]:
+    """Return all names that the user's statement binds, its own and those of its functions."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    return names | {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)}
+
+
+def _together(constants: list[str]) -> list[str]:
+    return ["\n".join(one.strip("\n") for one in constants)] if constants else []
+
+
+def _is_function(unit: Unit) -> bool:
+    return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+
+
+def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    code = TnpCode(units)
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    with_xla = ", compiled by XLA" if is_compiled else ""
+    to = f"`tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
+    how = f"Port of `{facts.function}` in {facts.file} to {to}"
+    statements[name] = documented(statements[name], docstring(body.doc, facts, how, []))
+    if is_compiled:
+        head = f"def {name}("
+        statements[name] = statements[name].replace(head, f"@tf.function(jit_compile=True)\n{head}", 1)
+    texts = _with_snippets(units, statements, [])
+    return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
+
+
+def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
+    gradient, picked = "", list(range(len(facts.differentiable)))
+    if op.numpy_gradient is not None:
+        home, of_gradient = definition_of(written(op.numpy_gradient))
+        gradient = units.add(home, of_gradient.name).name
+        picked = _picked(op, facts)
+    code = numba_code.NumbaCode(units, name, compiled, parallel=parallel)
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
+    notes = [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
+    doc = docstring(body.doc, facts, how, notes)
+    texts = _with_snippets(units, statements, [])
+    texts += [numba_code.adapter(facts), numba_code.wrapper(facts, doc, gradient, picked)]
+    text = module_text(f"`{facts.function}` of {facts.file}, compiled by Numba.", texts, units)
+    return Made(text, has_gradient=bool(gradient), notes=("callback",))
+
+
+def _picked(op: Op, facts: Facts) -> list[int]:
+    """Return which results of the user's gradient are those by the differentiable inputs."""
+    example = examples_of(op, 1, 1)[0]
+    outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
+    incoming = [np.ones_like(outputs[place]) for place in facts.floating]
+    assert op.numpy_gradient is not None
+    found = as_tuple(written(op.numpy_gradient)(example, outputs, incoming))
+    return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
+
+
+def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:
+    why = why_no_keras_ops()
+    if why:
+        raise CannotPort(why)
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    code = KerasCode(units, observe(op.numpy, examples))
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    taken = [unit.name for unit in units.in_order() if "ops" in _bound_in(unit.node)]
+    if taken:
+        raise CannotPort("`ops` is a name that the port needs", fix="give yours another name")
+    how = f"Port of `{facts.function}` in {facts.file} to `keras.ops`: the same source on TensorFlow, JAX and PyTorch."
+    says = ["Shapes have to be known, as they are in a `tf.function`."] if code.fixed_shapes else []
+    if "float64" in {dtype for dtype, _ in facts.outputs} | {dtype for _, dtype, _ in facts.inputs}:
+        says.append("On JAX float64 has to be switched on: JAX_ENABLE_X64=1.")
+    statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
+    text = module_text(
+        f"`{facts.function}` of {facts.file} on `keras.ops`.", _with_snippets(units, statements, []), units
+    )
+    return Made(text, notes=("every backend", *(["fixed shapes"] if code.fixed_shapes else [])))
+
+
+def _custom_op(op: Op, body: Body, examples: Examples) -> Made:
+    if op.kernel is not None:
+        raise CannotPort(f"its C++ is written already: {op.kernel.name}", fix="`pyopbench build` compiles it")
+    texts = skeleton.texts(body.facts, body.source.text(*body.source.span(body.definition)), body.doc, body.module)
+    return Made(texts.port, notes=("skeleton",), kernel=texts.kernel)
+
+
+WRITERS: dict[str, Writer] = {
+    "traced": _traced,
+    "keras_ops": _keras_ops,
+    "tnp": _tnp,
+    "tnp_autograph": _tnp,
+    "tnp_xla": partial(_tnp, is_compiled=True),
+    "njit": _njit,
+    "njit_parallel": partial(_njit, parallel=True),
+    SKELETON: _custom_op,
+}
+"""What writes a variant, by its name."""

@@ -1,0 +1,46 @@
+"""The op in an input pipeline; only where a `pipeline.json` of `pyopbench pipeline` lies beside the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.core.arrangement import STEP_ELEMENTS
+from pyopbench.judge import pipeline as judging
+from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
+from pyopbench.report.pipeline import report_of
+from pyopbench.report.sections import Block, Bullets, Chart, Paragraph, Section, Table
+from pyopbench.report.wording import pipeline as wording
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return the answer for the pipeline, why, the charts and the table of its own report."""
+    document = judgement.run.pipeline
+    if document is None:
+        return ()
+    found = judging.judge(document, judgement.minimum_effect, _step_of(judgement))
+    report = report_of(found)
+    charts = [Chart(throughput_chart(found), wording.THROUGHPUT_ALT)]
+    if found.lock is not None and found.lock.is_known:
+        charts.append(Chart(scaling_chart(found.lock), wording.SCALING_ALT))
+    left_out = [Table(("arrangement", "why"), report.left_out, "Left out", folded=True, says_why=True)]
+    return (
+        Paragraph(f"{report.title}: {report.answer}"),
+        Bullets(report.sentences),
+        *charts,
+        Table(report.columns, report.rows, "Elements a second by arrangement"),
+        *(left_out if report.left_out else []),
+    )
+
+
+def _step_of(judgement: Judgement) -> judging.TrainingStep:
+    """Return the step of the report, which calls the op once for each of its elements."""
+    if judgement.step is None or judgement.step.calls < 1:
+        return judging.TrainingStep(STEP_ELEMENTS)
+    return judging.TrainingStep(round(judgement.step.calls), judgement.step.seconds)
+
+
+SECTION = Section("pipeline", "In an input pipeline", 27, build)

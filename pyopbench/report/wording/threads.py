@@ -1,0 +1,52 @@
+"""Calls from several threads, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pyopbench.core import formatting
+from pyopbench.core.model import Case
+from pyopbench.judge.concurrency import Measured, ThreadedCalls
+from pyopbench.report.sections import Cell, _cells
+
+COLUMNS = ("variant", "threads", "calls/s", "interval", "times callback", "median", "95%", "99%")
+INTRO = (
+    "Several threads of one process call the same tf.function at once, as a server does, each on inputs of its own; "
+    "what came of it was checked while all called. Calls a second are of all threads together, with the interval "
+    "of 95% over launches; the times are how long a call takes its caller at the median, and at 95% and 99% of calls. "
+    "A callback waits for Python's lock, a port does not: compare how calls a second grow with threads."
+)
+
+
+def title(op: str, direction: str, size: float, dtype: str) -> str:
+    """Return the heading of a table."""
+    return f"{op}, {formatting.direction(direction)}, size {formatting.size(size)}, {dtype}"
+
+
+def row(one: ThreadedCalls) -> tuple[Cell | str, ...]:
+    """Return the cells of `COLUMNS`."""
+    times = one.times_baseline
+    return (
+        Cell(one.label, field="variant", value=one.label),
+        Cell(str(one.threads), number=one.threads),
+        Cell(formatting.number(one.rate.value), number=one.rate.value),
+        _interval(one.rate),
+        formatting.MISSING if times is None else formatting.ratio_interval(times.value, times.low, times.high),
+        *map(_cells.seconds, one.latencies),
+    )
+
+
+def _interval(of: Measured) -> str:
+    if not (math.isfinite(of.low) and math.isfinite(of.high)):
+        return formatting.MISSING
+    return f"{formatting.number(of.low)}–{formatting.number(of.high)}"
+
+
+def refusal(failure: Mapping[str, Any]) -> str:
+    """Return which case has no number, and why."""
+    case = Case.from_id(failure["case"])
+    gradient = "" if case.direction == "forward" else f" with {case.gradient}"
+    where = f"{case.variant}{gradient}, {formatting.direction(case.direction)}"
+    return f"{where}: {failure['status']}, {failure['reason']}"

@@ -1,0 +1,205 @@
+"""Estimates over several machines: each machine's own, put together by random effects.
+
+What a port saves on one machine is not quite what it saves on the next. So differences are taken within a launch, a
+mean over launches on each machine, and machines count as drawn from all those that are alike:
+
+    mean of machine i = mu + b_i + e_i,  Var(b_i) = between^2,  Var(e_i) = within^2 / launches of i
+
+`within` is pooled over machines, because few launches on each tell little of it. `between` is that at which the
+weighted squares around the mean are as many as there are degrees of freedom (R. C. Paule and J. Mandel, "Consensus
+values and weighting factors", J. Res. Natl. Bur. Stand. 87 (1982) 377-385). The interval is that of J. Hartung and
+G. Knapp, "A refined method for the meta-analysis of controlled clinical trials with binary outcome", Stat. Med. 20
+(2001) 3875-3889: Student's t with one degree of freedom less than machines, and an error from how the machines lie
+around the mean; where they happen to lie closer than launches alone explain, launches count (C. Roever, G. Knapp and
+T. Friede, "Hartung-Knapp-Sidik-Jonkman approach and its modification for random-effects meta-analysis with few
+studies", BMC Med. Res. Methodol. 15 (2015) 99). Normal quantiles, which are usual with many studies, would be far too
+narrow for few machines.
+
+`i_squared` is the share of the variance between the machines' means that launches do not explain (J. P. T. Higgins and
+S. G. Thompson, "Quantifying heterogeneity in a meta-analysis", Stat. Med. 21 (2002) 1539-1558).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import mul
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from pyopbench.stats.estimate import MOST_LAUNCHES, Estimate, Floats
+from pyopbench.stats.spread import UNKNOWN, Spread
+from pyopbench.stats.unresolved import MoreMachines, Remedy
+
+STEPS = 100
+"""Newton's steps towards `between`; it takes fewer than ten."""
+NEAR = 1e-10
+"""How near to its degrees of freedom the sum of squares comes."""
+
+
+@dataclass(frozen=True)
+class MachinesEstimate(Estimate):
+    """An estimate over at least two machines; `n` counts the launches on all of them.
+
+    Attributes:
+        machines: how many.
+        between: standard deviation between machines.
+        within: standard deviation between launches of a machine.
+        error: the standard error of the mean.
+        i_squared: share of the variance between the means of machines that launches do not explain, 0 to 1.
+    """
+
+    machines: int = 2
+    between: float = 0.0
+    within: float = 0.0
+    error: float = 0.0
+    i_squared: float = 0.0
+
+    @property
+    def degrees(self) -> float:
+        """The degrees of freedom: one less than machines."""
+        return self.machines - 1
+
+    @property
+    def moderated(self) -> float:
+        """The standard deviation between launches of a machine."""
+        return self.within
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean."""
+        return self.error
+
+    def _launches(self, distance: float, spread: float, level: float) -> int | None:
+        """Return how many launches on these machines would do; none where machines differ by too much for any."""
+
+        def clears(n: int) -> bool:
+            quantile = float(special.stdtrit(self.degrees, (1 + level) / 2))
+            return quantile * math.sqrt(spread**2 / n + self.between**2 / self.machines) < distance
+
+        launches = range(self.n, MOST_LAUNCHES + 1)
+        place = bisect_left(launches, 1, key=clears)
+        return launches[place] if place < len(launches) else None
+
+    def remedy(self, border: float, level: float) -> Remedy:
+        """Return what would take the interval clear of `border`: about how many machines, with as many launches."""
+        return MoreMachines(self.machines, self.machines_to_clear(border, level))
+
+    def machines_to_clear(self, border: float, level: float) -> int | None:
+        """Return about how many machines would take the interval clear of `border`, if mean and spread stay.
+
+        Returns:
+            A number of machines in all, each with as many launches; None if it is above `MOST_LAUNCHES`.
+        """
+        distance = abs(self.mean - border)
+        of_one = math.sqrt(self.machines) * self.error
+
+        def clears(machines: int) -> bool:
+            return float(special.stdtrit(machines - 1, (1 + level) / 2)) * of_one / math.sqrt(machines) < distance
+
+        machines = range(self.machines, MOST_LAUNCHES + 1)
+        place = bisect_left(machines, 1, key=clears)
+        return machines[place] if place < len(machines) else None
+
+
+def over_machines(
+    values: Floats, machines: Sequence[str], usual: Spread = UNKNOWN, scale: float = 1.0
+) -> MachinesEstimate:
+    """Estimate from one value per launch, on at least two machines.
+
+    Args:
+        values: `(launches,)` float64.
+        machines: the machine of each launch.
+        usual: the spread between launches that is usual in the run, as a multiple of `scale`.
+        scale: the variance between launches that was predicted; what counts where no machine has two launches.
+    """
+    each = estimates_of_machines(values, machines)
+    means, counts = [one.mean for one in each], [one.n for one in each]
+    deviation, degrees = pooled(each)
+    within = scale * usual.moderate(deviation**2 / scale, degrees) if degrees > 0 else scale * (usual.variance or 1.0)
+    variances = [within / n for n in counts]
+    between = _between(means, variances)
+    weights = [1 / (variance + between) for variance in variances] if within or between else [1.0] * len(each)
+    mean, squares = _weighted(means, weights)
+    least = 1.0 if within or between else 0.0
+    return MachinesEstimate(
+        mean=mean,
+        deviation=deviation if degrees > 0 else math.sqrt(within),
+        n=sum(counts),
+        usual=usual,
+        scale=scale,
+        shared=between / len(each),
+        machines=len(each),
+        between=math.sqrt(between),
+        within=math.sqrt(within),
+        error=math.sqrt(max(squares / (len(each) - 1), least) / sum(weights)),
+        i_squared=_i_squared(means, variances),
+    )
+
+
+def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[str, Estimate]:
+    """Return the estimate of each case over launches, and over machines where it was on several.
+
+    Args:
+        medians: columns case, launch and value, as from `costs.launch_medians`.
+        hosts: number of a launch -> the machine that it was on.
+    """
+    found: dict[str, Estimate] = {}
+    for case, rows in medians.groupby("case", observed=True):
+        machines = [hosts[launch] for launch in rows["launch"]]
+        values = rows["value"].to_numpy(dtype="float64")
+        found[str(case)] = over_machines(values, machines) if len(set(machines)) > 1 else Estimate.of(values)
+    return found
+
+
+def estimates_of_machines(values: Floats, machines: Sequence[str]) -> list[Estimate]:
+    """Return the estimate of each machine from its own launches, in the order of the names of machines."""
+    names = np.asarray(machines)
+    return [Estimate.of(values[names == name]) for name in dict.fromkeys(sorted(machines))]
+
+
+def pooled(each: Sequence[Estimate]) -> tuple[float, float]:
+    """Return the standard deviation between launches of one machine, and its degrees of freedom; nan and 0 for none."""
+    known = [one for one in each if one.n > 1]
+    degrees = sum(one.own_degrees for one in known)
+    if degrees <= 0:
+        return math.nan, 0.0
+    return math.sqrt(sum(one.own_degrees * one.deviation**2 for one in known) / degrees), degrees
+
+
+def _weighted(means: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
+    """Return the weighted mean, and the weighted sum of squares around it: of a handful faster than by NumPy."""
+    mean = sum(map(mul, weights, means)) / sum(weights)
+    return mean, sum(weight * (one - mean) ** 2 for weight, one in zip(weights, means, strict=True))
+
+
+def _between(means: Sequence[float], variances: Sequence[float]) -> float:
+    """Return the variance between machines, after Paule and Mandel, by Newton's steps.
+
+    The sum of squares falls and is convex as the variance grows, so that steps from 0 never pass the root. Source: R.
+    DerSimonian and R. Kacker, "Random-effects model for meta-analysis of clinical trials: an update", Contemp. Clin.
+    Trials 28 (2007) 105-114.
+    """
+    degrees = len(means) - 1
+    if min(variances) == max(variances):
+        return max(_weighted(means, [1.0] * len(means))[1] / degrees - variances[0], 0.0)
+    found = 0.0
+    for _ in range(STEPS):
+        weights = [1 / (variance + found) for variance in variances]
+        mean, squares = _weighted(means, weights)
+        excess = squares - degrees
+        if excess <= NEAR * degrees:
+            break
+        found += excess / sum((weight * (one - mean)) ** 2 for weight, one in zip(weights, means, strict=True))
+    return found
+
+
+def _i_squared(means: Sequence[float], variances: Sequence[float]) -> float:
+    if not variances[0]:
+        return float(max(means) > min(means))
+    _, squares = _weighted(means, [1 / variance for variance in variances])
+    return max(0.0, 1 - (len(means) - 1) / squares) if squares else 0.0

@@ -1,0 +1,89 @@
+"""Print how many rows a gate tells apart where both revisions are one and the same commit.
+
+python scripts/identical_commits.py FOLDER [--rows 2000] [--budget 15m] [--portion 60m] [OP...]
+
+`pyopbench run --quick --rev HEAD --rev HEAD` of the built-in ops, or of those that are named, with one seed after the
+other until there are so many rows. Run the same command again to go on: what is done is read, what was interrupted is
+resumed. After `--portion` nothing is begun any more. `FOLDER/summary.json` keeps it. Nothing else may run meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gate_trials import Trial, at_most, in_portions, keep, rows_of, told_apart
+
+from pyopbench.core.parse import parse_duration
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+MOST_RUNS = 200
+"""However few rows a run has."""
+
+
+def row_of(trial: Trial, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what became of one run, as plain data; the control is two times the same as well, and counted apart."""
+    rows = rows_of(answer)
+    control = [] if answer["twins"] is None else answer["twins"]["cases"]
+    kept = ("case", "ratio", "low", "high", "outcome")
+    return {
+        "run": trial.folder.name,
+        "command": " ".join(trial.command),
+        "commit": answer["first"]["commit"],
+        "rows": len(rows),
+        "control_rows": len(control),
+        "outcomes": dict(Counter(row["outcome"] for row in (*rows, *control))),
+        "told_apart": [{name: row[name] for name in kept} for row in told_apart([*rows, *control])],
+        "other_values": [one for other in answer["others"] for one in other["values"]["differences"]],
+        "gate": answer["outcome"],
+        "minutes": answer["seconds"] / 60,
+    }
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each run, those that were told apart, and the share of all."""
+    for row in rows:
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(row["outcomes"].items()))
+        measured = f"{row['rows']} rows and {row['control_rows']} of the control in {row['minutes']:.1f} min"
+        yield f"{row['run']}: {measured}: {counts}"
+        for one in row["told_apart"]:
+            yield f"  {one['outcome']}: {one['case']} {one['ratio']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
+        for one in row["other_values"]:
+            yield f"  other values: {one}"
+    of = sum(row["rows"] + row["control_rows"] for row in rows)
+    apart = sum(len(row["told_apart"]) for row in rows)
+    if of:
+        yield f"{apart} of {of} rows told apart: at most {at_most(apart, of):.2%} (95% confidence)"
+
+
+def main() -> None:
+    """Measure until there are enough rows or the portion is spent, print what came out, and keep the summary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("ops", nargs="*")
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--budget", default="15m")
+    parser.add_argument("--portion", type=parse_duration, default=None)
+    asked = parser.parse_args()
+    folder = asked.folder.resolve()
+    options = ("--quick", "--budget", asked.budget)
+    trials = [
+        Trial(folder / f"seed-{seed}", REPOSITORY, tuple(asked.ops), ("HEAD", "HEAD"), (*options, "--seed", str(seed)))
+        for seed in range(MOST_RUNS)
+    ]
+    rows: list[dict[str, Any]] = []
+    for trial, answer in in_portions(trials, asked.portion):
+        rows.append(row_of(trial, answer))
+        keep(folder / "summary.json", {"runs": rows})
+        if sum(row["rows"] for row in rows) >= asked.rows:
+            break
+    for line in lines(rows):
+        sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    main()

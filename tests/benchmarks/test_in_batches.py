@@ -1,0 +1,24 @@
+"""Batched forms of a body of the corpus: those that are right are, and gains are over a loop."""
+
+from __future__ import annotations
+
+from bodies import blocks, find, in_batches
+from pyopbench.catalogue.load import load_op
+from pyopbench.core.discover import bring_own
+
+
+def test_forms_of_a_batch_are_begun_and_then_told() -> None:
+    (path,) = find.paths(["haversine"])
+    (name,) = bring_own([str(path)], [])
+    lines = list(in_batches.in_batches(load_op(name), 4, ["njit_loop"], timed=False))
+    assert [line["begun"] for line in lines[::2]] == ["numpy_whole", "traced_whole", "traced_map"]
+    told = {line["form"]: line["became"] for line in lines[1::2]}
+    assert told["traced_map"] == "right"
+    assert {line["batch"] for line in lines[1::2]} == {4}
+
+
+def test_a_gain_is_how_many_times_as_fast() -> None:
+    calls = []
+    found = blocks.gain_of(lambda: calls.append("current"), lambda: calls.append("form"), seed=1)
+    assert found > 0
+    assert {"current", "form"} == set(calls)

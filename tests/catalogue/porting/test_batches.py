@@ -1,0 +1,78 @@
+"""Ports of a batch as source: what is written passes its own test, in `Dataset.map` too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.core import own_target
+from written_ports import CORPUS, run_its_test, write, write_source
+
+IMAGE, MATRIX = "rng.random((6, 5, 3), dtype=np.float32)", "rng.random((4, 3))"
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+
+
+@pytest.mark.parametrize("to", ["traced_map", "tnp_map"])
+def test_a_port_of_one_example_is_mapped_over_a_batch(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def body(x):\n    return np.exp(x) / np.sum(np.exp(x), axis=0)\n"
+    made = write_source(tmp_path, source, MATRIX, to=to)
+    assert dict(made.commands)["dataset"].startswith("dataset.batch(32, drop_remainder=True).map(body_batch, ")
+    assert dict(made.commands)["dataset"] in made.port
+    tests = run_its_test(made, tmp_path, monkeypatch)
+    assert tests == ["test_values", "test_in_a_dataset", "test_gradient"]
+
+
+def test_a_body_that_is_right_on_the_whole_batch_is_written_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return x[..., ::-1] * 2\n", IMAGE, to="traced_whole")
+    assert "vectorized_map" not in made.port
+    assert "float32 tensor, with 4 axes" in made.port
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_what_the_body_takes_by_name_is_given_by_name_in_a_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "def body(x, *, scale):\n    return x * scale\n"
+    made = write_source(tmp_path, source, MATRIX, "scale=rng.random((4, 3))", to="traced_whole")
+    assert ".map(lambda x, scale: body(x, scale=scale), " in dict(made.commands)["dataset"]
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_one_that_is_not_fails_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return x - x.mean()\n", MATRIX, to="traced_whole")
+    with pytest.raises(AssertionError):
+        run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_gradient_by_hand_is_called_for_each_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write(str(CORPUS / "losses" / "dice.py"), to="traced_map")
+    assert "old_gradient" in made.test
+    assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_several_inputs_of_a_command_line_are_varied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def body(x, places, *, scale):\n    return x[places] * scale\n"
+    inputs = (MATRIX, "np.array([2, 0])", "scale=np.float64(3)")
+    made = write_source(tmp_path, source, *inputs, to="traced_map")
+    assert ".map(body_batch, " in dict(made.commands)["dataset"]
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_an_output_of_another_length_each_time_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\nfrom pyopbench import OwnOp\n\n\ndef body(x):\n    return x[x > 0.5]\n\n\n"
+        "def inputs(size, rng):\n    return (rng.random(size),)\n\n\n"
+        "OP = OwnOp(inputs=inputs, numpy=body, sizes=(9,))\n"
+    )
+    with pytest.raises(CannotPort) as caught:
+        write(str(path), to="traced_map")
+    assert caught.value.fix == "give it a fixed length"

@@ -1,0 +1,87 @@
+"""`pyopbench merge`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sharded
+from commands import Call
+from pyopbench.results import store
+from pyopbench.run import start
+
+
+@pytest.fixture(autouse=True)
+def _at_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+
+
+def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> None:
+    shards = sharded.write_shards(tmp_path)
+    ended = call("merge", *shards, "--out", tmp_path / "merged")
+    assert ended.code == 0
+    assert "4 of 4 shards, from 4 machines" in ended.out
+    assert f"pyopbench report {tmp_path / 'merged'}" in ended.out.replace("\n", " ")
+    assert call("report", tmp_path / "merged").code == 0
+    assert call("check", tmp_path / "merged").code == 0
+
+
+def test_a_missing_shard_is_bad_input_that_says_what_to_run(tmp_path: Path, call: Call) -> None:
+    shards = sharded.write_shards(tmp_path)
+    ended = call("merge", *shards[:3], "--out", tmp_path / "merged")
+    assert ended.code == 2
+    assert "missing shard 4" in ended.err
+    assert "pyopbench run --shard 4/4 --out shard-4" in ended.err
+    assert not (tmp_path / "merged").exists()
+
+
+def test_holes_that_are_allowed_are_named(tmp_path: Path, call: Call) -> None:
+    shards = sharded.write_shards(tmp_path)
+    ended = call("merge", *shards[:3], "--out", tmp_path / "merged", "--allow-missing")
+    assert ended.code == 0
+    assert "missing shard 4" in ended.out
+    assert "no result: " in ended.out
+    assert "3 of 4 shards" in ended.out
+
+
+def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
+    ended = call("merge", tmp_path, "--out", tmp_path / "merged")
+    assert ended.code == 3
+    assert "no folder holds a shard" in ended.err
+
+
+def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
+    shards = sharded.write_shards(tmp_path)
+    call("merge", *shards, "--out", tmp_path / "merged")
+    before = (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes()
+    ended = call("resume", tmp_path / "merged")
+    assert ended.code == 2
+    assert "a merged run is not resumed" in ended.err
+    assert (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes() == before
+
+
+def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, call: Call) -> None:
+    shards = sharded.write_shards(tmp_path)
+    for name in ("first", "second"):
+        call("merge", *shards, "--out", tmp_path / name)
+    ended = call("compare", tmp_path / "first", tmp_path / "second")
+    assert ended.code == 2
+    assert "not compared over several machines" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--shard", "5/4"], "not a shard"),
+        (["--shard", "1/4", "--rev", "HEAD"], "a run over revisions is not divided into shards"),
+        (["--replicates", "2"], "--replicates is about shards"),
+        (["--shard", "1/3", "--replicates", "2"], "no multiple of the replicates"),
+    ],
+)
+def test_a_shard_that_cannot_be_is_refused_before_anything_is_planned(
+    tmp_path: Path, call: Call, words: list[str], told: str
+) -> None:
+    ended = call("run", "double", *words, "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert told in ended.err.replace("\n", " ")

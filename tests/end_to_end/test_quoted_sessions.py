@@ -1,0 +1,63 @@
+"""What README and the pages show of a command's output is what the command prints."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import page_commands
+from places import ROOT
+
+pytestmark = pytest.mark.long
+
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+SESSIONS = [
+    pytest.param(session, id=f"{page.stem}-{'-'.join(session.command[1:3])}")
+    for page in PAGES
+    for session in page_commands.sessions(page.read_text(encoding="utf-8"))
+]
+COLUMNS = "100"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what the sessions name: the examples, and the run that is committed."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "results" / "reference", folder / "results" / "reference")
+    return folder
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_session_is_what_the_command_prints(session: page_commands.Session, clone: Path) -> None:
+    assert session.command[0] == "pyopbench"
+    done = subprocess.run(
+        [sys.executable, "-m", "pyopbench", *session.command[1:]],
+        cwd=clone,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": COLUMNS},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert page_commands.is_printed(session.lines, done.stdout), done.stdout
+
+
+def test_the_readme_shows_four() -> None:
+    """The fifth thing that it shows is the certificate, which scripts/quote_reference.py quotes."""
+    assert len(list(page_commands.sessions((ROOT / "README.md").read_text(encoding="utf-8")))) == 4
+
+
+def test_lines_that_are_not_printed_are_found() -> None:
+    printed = "one\ntwo\nthree\n"
+    assert page_commands.is_printed(("one", "...", "three"), printed)
+    assert page_commands.is_printed(("two", "three"), printed)
+    assert not page_commands.is_printed(("one", "three"), printed)
+    assert not page_commands.is_printed(("three", "...", "one"), printed)
+    assert not page_commands.is_printed(("tw",), printed)

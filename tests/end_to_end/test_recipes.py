@@ -1,0 +1,55 @@
+"""Every command of docs/recipes.md runs as it is written there; those that measure take as little time as they can."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import page_commands
+from places import ROOT
+from repositories import git, repository
+
+pytestmark = pytest.mark.long
+
+RECIPES = page_commands.sections((ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"))
+SHORT = {
+    "run": "--budget 1s --launches 2 --rounds 2 --variant numpy_function --no-probes --no-parts",
+    "pipeline": "--budget 1s --launches 1 --batch 32 --parallel 1",
+    "verify": "--variant numpy_function",
+}
+"""What the tests add to a command as it is written: the smallest real settings. Of the answer nothing is asserted."""
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a repository with the examples, where the recipes are run."""
+    folder = repository(tmp_path_factory.mktemp("recipes") / "clone")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / ".gitignore").write_text("results/\n", encoding="utf-8")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "the examples")
+    return folder
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda title: title.split(":")[0].lower())
+def test_a_recipe_runs_as_it_is_written(recipe: str, clone: Path) -> None:
+    written = page_commands.commands(RECIPES[recipe])
+    assert written
+    for program, command, *arguments in written:
+        assert program == "pyopbench"
+        short = SHORT.get(command, "").split()
+        done = subprocess.run(
+            [sys.executable, "-m", "pyopbench", command, *arguments, *short],
+            cwd=clone,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(clone.parent / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command} {arguments}\n{done.stdout}{done.stderr}"

@@ -1,0 +1,136 @@
+"""Several machines: ratios are taken within a launch, machines are what varies, and kinds may have other answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import frames
+import sharded
+import stored
+from pyopbench.judge.answer import Answer, DiffersByMachine
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.machines import kinds_in, run_on
+from pyopbench.results import merge
+from pyopbench.results.own_runs import read_runs
+from pyopbench.results.run import Run
+from pyopbench.stats.machines import MachinesEstimate
+
+FAST, SLOW = "fast processor", "slow processor"
+BASELINE = "py_function_numpy"
+
+
+def on_machines(costs: dict[str, tuple[str, float]], launches: int = 4, **changes: Any) -> Run:
+    """Return one run of several machines.
+
+    Args:
+        costs: name of a machine -> its processor, and what native costs there as a share of the callback's time.
+        launches: on each machine.
+        changes: of `frames.Bench`.
+    """
+    runs = []
+    for place, share in enumerate(share for _, share in costs.values()):
+        curves = {BASELINE: 1e-4, "native": share * 1e-4}
+        bench = frames.Bench(curves, launches=launches, first_launch=place * launches, seed=place, **changes)
+        runs.append(bench.run())
+    environment = {name: {**stored.ENVIRONMENT, "cpu": cpu, "cores": 4} for name, (cpu, _) in costs.items()}
+    hosts = {place * launches + launch: name for place, name in enumerate(costs) for launch in range(launches)}
+    frame = pd.concat([run.frame for run in runs], ignore_index=True)
+    return replace(_as_run(runs[0]), frame=frame, hosts=hosts, machines=environment)
+
+
+def _as_run(made: Any) -> Run:
+    known = {name: getattr(made, name) for name in Run.__dataclass_fields__ if hasattr(made, name)}
+    return Run(**{"command": (), "launches": (), **known})
+
+
+def judged(costs: dict[str, tuple[str, float]], **changes: Any) -> Judgement:
+    return judge(on_machines(costs, **changes), BASELINE)
+
+
+def test_machines_that_agree_give_the_answer_of_one() -> None:
+    found = judged({f"m{place}": (FAST, 0.5) for place in range(4)})
+    [decision], [machines] = found.decisions, found.machines
+    assert decision.answer == Answer("port", "native")
+    assert (machines.machines, machines.label, machines.differs) == (4, "native", False)
+    assert machines.i_squared is not None
+    [kind] = machines.kinds
+    assert (kind.machine, kind.machines, kind.answer) == (f"{FAST}, 4 cores", 4, decision.answer)
+    assert kind.saved == decision.saved
+
+
+def test_what_machines_differ_by_widens_what_is_said_of_all_of_them() -> None:
+    """Saved is 10% on average, on machines of one kind that differ by 15%: that may be nothing on the next one."""
+    shares = (0.75, 1.05, 0.9, 0.78, 1.02)
+    found = judged({f"m{place}": (FAST, share) for place, share in enumerate(shares)})
+    [decision], [machines] = found.decisions, found.machines
+    assert decision.action == "undecided"
+    assert machines.between == pytest.approx(0.13, abs=0.02)
+    assert machines.i_squared is not None
+    assert machines.i_squared > 0.95
+
+
+def test_kinds_of_machine_with_other_answers_are_an_answer_with_both() -> None:
+    costs = {f"fast-{place}": (FAST, 0.5) for place in range(3)} | {f"slow-{place}": (SLOW, 1.4) for place in range(3)}
+    found = judged(costs)
+    [decision], [machines] = found.decisions, found.machines
+    assert machines.differs
+    assert {kind.machine: kind.answer for kind in machines.kinds} == {
+        f"{FAST}, 4 cores": Answer("port", "native"),
+        f"{SLOW}, 4 cores": Answer("keep", None),
+    }
+    assert decision.caveats == (DiffersByMachine(machines.kinds),)
+
+
+def test_kinds_that_are_not_clear_do_not_differ() -> None:
+    """One machine of the second kind, with one launch, says nothing."""
+    run = on_machines({"a": (FAST, 0.5), "b": (FAST, 0.5), "c": (SLOW, 1.4)})
+    frame = run.frame[run.frame["launch"] <= 8]
+    [machines] = judge(replace(run, frame=frame), BASELINE).machines
+    assert [kind.action for kind in machines.kinds] == ["port", "undecided"]
+    assert not machines.differs
+
+
+def test_estimates_over_machines_have_as_many_degrees_as_machines_less_one() -> None:
+    found = judged({f"m{place}": (FAST, 0.5) for place in range(3)})
+    assert all(isinstance(one, MachinesEstimate) and one.degrees == 2 for one in found.estimates)
+
+
+def test_a_run_on_one_machine_says_nothing_of_machines() -> None:
+    run = on_machines({"a": (FAST, 0.5)})
+    alone = judge(replace(run, hosts={}, machines={}), BASELINE)
+    assert alone.machines == ()
+    assert judge(run, BASELINE).decisions == alone.decisions
+
+
+def test_kinds_are_processors_with_their_cores() -> None:
+    run = on_machines({"a": (SLOW, 1.0), "b": (FAST, 1.0), "c": (FAST, 1.0), "d": (FAST, 1.0)})
+    machines = {**run.machines, "d": {**run.machines["d"], "cores": 1}, "idle": run.machines["a"]}
+    assert kinds_in(replace(run, machines=machines)) == {
+        f"{FAST}, 4 cores": ("b", "c"),
+        f"{FAST}, 1 core": ("d",),
+        f"{SLOW}, 4 cores": ("a",),
+    }
+
+
+def test_the_part_of_some_machines_is_a_run_of_theirs() -> None:
+    run = on_machines({"a": (FAST, 0.5), "b": (SLOW, 0.5)})
+    part = run_on(run, ["b"])
+    assert set(part.frame["launch"]) == {4, 5, 6, 7} == set(part.hosts)
+    assert list(part.machines) == ["b"]
+
+
+def test_shards_on_one_machine_each_decide_as_one_run_of_all(tmp_path: Path) -> None:
+    """Each case is on one machine, so that nothing is known of what others would do, as in a run on one."""
+    shards = sharded.write_shards(tmp_path, of=4)
+    merge.merge(shards, tmp_path / "merged")
+    lines = [line for index in (1,) for line in sharded.lines_of(sharded.CASES, index)]
+    whole = stored.write(tmp_path / "whole", sharded.plan(), [*lines, sharded.ENDED])
+    merged, one = (judge(read_runs([path]), BASELINE) for path in (tmp_path / "merged", whole))
+    assert [decision.answer for decision in merged.decisions] == [decision.answer for decision in one.decisions]
+    assert [decision.op for decision in merged.decisions] == [decision.op for decision in one.decisions]
+    assert len(merged.verdicts) == len(one.verdicts)

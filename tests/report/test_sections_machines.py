@@ -1,0 +1,106 @@
+"""A report of several machines has the answers of each kind, on the page, in Markdown, JSON and on a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sharded
+import stored
+from pyopbench.judge.decide import Judgement, judge
+from pyopbench.report import terminal
+from pyopbench.report.sections import machines
+from pyopbench.report.write import render
+from pyopbench.results import merge
+from pyopbench.results.own_runs import read_runs
+
+FAST, SLOW = "fast <b>processor</b>", "slow processor"
+
+
+def merged(folder: Path, *, differ: bool, kinds: bool = True) -> Path:
+    """Write a run on four machines of two kinds; native saves half, on the slow ones nothing if they `differ`."""
+
+    def seconds(key: str, index: int, launch: int) -> float:
+        slow = differ and index > 2 and "/native/" in key
+        return sharded.steady(key, index, launch) * (2.8 if slow else 1.0)
+
+    shards = []
+    for index in range(1, 5):
+        cpu = SLOW if kinds and index > 2 else FAST
+        shards.append(
+            sharded.write_shard(
+                *(folder / f"shard-{index}", index, 4),
+                replicates=4,
+                seconds=seconds,
+                environment={**stored.ENVIRONMENT, "cpu": cpu},
+            )
+        )
+    merge.merge(shards, folder / "merged")
+    return folder / "merged"
+
+
+@pytest.fixture(scope="module")
+def differing(tmp_path_factory: pytest.TempPathFactory) -> Judgement:
+    return judge(read_runs([merged(tmp_path_factory.mktemp("differing"), differ=True)]), "py_function_numpy")
+
+
+@pytest.fixture(scope="module")
+def agreeing(tmp_path_factory: pytest.TempPathFactory) -> Judgement:
+    folder = merged(tmp_path_factory.mktemp("agreeing"), differ=False, kinds=False)
+    return judge(read_runs([folder]), "py_function_numpy")
+
+
+def test_answers_that_differ_are_told_in_every_form(differing: Judgement) -> None:
+    assert all(one.differs for one in differing.machines)
+    told = render(differing)
+    for name in ("report.html", "report.md"):
+        assert "depends on the machine" in told[name]
+        assert "slow processor, 2 cores" in told[name]
+        assert "I²" in told[name]
+    assert "<b>processor" not in told["report.html"]
+    document = json.loads(told["decisions.json"])
+    assert [one["differs"] for one in document["machines"]] == [True] * len(document["decisions"])
+    assert {one["text"]["answer"] for one in document["decisions"]} == {"depends on the machine"}
+    assert {kind["action"] for one in document["machines"] for kind in one["kinds"]} == {"port", "keep"}
+    answers, by_kind, *_ = terminal.tables(differing)
+    assert {row[2] for row in answers.rows} == {"depends on the machine"}
+    assert by_kind.title == "By kind of machine"
+    assert len(by_kind.rows) == 2 * len(answers.rows)
+    assert any(note.startswith("machines differ much") for note in terminal.notes(differing))
+
+
+def test_machines_that_agree_have_one_answer_and_a_word_about_it(agreeing: Judgement) -> None:
+    assert {decision.action for decision in agreeing.decisions} == {"port"}
+    told = render(agreeing)
+    assert "depends on the machine" not in told["report.md"]
+    assert "4 machines of 1 kind" in told["report.md"]
+    assert "Answers by kind of machine" not in told["report.md"]
+    assert terminal.tables(agreeing)[0].title == "What to do"
+    assert "By kind of machine" not in [table.title for table in terminal.tables(agreeing)]
+
+
+def test_every_machine_is_shown_with_its_launches(differing: Judgement) -> None:
+    table = machines.build(differing)[-1]
+    rows = [tuple(map(str, row)) for row in getattr(table, "rows")]  # noqa: B009 - a block of some kind
+    assert [(row[0], row[-1]) for row in rows] == [(f"host-{index}", "2") for index in range(1, 5)]
+
+
+def test_a_run_on_one_machine_has_no_such_section(tmp_path: Path) -> None:
+    lines = [*sharded.lines_of(sharded.CASES, 1), sharded.ENDED]
+    alone = judge(read_runs([stored.write(tmp_path / "run", sharded.plan(), lines)]), "py_function_numpy")
+    assert machines.build(alone) == ()
+    assert machines.brief(alone) == ()
+    assert json.loads(render(alone)["decisions.json"])["machines"] == []
+
+
+def test_missing_shards_are_a_warning_of_the_report(tmp_path: Path) -> None:
+    shards = sharded.write_shards(tmp_path, of=4)
+    merge.merge(shards[:2], tmp_path / "merged", allow_missing=True)
+    told = render(judge(read_runs([tmp_path / "merged"]), "py_function_numpy"))
+    lost = read_runs([shards[2]]).cases[0].split("/")[0]
+    assert "of 4 shards 3 and 4 are missing; without them there is no result for" in told["report.md"]
+    assert f"{lost} call float32 cpu" in told["report.md"]
+    [warning] = json.loads(told["decisions.json"])["warnings"]
+    assert (warning["kind"], warning["shards"]) == ("missing_shards", [3, 4])

@@ -1,0 +1,129 @@
+"""A fleet over a real scheduler of Dask on loopback, with hosts in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dask_hosts
+from pyopbench.core.errors import BadInput
+from pyopbench.results.fleet_findings import FleetEvent
+from pyopbench.run import host_lock
+from pyopbench.run.fleet import doctor, messages, plan_folder, whole
+from pyopbench.run.fleet.addresses import Access
+from pyopbench.run.fleet.connection import Connection
+from pyopbench.run.fleet.dispatch import Rules, Watch
+from pyopbench.run.fleet.whole import FleetRequest, FleetResult
+
+pytest.importorskip("distributed", reason="Dask.distributed is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, of ports and event loops
+
+HOSTS = ("a", "b", "c")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with dask_hosts.dask_hosts(*HOSTS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def events() -> list[FleetEvent]:
+    return []
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in dask_hosts.variables(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+@pytest.fixture
+def connection(cluster: Any, events: list[FleetEvent]) -> Iterator[Connection]:
+    with Connection(Access(cluster.scheduler_address), events.append, 10.0) as connection:
+        yield connection
+
+
+def run(
+    here: Path, connection: Connection, events: list[FleetEvent], *words: str, shards: int = 6, replicates: int = 1
+) -> FleetResult:
+    folder = whole.begin(here / "fleet", FleetRequest(words, (), replicates, (), shards), connection)
+    watch = Watch(events.append, lambda snapshot: None)
+    return whole.go_on(folder, [], connection, watch, Rules(patience_seconds=5.0))
+
+
+def test_every_shard_is_measured_once_and_merged(here: Path, connection: Connection, events: list[FleetEvent]) -> None:
+    result = run(here, connection, events)
+    assert (result.end.missing, result.end.set_aside, result.odd, result.is_wrong) == ((), {}, (), False)
+    assert sorted(plan_folder.arrivals(here / "fleet")) == [1, 2, 3, 4, 5, 6]
+    assert (result.merged / "run.json").exists()
+    assert {event.host for event in events if event.kind == "joined"} == set(HOSTS)
+
+
+def test_hosts_forget_what_was_handed_over(here: Path, connection: Connection, events: list[FleetEvent]) -> None:
+    run(here, connection, events)
+    assert not list((here / "cache" / "pyopbench" / "fleet").glob("*/*"))
+
+
+def test_a_host_that_cannot_measure_is_named_and_its_shards_go_to_others(
+    here: Path, connection: Connection, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_SHARD_BAD", "b=--full")
+    result = run(here, connection, events)
+    assert result.end.missing == ()
+    assert {arrival.host for arrival in plan_folder.arrivals(here / "fleet").values()} <= {"a", "c"}
+
+
+def test_a_wrong_host_is_named(
+    here: Path, connection: Connection, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_SHARD_BAD", "b=--wrong")
+    result = run(here, connection, events, "--replicates", "3", shards=3, replicates=3)
+    assert [(odd.host, odd.kind) for odd in result.odd] == [("b", "wrong_here")]
+    assert result.is_wrong
+
+
+def test_a_result_that_is_pickled_is_not_read(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput):
+        messages.read(object(), messages.Delivery, "here")
+
+
+def test_hosts_are_asked_what_they_are(connection: Connection) -> None:
+    examined, problems = doctor.examine(connection)
+    assert {one.name for one in examined} == set(HOSTS)
+    assert doctor.kinds_of(examined) == [sorted(HOSTS)] or sorted(doctor.kinds_of(examined)[0]) == sorted(HOSTS)
+    assert {problem.kind for problem in problems} <= {"tensorflow", "compiler", "disk"}
+    assert not connection.may_steal()
+
+
+def test_a_host_that_measures_says_so(connection: Connection) -> None:
+    with host_lock.held(host="b"):
+        _, problems = doctor.examine(connection)
+    assert [problem.host for problem in problems if problem.kind == "measuring"] == ["b"]
+
+
+def test_a_host_with_another_pyopbench_is_given_nothing(
+    cluster: Any, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = Connection(Access(cluster.scheduler_address), events.append, 10.0)
+    monkeypatch.setattr("pyopbench.run.fleet.connection.other_pyopbench", lambda facts: "9.9.9")
+    with connection:
+        assert connection.hosts() == {}
+    assert {event.kind for event in events} == {"refused"}
+
+
+def test_a_host_at_an_address_that_is_not_allowed_is_not_spoken_to(
+    connection: Connection, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyopbench.run.fleet.addresses.is_loopback", lambda host: False)
+    assert connection.hosts() == {}
+    assert {event.kind for event in events} == {"refused"}
+
+
+def test_nobody_at_the_address_is_told(events: list[FleetEvent]) -> None:
+    with pytest.raises(BadInput):
+        Connection(Access("tcp://127.0.0.1:1"), events.append, 0.2)
