@@ -173,7 +173,7 @@ def _source(function: FunctionType) -> str:
         ast.parse(source)  # lines of a text that stand further left than the function keep it from being dedented
     except (OSError, TypeError, SyntaxError) as error:
         raise BadInput(
-            f"the source of {function.__name__} is not to be had",
+            f"cannot find the source of {function.__name__}",
             received=f"{function.__name__}, defined in {function.__code__.co_filename}",
             legal="a function of a file, or of a notebook's cell",
             next_step=WAY_OUT,

@@ -16,9 +16,10 @@ def usual_of(results: Sequence[Path]) -> tuple[str, Path]:
         NothingMeasured: they hold no sample.
     """
     if start.are_own(results):
+        baseline = start.baseline_of(results[0])
         for path in results:
             start.require_measured(path)
-        return start.baseline_of(results[0]), results[0]
+        return baseline, results[0]
     from pyopbench.results.read import read_cases  # pandas, which takes a second
 
     # Nothing is put into folders of other tools, which take every JSON there for their own.

@@ -144,7 +144,7 @@ def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], t
     planned("native")
     pyopbench.run(body, [X], out=tmp_path, **QUIET)
     before = sorted(tmp_path.rglob("*"))
-    with refused("the output folder holds a run already, and measured data is never overwritten"):
+    with refused("the output folder already contains a run, and measured data is never overwritten"):
         pyopbench.run(shipped(), [X], out=tmp_path, **QUIET)
     assert sorted(tmp_path.rglob("*")) == before
 

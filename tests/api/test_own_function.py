@@ -101,7 +101,7 @@ def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
         assert name == "sinh"
     with refused("not an op"):
         targets(3, None, tmp_path)
-    with refused("a function is measured on an example of each of its arguments"):
+    with refused("a function needs an example of each of its arguments"):
         targets(places.line_of, None, tmp_path)
 
 

@@ -120,7 +120,7 @@ def test_a_run_is_saved_with_its_report_and_read_again(stored_run: RunResult, tm
     folder = stored_run.save(tmp_path / "copy")
     assert (folder / "report.html").exists()
     assert repr(pyopbench.read(folder)).splitlines()[1:] == repr(stored_run).splitlines()[1:]
-    with refused("the output folder holds a run already, and measured data is never overwritten"):
+    with refused("the output folder already contains a run, and measured data is never overwritten"):
         stored_run.save(folder)
 
 
@@ -181,8 +181,8 @@ def test_what_is_wrong_is_an_error_of_the_package(wrong: dict[str, object], what
 def test_results_that_are_none_are_named(tmp_path: Path) -> None:
     with refused("no results are named"):
         pyopbench.read()
-    with refused("not results"):
+    with refused("these are not results"):
         pyopbench.read(tmp_path / "nowhere")
-    with refused("two results are needed, or one and two labels of an axis"):
+    with refused("give two results, or one result and two labels of an axis"):
         pyopbench.compare(STORED)
     assert issubclass(pyopbench.NothingMeasured, NothingMeasured)
