@@ -166,7 +166,8 @@ def examine_fleet(
 
 def _parameters_of_run(context: typer.Context) -> dict[str, Any]:
     """Return what the words for `pyopbench run` mean, read as that command reads them."""
-    command = context.find_root().command.commands["run"]  # type: ignore[attr-defined]
+    root: Any = context.find_root().command
+    command = root.commands["run"]
     asked = command.make_context("run", list(context.args), parent=context.find_root())
     for name, instead in NOT_FOR_HOSTS.items():
         source = asked.get_parameter_source(name) if name in asked.params else None
@@ -279,4 +280,5 @@ def _row(one: Any) -> tuple[Any, ...]:
 def _as_json(examined: Any, problems: Any, kinds: Any) -> dict[str, Any]:
     import msgspec
 
-    return msgspec.to_builtins({"hosts": examined, "problems": problems, "kinds": kinds})  # type: ignore[no-any-return]
+    told: dict[str, Any] = msgspec.to_builtins({"hosts": examined, "problems": problems, "kinds": kinds})
+    return told

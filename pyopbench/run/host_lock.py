@@ -61,7 +61,7 @@ def held(
         Unwanted: it is wanted no longer.
     """
     path = path_of(host or host_name())
-    mine: dict[Path, int] = _held.__dict__
+    mine: dict[Path, int] = _held.__dict__.setdefault("locks", {})
     there = mine.get(path)
     if there is not None:
         yield there

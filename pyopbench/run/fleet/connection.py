@@ -137,7 +137,8 @@ class Connection:
     def kept(self, address: str, fleet: str) -> KeptShards | None:
         """Return the shards of a fleet that a host keeps; None if it does not answer."""
         question = messages.packed(Question(fleet=fleet))
-        return self._ask(address, on_host.kept_shards, question, KeptShards)
+        answer: KeptShards | None = self._ask(address, on_host.kept_shards, question, KeptShards)
+        return answer
 
     def forget(self, address: str, fleet: str, shards: list[int]) -> None:
         """Have a host remove what it keeps of shards that are here; of the whole fleet if none is named."""
@@ -155,7 +156,8 @@ class Connection:
 
     def ask_for_facts(self, address: str) -> Facts | None:
         """Return what a host is, asked now; None if it does not answer."""
-        return self._ask(address, on_host.describe, b"", Facts)
+        answer: Facts | None = self._ask(address, on_host.describe, b"", Facts)
+        return answer
 
     def may_steal(self) -> bool | None:
         """Whether Dask's work stealing is on; None if the scheduler does not say."""
@@ -167,6 +169,7 @@ class Connection:
             return None
 
     def _scheduler_workers(self) -> Mapping[str, Any]:
+        found: dict[str, Any] | None
         try:
             found = dict(self._client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, TimeoutError, KeyError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyopbench.core.errors import BadInput, NothingMeasured
-from pyopbench.results.fleet_findings import FleetEvent
+from pyopbench.results.fleet_findings import FleetEvent, Kind
 from pyopbench.run.fleet import plan_folder
 from pyopbench.run.fleet.answers import Told
 from pyopbench.run.fleet.connection import Connection, Tell
@@ -233,7 +233,7 @@ class Dispatch:
             self._here[told.shard] = told.host
             self._open.discard(told.shard)
             self._seconds.append(delivery.seconds)
-        kind = "arrived" if is_new else "doubled"
+        kind: Kind = "arrived" if is_new else "doubled"
         self._tell(FleetEvent(kind, told.host, told.shard, delivery.seconds))
         if host is not None:
             self._connection.forget(host.address, self._plan.fleet, [told.shard])

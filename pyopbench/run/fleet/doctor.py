@@ -43,7 +43,8 @@ class Examined:
 
 def examine(connection: Connection) -> tuple[list[Examined], list[HostProblem]]:
     """Return every host of a scheduler, and what is wrong with each."""
-    examined, problems = [], []
+    examined: list[Examined] = []
+    problems: list[HostProblem] = []
     for known in connection.workers():
         one = _examine(connection, known)
         examined.append(one)

@@ -114,7 +114,9 @@ def _version_of(program: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     lines = [line.strip()[:100] for line in done.stdout.splitlines() if any(one.isdigit() for one in line)]
-    return next((line for line in lines if "release" in line), *lines[:1]) if done.returncode == 0 and lines else None
+    if done.returncode or not lines:
+        return None
+    return next((line for line in lines if "release" in line), lines[0])
 
 
 def _gpus() -> list[str]:
