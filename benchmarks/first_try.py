@@ -53,10 +53,21 @@ would name them, with an example of each argument and nothing else:
 pyopbench run scipy.stats:zscore --quick --input "rng.random((256, 8))"
 ```
 
-This page is made by `python benchmarks/first_try.py --page docs/first-try.md`, which has the other commands, and the
-three files that are named here. A form is `right` if its values, and its gradient where there is one, are those of the
-function; `faster` is what the run was certain of, `perhaps` what came out faster and is not certain.
+This page is made by
+
+```sh
+python benchmarks/first_try.py --page docs/first-try.md
+```
+
+which has the other commands; the files that they name are in `benchmarks/libraries/`. A form is right if its values, and
+its gradient where there is one, are those of the function. Text, OpenCV and what is compiled already have no port to TensorFlow: then the callbacks are compared, which
+is an answer as well. A random function is refused with what to do; here that is
+`--seed-with "transform.set_random_seed({seed})"`.
 """
+TIMES = """A time is a share of that of today's callback: `faster` where the run was certain of it, `perhaps` where it
+came out less and is not certain.
+"""
+HEAD += TIMES
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -67,8 +78,12 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--json", type=Path, help="keep what came of each here")
     parser.add_argument("--page", type=Path, help="write the page here and not to stdout")
+    parser.add_argument("--without-times", action="store_true", help="of a busy machine, whose times are noise")
     parser.add_argument("--budget", default="60s", help="of each run (60s)")
     options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in FUNCTIONS]
+    if unknown:
+        parser.error(f"{unknown[0]} is none of {', '.join(FUNCTIONS)}")
     done = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
     for name in options.names or FUNCTIONS:
         if name not in done:
@@ -76,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{name}: {done[name]['answer']}", file=sys.stderr)
             if options.json:
                 options.json.write_text(json.dumps(done, indent=1) + "\n")
-    text = page({name: done[name] for name in FUNCTIONS if name in done})
+    text = page({name: done[name] for name in FUNCTIONS if name in done}, timed=not options.without_times)
     if options.page:
         options.page.write_text(text, encoding="utf-8")
     else:
@@ -94,7 +109,12 @@ def tried(name: str, budget: str) -> dict[str, Any]:
         found = json.loads(path.read_text()) if path.exists() else None
     if found is None:
         said = [line.strip() for line in ended.stderr.splitlines() if line.strip().startswith(("error:", "next:"))]
-        return {"exit": ended.returncode, "answer": "refused: " + " ".join(said), "right": {}, "not_right": {}}
+        return {
+            "exit": ended.returncode,
+            "answer": "refused: " + " ".join(" ".join(said).split()),
+            "right": {},
+            "not_right": {},
+        }
     return {"exit": ended.returncode, **outcome(found)}
 
 
@@ -111,7 +131,8 @@ def outcome(found: Mapping[str, Any]) -> dict[str, Any]:
     for verdict in found["verdicts"]:
         variant = verdict["case"].split("/")[1]
         right[variant] = {"ratio": verdict["ratio"], "outcome": verdict["outcome"]}
-    failed = {one["case"].split("/")[1]: one for one in found["failures"]}
+    forward = [one for one in found["failures"] if one["case"].split("/")[3] == "forward"]
+    failed = {one["case"].split("/")[1]: one for one in forward}
     not_right = {
         variant: {"reason": failed[variant]["reason"], "change": failed[variant]["change"]}
         for variant in TRIED
@@ -121,32 +142,47 @@ def outcome(found: Mapping[str, Any]) -> dict[str, Any]:
     return {"answer": answer, "right": right, "not_right": not_right}
 
 
-def page(done: Mapping[str, Mapping[str, Any]]) -> str:
+def page(done: Mapping[str, Mapping[str, Any]], *, timed: bool) -> str:
     """Return the page as Markdown."""
-    faster = sum(any(one["outcome"] == "faster" for one in found["right"].values()) for found in done.values())
-    perhaps = sum(any(one["ratio"] < 1 for one in found["right"].values()) for found in done.values())
-    rows = ["| function | answer | right, and its time over today's | why the others are not |", "|---|---|---|---|"]
-    for name, found in done.items():
-        command = f"`{shlex.join(words_of(name))}`"
-        right = "<br>".join(_told(variant, one) for variant, one in sorted(found["right"].items())) or "none"
-        by_reason: dict[str, list[str]] = {}
-        for variant, one in found["not_right"].items():
-            by_reason.setdefault(one["reason"], []).append(f"`{variant}`")
-        why = "<br>".join(f"{', '.join(variants)}: {reason}" for reason, variants in by_reason.items())
-        rows.append(" | ".join(["", _cell(command), _cell(found["answer"]), right, _cell(why), ""]).strip())
-    counted = (
-        f"{faster} of {len(done)} have a verified form that is faster for certain, {perhaps} one that came out faster."
-    )
-    return f"{HEAD}\n{counted}\n\n" + "\n".join(rows) + "\n"
+    head = ("function", "answer", "right, and its time over today's", "why the others are not")
+    rows = [_row(name, found, timed=timed) for name, found in done.items()]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    if not timed:
+        table = table.replace("right, and its time over today's", "right").replace("| answer ", "| exit code ")
+    head_text = HEAD if timed else HEAD.replace(TIMES, "").replace("first_try.py ", "first_try.py --without-times ")
+    return f"{head_text.strip()}\n\n{_counted(done, timed=timed)}\n\n{table}\n"
 
 
-def _told(variant: str, one: Mapping[str, Any]) -> str:
+def _counted(done: Mapping[str, Mapping[str, Any]], *, timed: bool) -> str:
+    forms = [{name: one for name, one in found["right"].items() if name in TRIED} for found in done.values()]
+    told = f"Of {len(done)}, {sum(map(bool, forms))} have a verified form that nobody wrote"
+    if not timed:
+        return f"{told}. Times are left out here: the command was run on a busy machine."
+    faster = sum(any(one["outcome"] == "faster" for one in several.values()) for several in forms)
+    perhaps = sum(any(one["ratio"] < 1 for one in several.values()) for several in forms)
+    return f"{told}; of {faster} one is faster for certain, of {perhaps} one came out faster."
+
+
+def _row(name: str, found: Mapping[str, Any], *, timed: bool) -> list[str]:
+    command = f"`{shlex.join(words_of(name))}`"
+    right = [f"`{variant}`{_time(one) if timed else ''}" for variant, one in sorted(found["right"].items())]
+    by_reason: dict[str, list[str]] = {}
+    for variant, one in found["not_right"].items():
+        change = one["change"]
+        known = f" Line {change['line']}: replace `{change['now']}` by `{change['then']}`." if change else ""
+        by_reason.setdefault(f"{one['reason']}{known}", []).append(f"`{variant}`")
+    why = [f"{', '.join(variants)}: {_cell(reason)}" for reason, variants in by_reason.items()]
+    answer = found["answer"] if timed else f"{found['exit']}" + (f": {found['answer']}" if found["exit"] else "")
+    return [_cell(command), _cell(answer), "<br>".join(right) or "none", "<br>".join(why)]
+
+
+def _time(one: Mapping[str, Any]) -> str:
     mark = {"faster": ", faster"}.get(one["outcome"], ", perhaps" if one["ratio"] < 1 else "")
-    return f"`{variant}` {one['ratio']:.2f}{mark}"
+    return f" {one['ratio']:.2f}{mark}"
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<b", "&lt;b") if "<br>" not in text else text
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 if __name__ == "__main__":

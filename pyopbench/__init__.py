@@ -79,5 +79,8 @@ class _Package(ModuleType):
     resume = _LoadedWhenCalledFor("pyopbench.api.measure")
     run = _LoadedWhenCalledFor("pyopbench.api.measure")
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
 
 sys.modules[__name__].__class__ = _Package

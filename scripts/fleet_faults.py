@@ -18,6 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,9 @@ def full_disk(folder: Path) -> dict[str, str]:
     )
     if mounted.returncode:
         return {"FAKE_SHARD_BAD": "full=--full"}
-    (disk / "full").write_bytes(bytes(DISK_BYTES - 16_384))
+    with (disk / "full").open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
     return {"XDG_CACHE_HOME": str(disk)}
 
 

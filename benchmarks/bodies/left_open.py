@@ -7,6 +7,7 @@ digits of what went in. Another way to compute the same may have them otherwise,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,15 +24,20 @@ ROUNDINGS = 4
 """By how many roundings an element is moved at most: as much as a few steps of arithmetic lose."""
 
 
-def moved(inputs: Arrays) -> Iterator[list[Any]]:
-    """Yield inputs whose floats are each moved by a few units in the last place, up or down."""
+def moved(inputs: Arrays, *, whole_too: bool = False) -> Iterator[list[Any]]:
+    """Yield inputs whose floats are each moved by a few units in the last place, up or down.
+
+    Args:
+        inputs: of a body.
+        whole_too: move whole numbers too, which may be labels, and are otherwise left as they are.
+    """
     rng = np.random.default_rng(len(inputs))
     for _ in range(MOVES):
-        yield [_moved(array, rng) if array.dtype.kind == "f" else array for array in inputs]
+        yield [_moved(array, rng, whole_too=whole_too) if array.dtype.kind == "f" else array for array in inputs]
 
 
-def _moved(array: Any, rng: np.random.Generator) -> Any:
-    finite = np.isfinite(array)
+def _moved(array: Any, rng: np.random.Generator, *, whole_too: bool) -> Any:
+    finite = np.isfinite(array) & (whole_too | (array != np.rint(array)))
     spacing = np.spacing(np.where(finite, array, 1))
     steps = rng.integers(-ROUNDINGS, ROUNDINGS + 1, array.shape)
     return np.asarray(np.where(finite, array + steps * spacing, array), array.dtype)
@@ -51,8 +57,23 @@ def _is_same(found: Any, expected: Any, tolerance: float) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Compared:
+    """What a port returned, and what its body or the gradient of that did.
+
+    Attributes:
+        found: by the port.
+        expected: by the body.
+        tolerance: as that of `require_equal`.
+    """
+
+    found: Arrays
+    expected: Arrays
+    tolerance: float
+
+
 def are_open(
-    function: Callable[[Arrays], Arrays], inputs: Arrays, found: Arrays, expected: Arrays, tolerance: float
+    function: Callable[[Arrays], Arrays], inputs: Arrays, compared: Compared, *, whole_too: bool = False
 ) -> bool:
     """Is each array that is off one that the body itself makes otherwise of inputs that are a few roundings away?
 
@@ -61,15 +82,15 @@ def are_open(
     Args:
         function: the body, or its gradient.
         inputs: where both were called.
-        found: what the port returned.
-        expected: what the body returned.
-        tolerance: as that of `require_equal`.
+        compared: what each returned.
+        whole_too: as that of `moved`.
     """
+    found, expected, tolerance = compared.found, compared.expected, compared.tolerance
     off = differing(found, expected, tolerance)
     if any(np.asarray(found[place]).dtype != expected[place].dtype for place in off):
         return False
     left = set(off)
-    for one in moved(inputs):
+    for one in moved(inputs, whole_too=whole_too):
         with np.errstate(all="ignore"):
             other = function(one)
         left -= {place for place in left if _explains(other[place], found[place], expected[place], tolerance)}

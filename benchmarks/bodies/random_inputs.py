@@ -11,7 +11,7 @@ import tensorflow as tf
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from bodies.left_open import are_open
+from bodies.left_open import Compared, are_open
 from bodies.random_gradients import gradient_outcome
 from pyopbench.catalogue.arrays import as_array, as_given
 from pyopbench.catalogue.gradients import as_tuple
@@ -159,7 +159,7 @@ def _is_left_open(op: Op, found: tuple[Any, ...], reference: Reference) -> bool:
     if len(found) != len(reference.outputs):
         return False
     arrays = [np.asarray(one) for one in found]
-    return are_open(body, reference.inputs, arrays, reference.outputs, op.tolerance[dtype])
+    return are_open(body, reference.inputs, Compared(arrays, reference.outputs, op.tolerance[dtype]))
 
 
 def _compare_gradients(op: Op, function: Any, reference: Reference, described: str, tally: Tally) -> None:

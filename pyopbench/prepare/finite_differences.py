@@ -17,7 +17,8 @@ from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
-from pyopbench.prepare.directional_differences import FINER, ROUNDINGS, ScalarFunction, require_slope, value_at
+from pyopbench.prepare.directional_differences import ScalarFunction, require_slope
+from pyopbench.prepare.nearer_differences import error_by_shorter_steps, error_to_one_side
 from pyopbench.prepare.noisy_differences import Line, error_beside_noise, line_through
 from pyopbench.prepare.reference import Reference, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
@@ -56,27 +57,6 @@ def _beside_noise(got: Any, expected: Any, function: ScalarFunction, dtype: str)
         along = line_through(function.scalar, function.inputs, function.position, unit)
         lines.append(Line(along, float(found[index]), float(errors[index]), reach))
     return error_beside_noise(lines, scale, DIFFERENCE_STEP[dtype], dtype, tolerance) if lines and scale else None
-
-
-def _with_finer_steps(got: Any, expected: Any, function: ScalarFunction) -> float | None:
-    """Return the error by differences over shorter steps of what is off; None if it is not less, or not seen."""
-    x, dtype = function.inputs[function.position], str(expected.dtype.name)
-    if got.shape != expected.shape or got.dtype != expected.dtype:
-        return None
-    tolerance = DIFFERENCE_TOLERANCE[dtype]
-    scale = float(np.abs(got).max())
-    rounding = ROUNDINGS * float(np.finfo(dtype).eps) * abs(value_at(function, x))
-    with np.errstate(invalid="ignore"):
-        off = ~(np.abs(got - expected) <= tolerance * scale)
-    for part in FINER:
-        step = part * DIFFERENCE_STEP[dtype]
-        finer = central_differences(
-            function.scalar, function.inputs, function.position, step, map(tuple, np.argwhere(off))
-        )
-        error = float(np.abs(np.where(off, got - finer, 0)).max())
-        if rounding / step <= tolerance * scale and error <= tolerance * scale:
-            return error / scale
-    return None
 
 
 def difference_error(op: Op, variant: Variant, case: Case) -> float:
@@ -158,7 +138,9 @@ def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vou
             function_of_input = ScalarFunction(scalar, reference.inputs, position)
             noisy = None if got is None else _beside_noise(got, expected, function_of_input, dtype)
             if noisy is None and got is not None:
-                noisy = _with_finer_steps(np.asarray(got), expected, function_of_input)
+                noisy = error_by_shorter_steps(np.asarray(got), expected, function_of_input)
+            if noisy is None and got is not None:
+                noisy = error_to_one_side(np.asarray(got), expected, function_of_input)
             if noisy is None:
                 raise
             return noisy

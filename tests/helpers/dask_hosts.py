@@ -34,8 +34,11 @@ def worker_of(host: str, *, measures: bool = True) -> dict[str, Any]:
 
 
 @contextmanager
-def dask_hosts(*hosts: str) -> Iterator[Any]:
-    """Give a cluster whose workers are hosts of these names; `cluster.scheduler_address` is what to connect to."""
+def dask_hosts(*hosts: str, security: Any = None) -> Iterator[Any]:
+    """Give a cluster whose workers are hosts of these names; `cluster.scheduler_address` is what to connect to.
+
+    With `security` of Dask's, which holds certificates, over TLS.
+    """
     dask = pytest.importorskip("dask", reason="Dask.distributed is not installed")
     distributed = pytest.importorskip("distributed", reason="Dask.distributed is not installed")
     from pyopbench.run.fleet.on_host import NAMED
@@ -45,10 +48,11 @@ def dask_hosts(*hosts: str) -> Iterator[Any]:
         "options": {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": None},
     }
     workers = {NAMED + host: worker_of(host) for host in hosts}
-    with (
-        dask.config.set(QUIET),
-        distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster,
-    ):
+    if security is not None:
+        for one in (scheduler, *workers.values()):
+            one["options"] |= {"security": security, "protocol": "tls"}
+    made = {"workers": workers, "scheduler": scheduler, "silence_logs": 50, "security": security}
+    with dask.config.set(QUIET), distributed.SpecCluster(**made) as cluster:
         yield cluster
 
 

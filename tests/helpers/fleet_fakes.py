@@ -43,7 +43,8 @@ def results(tmp_path: Path, shard: int, of: int = 4) -> dict[str, bytes]:
         settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
         parts = [[f"double{one}/call/float32/cpu"] for one in range(1, of + 1)]
         mine = {"index": shard, "of": of, "replicates": 1, "plan": "0" * 64, "parts": parts, "host": "a"}
-        lines = [stored.launch_line(0), stored.group_line(0, cases)]
+        ended = {"kind": "ended", "launch": 1, "by": "launches", "looks": 0, "seconds": 1.0, "sampling_seconds": 1.0}
+        lines = [stored.launch_line(0), stored.group_line(0, cases), ended]
         stored.write(folder, stored.run(cases, settings=settings, shard=mine), lines)
     return {name: (folder / name).read_bytes() for name in (store.RUN_FILE, store.SAMPLES_FILE)}
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.core.errors import WrongResult
-from pyopbench.prepare import directional_differences, finite_differences, noisy_differences
+from pyopbench.prepare import directional_differences, finite_differences, nearer_differences, noisy_differences
 from pyopbench.prepare.directional_differences import ScalarFunction, require_slope
 from pyopbench.prepare.prepare import prepare
 from small_ops import (
@@ -278,5 +278,22 @@ def test_shorter_steps_tell_elements_that_are_steep_too(factor: float, is_right:
     x = np.array([2e-4, 0.5, 1.0])
     function = ScalarFunction(lambda x: float(np.log(x).sum()), [x], 0)
     expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
-    found = finite_differences._with_finer_steps(factor / x, expected, function)
+    found = nearer_differences.error_by_shorter_steps(factor / x, expected, function)
     assert (found is not None) == is_right
+
+
+@pytest.mark.parametrize(("slope", "is_right"), [(2.0, True), (-1.0, False), (0.5, False), (2.1, False)])
+def test_beside_a_kink_the_slope_to_its_own_side_is_right(slope: float, is_right: bool) -> None:
+    x = np.array([1e-6, 0.5])
+    function = ScalarFunction(lambda x: float(np.maximum(2 * x, -x).sum()), [x], 0)
+    expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
+    found = nearer_differences.error_to_one_side(np.array([slope, 2.0]), expected, function)
+    assert (found is not None) == is_right
+
+
+def test_beside_a_jump_the_slope_to_the_other_side_is_right() -> None:
+    x = np.array([1e-6, 0.5])
+    function = ScalarFunction(lambda x: float((3 * x + (x < 0)).sum()), [x], 0)
+    expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
+    assert nearer_differences.error_to_one_side(np.full(2, 3.0), expected, function) < 1e-6
+    assert nearer_differences.error_to_one_side(np.array([3.1, 3.0]), expected, function) is None

@@ -25,6 +25,7 @@ def test_the_nouns_of_users_files_come_from_the_package_itself() -> None:
 def test_everything_that_the_package_offers_is_there() -> None:
     assert {name for name in pyopbench.__all__ if not hasattr(pyopbench, name)} == set()
     assert sorted(pyopbench.__all__) == pyopbench.__all__
+    assert {*pyopbench.__all__} <= {*dir(pyopbench)}
 
 
 def test_functions_keep_their_names_though_folders_have_them_too() -> None:

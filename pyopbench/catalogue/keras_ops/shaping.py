@@ -117,7 +117,7 @@ def _sort(array: Any, axis: Any = -1, kind: Any = None) -> KerasArray:
     return KerasArray(ops.sort(as_keras(array).tensor, axis=axis))
 
 
-def _asarray(value: Any, dtype: Any = None, copy: Any = None) -> KerasArray:
+def _asarray(value: Any, dtype: Any = None, order: Any = None, copy: Any = None) -> KerasArray:
     return as_keras(value, None if dtype is None else np.dtype(dtype_of(dtype)))
 
 

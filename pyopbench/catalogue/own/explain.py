@@ -20,7 +20,7 @@ from pyopbench.core.op import Op
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
 
-MODULE_PLACE = re.compile(r" from '[^']*'(?=>)")
+MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)")
 
 ABOVE = re.compile(r"^(\.\.?/)+")
 """How Numba begins a path that is relative to another folder."""
@@ -96,7 +96,7 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
     # Where a module lies differs from machine to machine.
     of_numba = NUMBA_SAYS.findall(str(error))
     if not of_numba:
-        return ADVICE.sub("", describe_error(error))
+        return MODULE_PLACE.sub("", ADVICE.sub("", describe_error(error)))
     said = MODULE_PLACE.sub("", tidy(of_numba[-1].strip()))
     for pattern, words in NUMBA_WORDS:
         said = pattern.sub(words, said)

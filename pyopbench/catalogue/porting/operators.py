@@ -85,6 +85,11 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     if not (code.is_tensor(node.test) and code.is_tensor(node)):
         return None
+    inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
+    if any(code.is_tensor(one.test) for one in inside):
+        raise code.refusal(
+            node, "`a if x else b` inside of another one, which AutoGraph leaves as it is", "write an `if`"
+        )
     dtype = code.dtype(node)
     texts = {one: code.tensor(one, dtype) for one in (node.body, node.orelse)} | {
         node.test: write_truth(code, node.test)

@@ -228,7 +228,15 @@ def _runs_in(folder: Path) -> list[Path]:
 def _check(folder: Path, delivery: Delivery) -> None:
     """Check that results are whole, and of the shard that was asked for."""
     run = store.read_run(folder)
-    store.require_unchanged([*store.changes(folder), *store.read_lines(folder)[1]])
+    lines, warnings = store.read_lines(folder)
+    store.require_unchanged([*store.changes(folder), *warnings])
+    if run["cases"] and not any(line["kind"] == "ended" for line in lines):
+        raise BadInput(
+            "a host sent a shard that is not measured to the end",
+            received=f"shard {delivery.shard} of {delivery.host}, {len(lines):,} lines",
+            legal="samples with a line that says that measuring ended",
+            next_step="look into what that host lacks: pyopbench fleet doctor",
+        )
     shard = run.get("shard")
     if shard is None or shard["index"] != delivery.shard:
         raise BadInput(

@@ -104,7 +104,7 @@ def test_an_expression_is_written_as_tensorflow_spells_it(
         "if x.sum() > 0:\n        y = x\n    else:\n        y = -x\n    return y",
         "return np.array([x[0], x.max()])",
         "return np.sqrt(x.sum() if x.max() > 0.1 else 0.0)",
-        "return (0.0 if np.isnan(x).all() else (x.sum() if x[0] > 9 else x.mean())) * 2",
+        "return (0.0 if np.isnan(x).all() else x.mean()) * 2",
         "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
     ],
 )
@@ -127,6 +127,7 @@ def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
     [
         ("def body(x):\n    y = x + 1\n    return np.linalg.qr(y)[1]\n", 6),
         ("def body(x):\n    return x.tolist()\n", 5),
+        ("def body(x):\n    y = x.max()\n    return 0.0 if y > 9 else (1.0 if y > 0 else y)\n", 6),
         ("def body(x):\n    assert isinstance(x, np.ndarray)\n    return x\n", 5),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,37 @@ def test_a_host_at_an_address_that_is_not_allowed_is_not_spoken_to(
     monkeypatch.setattr("pyopbench.run.fleet.addresses.is_loopback", lambda host: False)
     assert connection.hosts() == {}
     assert {event.kind for event in events} == {"refused"}
+
+
+def certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """Make a certificate that vouches for itself, and its key."""
+    program = shutil.which("openssl")
+    if program is None:
+        pytest.skip("openssl is not installed")
+    cert, key = folder / f"{name}.pem", folder / f"{name}.key"
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    subprocess.run([program, *words, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+def test_over_tls_hosts_are_spoken_to_with_the_right_certificate_alone(here: Path, events: list[FleetEvent]) -> None:
+    from distributed.security import Security
+
+    cert, key = certificate(here, "right")
+    other, other_key = certificate(here, "other")
+    certs = {f"tls_{who}_cert": str(cert) for who in ("scheduler", "worker", "client")}
+    keys = {f"tls_{who}_key": str(key) for who in ("scheduler", "worker", "client")}
+    security = Security(require_encryption=True, tls_ca_file=str(cert), **certs, **keys)
+    with dask_hosts.dask_hosts("a", security=security) as cluster:
+        address = cluster.scheduler_address
+        assert address.startswith("tls://")
+        with Connection(Access(address, (), cert, cert, key), events.append, 10.0) as connection:
+            assert run(here, connection, events, shards=2).end.missing == ()
+        for ca_file, shown, its_key in ((cert, other, other_key), (other, cert, key)):
+            with pytest.raises(BadInput):
+                Connection(Access(address, (), ca_file, shown, its_key), events.append, 0.5)
+        with pytest.raises(BadInput):
+            Connection(Access(address.replace("tls", "tcp")), events.append, 0.5)
 
 
 def test_nobody_at_the_address_is_told(events: list[FleetEvent]) -> None:

@@ -58,6 +58,16 @@ def test_a_shard_with_changed_samples_is_refused_and_leaves_nothing(folder: Path
     assert not list((folder / plan_folder.SHARDS).iterdir())
 
 
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_a_shard_that_is_not_measured_to_the_end_is_refused(folder: Path, tmp_path: Path, lines: int) -> None:
+    """What a process leaves that ended as if it had measured, because its disk was full or it could not be started."""
+    files = fleet_fakes.results(tmp_path, 2)
+    files[store.SAMPLES_FILE] = b"".join(files[store.SAMPLES_FILE].splitlines(keepends=True)[:lines])
+    with pytest.raises(BadInput):
+        plan_folder.take_in(folder, fleet_fakes.delivery("a", 2, files))
+    assert not list((folder / plan_folder.SHARDS).iterdir())
+
+
 @pytest.mark.parametrize("shard", [1, 3])
 def test_another_shard_than_was_asked_for_is_refused(folder: Path, tmp_path: Path, shard: int) -> None:
     with pytest.raises(BadInput):
