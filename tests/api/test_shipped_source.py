@@ -118,6 +118,7 @@ def test_a_function_within_another_travels_where_it_closes_over_nothing() -> Non
             "NOT_A_NUMBER = nan",
         ),
     ],
+    ids=["closure", "lambda", "ufunc", "undefined", "locked", "not finite"],
 )
 def test_what_cannot_travel_is_named_and_so_is_the_way_out(function: Any, what: str, received: str) -> None:
     with pytest.raises(BadInput) as error:
