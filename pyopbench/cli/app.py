@@ -243,7 +243,7 @@ def report(
 
 
 app.command(rich_help_panel=MEASURE, epilog=epilogs.RESUME)(resume)
-app.command(rich_help_panel=MEASURE)(merge)
+app.command(rich_help_panel=MEASURE, epilog=epilogs.MERGE)(merge)
 app.command("list", rich_help_panel=MEASURE)(list_)
 app.command(rich_help_panel=MEASURE)(verify)
 app.command(rich_help_panel=MEASURE)(pipeline)

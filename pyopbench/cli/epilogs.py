@@ -26,6 +26,11 @@ HISTORY = (
     "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
     "1 --confirm found a slowdown; 2 bad usage; 3 nothing was timed."
 )
+MERGE = "Exit codes: 0 done; 2 shards are missing, doubled, torn, changed or contradict each other; 3 no shard."
+FLEET = (
+    "Exit codes: 0 all shards are here; 1 a variant is wrong; 2 bad input; 3 a shard is missing or nothing was "
+    "measured; 130 interrupted."
+)
 CHECK = (
     "Checksums find what a disk, a copy or an editor changed; they are not signatures. Exit codes: 0 nothing is wrong; "
     "1 something was changed, is torn, missing or there twice; 2 bad input."

@@ -14,6 +14,7 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+from pyopbench.cli import epilogs
 from pyopbench.cli.options import AsJson, Quiet, out_option
 from pyopbench.cli.output import err, out, print_table, say, say_error
 from pyopbench.core import formatting
@@ -44,18 +45,22 @@ NOT_FOR_HOSTS = {
 
 fleet = typer.Typer(help="Measure on many machines, over Dask.", no_args_is_help=True)
 
-Scheduler = Annotated[str, typer.Option("--scheduler", metavar="ADDRESS", help="Of Dask, for example tls://host:8786.")]
+Scheduler = Annotated[
+    str, typer.Option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, e.g. tls://host:8786.")
+]
 AllowAddress = Annotated[
     list[str] | None,
-    typer.Option("--allow-address", metavar="HOST", help="Speak to this host without TLS; repeated."),
+    typer.Option("--allow-address", metavar="HOST", help="Allow this host without TLS. Repeat for several."),
 ]
-CaFile = Annotated[Path | None, typer.Option("--tls-ca-file", help="Certificates that the others' are checked by.")]
-Certificate = Annotated[Path | None, typer.Option("--tls-cert", help="Certificate of this client.")]
-Key = Annotated[Path | None, typer.Option("--tls-key", help="Its key, if it is in a file of its own.")]
+CaFile = Annotated[
+    Path | None, typer.Option("--tls-ca-file", metavar="FILE", help="CA certificates to check the others with.")
+]
+Certificate = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this client.")]
+Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, if in a separate file.")]
 WithoutHost = Annotated[
-    list[str] | None, typer.Option("--without-host", metavar="HOST", help="Give this host nothing; repeated.")
+    list[str] | None, typer.Option("--without-host", metavar="HOST", help="Do not use this host. Repeat for several.")
 ]
-Patience = Annotated[str, typer.Option(help="How long to wait for a scheduler or a host that is not there, e.g. 60s.")]
+Patience = Annotated[str, typer.Option(metavar="TIME", help="How long to wait for the scheduler or a host.")]
 
 
 @fleet.callback()
@@ -63,15 +68,16 @@ def _fleet() -> None:
     """Measure on many machines, over Dask."""
 
 
-@fleet.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@fleet.command("run", epilog=epilogs.FLEET, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_fleet(
     context: typer.Context,
     scheduler: Scheduler,
     shards: Annotated[
-        int | None, typer.Option(min=1, help="Parts of the plan; one for each host that is there.")
+        int | None, typer.Option(min=1, metavar="N", help="Number of parts of the plan. Default: one per host.")
     ] = None,
     send: Annotated[
-        list[str] | None, typer.Option("--send", metavar="FILE", help="Send this op file or input along; repeated.")
+        list[str] | None,
+        typer.Option("--send", metavar="FILE", help="Send this op file or input to the hosts. Repeat for several."),
     ] = None,
     allow_address: AllowAddress = None,
     tls_ca_file: CaFile = None,
@@ -82,11 +88,7 @@ def run_fleet(
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the fleet.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Have the hosts of a scheduler measure shards of a plan; all other words are those of `pyopbench run`.
-
-    Exit codes: 0 all shards are here, 1 a variant is wrong, 2 bad input, 3 a shard is missing or nothing was measured,
-    130 interrupted.
-    """
+    """Measure on the hosts of a Dask scheduler; other options are those of pyopbench run."""
     from pyopbench.run.fleet import sent_files, whole
     from pyopbench.run.fleet.addresses import Access
 
@@ -103,7 +105,7 @@ def run_fleet(
         raise typer.Exit(_go_on(folder, files, connection, without_host or [], parse_duration(patience)))
 
 
-@fleet.command("resume")
+@fleet.command("resume", epilog=epilogs.FLEET)
 def resume_fleet(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a fleet that was interrupted.")],
     scheduler: Scheduler,
@@ -113,15 +115,12 @@ def resume_fleet(
     tls_key: Key = None,
     without_host: Annotated[
         list[str] | None,
-        typer.Option("--without-host", metavar="HOST", help="Leave out what this host measured, and give it nothing."),
+        typer.Option("--without-host", metavar="HOST", help="Measure again what this host measured, on other hosts."),
     ] = None,
     patience: Patience = "60s",
     quiet: Quiet = False,
 ) -> None:
-    """Measure what is missing of a fleet, as it was begun; with --without-host, also what a host measured.
-
-    Exit codes as `pyopbench fleet run`.
-    """
+    """Measure what is missing of an interrupted fleet run."""
     from pyopbench.run.fleet import plan_folder, whole
     from pyopbench.run.fleet.addresses import Access
 
@@ -147,7 +146,7 @@ def examine_fleet(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what each host is, which are alike, and what is missing. Exit code 3 if no host answers."""
+    """Show what each host is, which hosts are alike, and what is missing."""
     from pyopbench.run.fleet import doctor
     from pyopbench.run.fleet.addresses import Access
 

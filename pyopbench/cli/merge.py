@@ -22,20 +22,17 @@ MOST_SHOWN = 20
 
 def merge(
     shards: Annotated[
-        list[Path], typer.Argument(metavar="SHARD", help="Folders of `pyopbench run --shard I/N`, all of one plan.")
+        list[Path], typer.Argument(metavar="SHARD", help="Folders of pyopbench run --shard I/N, all of one plan.")
     ],
     out_dir: Annotated[Path, out_option("DIR", "New folder for the whole run.")],
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Merge what there is, and name what is missing or unfinished.")
+        bool, typer.Option("--allow-missing", help="Merge what is there, and list what is missing or unfinished.")
     ] = False,
     trust_folder: TrustFolder = False,
     allow_changed: AllowChanged = False,
     quiet: Quiet = False,
 ) -> None:
-    """Put the shards of a plan together as one run, each result once, with the environment of each machine.
-
-    Exit codes: 0 done, 2 shards are missing, doubled, torn, changed, foreign or contradict each other, 3 no shard.
-    """
+    """Merge the shards of a plan into one run, with the environment of each machine."""
     from pyopbench.results.merge import merge as merged
 
     require_own(out_dir)

@@ -80,7 +80,13 @@ def pipeline(
         ),
     ] = True,
     private_threads: Annotated[
-        int, typer.Option(min=0, help="Threads of a pool of the pipeline's own; usually it has TensorFlow's.")
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Threads of a private pool of the pipeline. Default: TensorFlow's pool.",
+            rich_help_panel=WHAT,
+        ),
     ] = 0,
     baseline: Baseline = BASELINE,
     step_ms: Annotated[

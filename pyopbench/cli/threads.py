@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, say_error
+from pyopbench.cli.run_options import EXTRA
 from pyopbench.core.errors import BadInput, PyopbenchError
 from pyopbench.core.model import Axes
 from pyopbench.core.parse import split_some
@@ -22,7 +23,9 @@ Threads = Annotated[
     str,
     typer.Option(
         "--threads",
-        help="Also measure calls from so many threads at once, as in serving, e.g. 1,2,4; one size of an op.",
+        metavar="N,N",
+        help="Also measure calls from so many threads at once, as in serving, e.g. 1,2,4.",
+        rich_help_panel=EXTRA,
     ),
 ]
 MOST_THREADS = 256

@@ -75,7 +75,7 @@ def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, 
     [
         (["--shard", "5/4"], "not a shard"),
         (["--shard", "1/4", "--rev", "HEAD"], "a run over revisions is not divided into shards"),
-        (["--replicates", "2"], "--replicates is about shards"),
+        (["--replicates", "2"], "--replicates needs --shard"),
         (["--shard", "1/3", "--replicates", "2"], "no multiple of the replicates"),
     ],
 )

@@ -41,14 +41,14 @@ def event_text(event: FleetEvent) -> str:
     host, shard, told = event.host, event.shard, _shown(event.told)
     return {
         "joined": f"{host} can measure",
-        "refused": f"{host} is given nothing: {told}",
-        "disturbed": f"{host} measures with Dask's {told} on, which looks into its worker again and again",
+        "refused": f"{host} gets no work: {told}",
+        "disturbed": f"{host} measures with Dask's {told} on, which disturbs its worker",
         "lost": f"{host} is gone" + (f"; shard {shard} goes to another host" if shard else ""),
         "arrived": f"shard {shard} is here, measured by {host} in {formatting.duration(event.seconds)}",
-        "doubled": f"shard {shard} came a second time, from {host}, and was not kept",
-        "failed": f"shard {shard} failed on {host}: {told or 'nothing was said'}",
-        "given_up": f"shard {shard} is given up: no host that is there can measure it",
-        "set_aside": f"{host} gets no more shards, since it failed twice in a row",
+        "doubled": f"shard {shard} arrived a second time, from {host}, and is ignored",
+        "failed": f"shard {shard} failed on {host}: {told or 'without a message'}",
+        "given_up": f"shard {shard} is given up: no host can measure it",
+        "set_aside": f"{host} gets no more shards, because it failed twice in a row",
         "not_heard": "the scheduler does not answer; waiting for it",
         "heard_again": "the scheduler answers again",
     }[event.kind]
@@ -84,12 +84,12 @@ def problem_text(problem: HostProblem) -> str:
     told = _shown(problem.told)
     offset = f"{abs(problem.seconds):.1f} s {'ahead' if problem.seconds > 0 else 'behind'}"
     return {
-        "resource": "is given nothing: start its worker with --resources measure=1",
-        "address": f"is not spoken to: {told}",
+        "resource": "gets no work: start its worker with --resources measure=1",
+        "address": f"is not contacted: {told}",
         "silent": "does not answer",
         "version": f"has another pyopbench ({told}); install the same on all hosts",
-        "tensorflow": "has no TensorFlow beside pyopbench and no environment yet; --tf VERSION makes one from the lock",
-        "compiler": "has no g++, so that C++ kernels cannot be compiled there",
+        "tensorflow": "has no TensorFlow and no environment yet; --tf VERSION creates one",
+        "compiler": "has no g++, so C++ kernels cannot be compiled there",
         "lock": f"cannot be locked: {told}",
         "disk": "has less than 2 GB left on the disk of its cache",
         "clock": f"has a clock that is {offset} of this machine's",

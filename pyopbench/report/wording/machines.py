@@ -24,7 +24,7 @@ def heterogeneity_text(found: MachineAnswers) -> str:
         return "measured on one machine" if found.machines == 1 else "no candidate on several machines"
     share, spread = formatting.percent(found.i_squared), formatting.points(found.between)
     words = next((words for border, words in BORDERS if found.i_squared < border), FAR)
-    return f"{words}: I² is {share}, by {spread} of today's time (standard deviation)"
+    return f"{words}: I² is {share}, by {spread} of the callback's time (standard deviation)"
 
 
 def answers_text(finding: DiffersByMachine) -> str:
@@ -43,8 +43,8 @@ def summary_text(machines: int, kinds: int, differing: int, decisions: int) -> s
     """Return how many machines of how many kinds there are, how they count, and how many answers differ by kind."""
     made = f"{formatting.count(machines, 'machine')} of {formatting.count(kinds, 'kind')}"
     how = (
-        "Each number is taken within a launch and averaged on its machine; answers over all machines allow for what "
-        "machines differ by (random effects, with Hartung and Knapp's interval)."
+        "Numbers are averaged per machine, and answers over all machines allow for the differences between them "
+        "(random effects, with Hartung and Knapp's interval)."
     )
     if kinds == 1:
         return f"{made}. {how}"

@@ -13,10 +13,10 @@ from pyopbench.report.sections import Cell, _cells
 
 COLUMNS = ("variant", "threads", "calls/s", "interval", "times callback", "median", "95%", "99%")
 INTRO = (
-    "Several threads of one process call the same tf.function at once, as a server does, each on inputs of its own; "
-    "what came of it was checked while all called. Calls a second are of all threads together, with the interval "
-    "of 95% over launches; the times are how long a call takes its caller at the median, and at 95% and 99% of calls. "
-    "A callback waits for Python's lock, a port does not: compare how calls a second grow with threads."
+    "Several threads of one process call the same tf.function at once, as a server does, each with its own inputs; "
+    "results were checked meanwhile. Calls per second are of all threads together, with their 95% interval. Times are "
+    "how long a caller waits: the median, the 95th and the 99th percentile. A callback waits for the GIL, a port does "
+    "not, so compare how calls per second grow with threads."
 )
 
 
