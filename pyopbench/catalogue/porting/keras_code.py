@@ -78,7 +78,7 @@ class KerasCode(TypedCode):
     def _statement(self, node: ast.stmt) -> str | None:
         if isinstance(node, ast.If | ast.While) and self._asks(node.test):
             raise self.refusal(node, f"`{type(node).__name__.lower()}` {VALUE}", WHERE)
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        targets: list[Any] = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         for target in targets:
             if isinstance(target, ast.Subscript):
                 raise self.refusal(node, "it assigns to an array, which keras.ops never changes", WHERE)
