@@ -59,10 +59,10 @@ This page is made by
 python benchmarks/first_try.py --page docs/first-try.md
 ```
 
-which has the other commands; the files that they name are in `benchmarks/libraries/`. A form is right if its values, and
-its gradient where there is one, are those of the function. Text, OpenCV and what is compiled already have no port to TensorFlow: then the callbacks are compared, which
-is an answer as well. A random function is refused with what to do; here that is
-`--seed-with "transform.set_random_seed({seed})"`.
+which has the other commands; the files that they name are in `benchmarks/libraries/`. A form is right if its values,
+and its gradient where there is one, are those of the function. Text, OpenCV and what is compiled already have no port
+to TensorFlow: then the callbacks are compared, which is an answer as well. A random function is refused with what to
+do; here that is `--seed-with "transform.set_random_seed({seed})"`.
 """
 TIMES = """A time is a share of that of today's callback: `faster` where the run was certain of it, `perhaps` where it
 came out less and is not certain.

@@ -115,6 +115,8 @@ def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vou
     def scalar(*arrays: Any) -> float:
         outputs = as_tuple(function(*constants(arrays)))
         floating = [outputs[i].numpy().astype(np.float64) for i in op.floating_outputs]
+        if [one.shape for one in floating] != [one.shape for one in reference.output_gradients]:
+            return np.nan  # an input that moved over a threshold gives outputs of other lengths
         return float(
             sum((output * weight).sum() for output, weight in zip(floating, reference.output_gradients, strict=True))
         )

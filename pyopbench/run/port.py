@@ -88,7 +88,9 @@ def write_port(
     texts = {path: tools.format(answer[name], path) for path, name in ((out, "port"), (test, "test"))}
     is_formatted = None not in texts.values()
     files = {path: text or answer[name] for (path, text), name in zip(texts.items(), ("port", "test"), strict=True)}
-    result = {"passed": []} if variant == SKELETON else _tested(files, test.stem, timeout_seconds, tools)
+    result: dict[str, Any] = (
+        {"passed": []} if variant == SKELETON else _tested(files, test.stem, timeout_seconds, tools)
+    )
     _require_passed(result, variant, target)
     if "kernel" in answer:
         files[kernel] = answer["kernel"]

@@ -291,6 +291,13 @@ def test_beside_a_kink_the_slope_to_its_own_side_is_right(slope: float, is_right
     assert (found is not None) == is_right
 
 
+def test_a_side_on_which_there_is_no_value_tells_nothing() -> None:
+    function = ScalarFunction(lambda x: float(x.sum()) if x[0] > 0 else np.nan, [np.array([1e-6, 0.5])], 0)
+    expected = np.array([np.nan, 1.0])
+    assert nearer_differences.error_to_one_side(np.ones(2), expected, function) < 1e-6
+    assert nearer_differences.error_to_one_side(np.array([2.0, 1.0]), expected, function) is None
+
+
 def test_beside_a_jump_the_slope_to_the_other_side_is_right() -> None:
     x = np.array([1e-6, 0.5])
     function = ScalarFunction(lambda x: float((3 * x + (x < 0)).sum()), [x], 0)

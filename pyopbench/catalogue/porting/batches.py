@@ -25,10 +25,8 @@ def require_fixed_shapes(op: Op) -> None:
     """Look whether examples of one shape have outputs of one shape.
 
     Raises:
-        CannotPort: they have not, or the body takes numbers or lists of Python's.
+        CannotPort: they have not.
     """
-    if op.own is not None and op.own.as_python:
-        raise CannotPort("the body takes text or lists of Python's, of which there are no batches")
     shapes: dict[Any, Any] = {}
     for example in examples_of(op, 1):
         found = [as_array(one).shape for one in as_tuple(op.numpy(*as_given(example)))]

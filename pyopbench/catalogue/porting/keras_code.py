@@ -9,7 +9,7 @@ import numpy as np
 
 from pyopbench.catalogue.porting.arguments import given
 from pyopbench.catalogue.porting.assigning import operator_of
-from pyopbench.catalogue.porting.keras_table import KERAS
+from pyopbench.catalogue.porting.keras_table import KERAS, OTHERWISE, UNARY
 from pyopbench.catalogue.porting.names import name_of
 from pyopbench.catalogue.porting.observe import NUMBER_KIND, SEQUENCE, TENSOR, Seen
 from pyopbench.catalogue.porting.operators import write_binary, write_comparison
@@ -78,7 +78,7 @@ class KerasCode(TypedCode):
     def _statement(self, node: ast.stmt) -> str | None:
         if isinstance(node, ast.If | ast.While) and self._asks(node.test):
             raise self.refusal(node, f"`{type(node).__name__.lower()}` {VALUE}", WHERE)
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        targets: list[Any] = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         for target in targets:
             if isinstance(target, ast.Subscript):
                 raise self.refusal(node, "it assigns to an array, which keras.ops never changes", WHERE)
@@ -177,6 +177,8 @@ class KerasCode(TypedCode):
             ]
             texts += [f"{one.arg}={self.write(one.value)}" for one in node.keywords]
             return f"{self.write(function)}({joined(texts)})"
+        if name == "map":
+            return self._mapped(node)
         if name in KERAS:
             return KERAS[name].write(given(self, name, node, None, KERAS[name].parameters))
         if isinstance(value, type) and issubclass(value, np.generic | float | int):
@@ -184,6 +186,16 @@ class KerasCode(TypedCode):
         if value is None or isinstance(self._resolved(function), Unit):
             return None
         raise self.refusal(node, f"`{name or ast.unparse(function)}` has no counterpart in keras.ops that is known")
+
+    def _mapped(self, node: ast.Call) -> str | None:
+        """Return `map(function, items)` of a function of NumPy's as a generator expression."""
+        ufunc = name_of(self.value_of(node.args[0])).removeprefix("np.")
+        if isinstance(self._resolved(node.args[0]), Unit):
+            return None
+        is_float = len(node.args) == 2 and self.one(node.args[1]).dtype in ("float32", "float64")
+        if not is_float or ufunc not in {*UNARY, *OTHERWISE}:
+            raise self.refusal(node, f"`{ast.unparse(node)}` has no counterpart in keras.ops", "write a comprehension")
+        return f"(ops.{OTHERWISE.get(ufunc, ufunc)}(item) for item in {self.write(node.args[1])})"
 
     def _resolved(self, node: ast.expr) -> Any:
         return self.units.resolve(self.source, node.id) if isinstance(node, ast.Name) and self.is_global(node) else None

@@ -149,7 +149,8 @@ def reshape(given: Given) -> str:
     shape = given["shape"]
     text = given.code.write(shape)
     if isinstance(shape, ast.Tuple):
-        text = f"({''.join(f'{given.code.write(one)}, ' for one in shape.elts).strip()})"
+        sizes = [given.code.write(one) for one in shape.elts]
+        text = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
     elif not any(one.kind == "sequence" for one in given.code.seen(shape)):
         text = f"({text},)"
     return f"ops.reshape({given.code.tensor(given['a'])}, {text})"

@@ -6,6 +6,7 @@ import __future__
 import ast
 import functools
 import types
+from typing import Any
 
 
 def functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:
@@ -39,7 +40,7 @@ def codes_at(source: str, file: str, line: int) -> list[types.CodeType]:
 def compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """Return the code of a tree that stands for a function, with the same names of functions around it."""
     at = node.lineno
-    place = {"lineno": at, "col_offset": 0, "end_lineno": at, "end_col_offset": 0}
+    place: dict[str, Any] = {"lineno": at, "col_offset": 0, "end_lineno": at, "end_col_offset": 0}
     names = [ast.arg(arg=name, **place) for name in code.co_freevars]
     around = ast.parse("def around(): pass").body[0]
     assert isinstance(around, ast.FunctionDef)

@@ -25,10 +25,17 @@ COMMANDS = {"build": "build its C++", "dataset": "call it in a pipeline"}
 class Written(Protocol):
     """What is said of: `run.port.PortFiles`."""
 
-    notes: tuple[str, ...]
-    not_run: tuple[tuple[str, int], ...]
-    is_formatted: bool
-    not_built: str
+    @property
+    def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `PortFiles`, and those below
+
+    @property
+    def not_run(self) -> tuple[tuple[str, int], ...]: ...  # noqa: D102
+
+    @property
+    def is_formatted(self) -> bool: ...  # noqa: D102
+
+    @property
+    def not_built(self) -> str: ...  # noqa: D102
 
 
 def notes_text(written: Written) -> tuple[str, ...]:
