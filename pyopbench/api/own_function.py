@@ -71,7 +71,7 @@ def forget_shipped(folder: Path) -> None:
             one.rmdir()
 
 
-def _op_in_words(op: object, folder: Path) -> str:
+def _op_in_words(op: Any, folder: Path) -> str:
     if isinstance(op, (str, Path)):
         return str(op)
     if not callable(op):
