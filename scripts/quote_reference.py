@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.core import formatting
-from pyopbench.judge.findings import Answer
+from pyopbench.judge.answer import Answer
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording.decisions import answer_text
 

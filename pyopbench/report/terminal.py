@@ -97,7 +97,7 @@ def _joined(attempts: Sequence[Attempt]) -> tuple[str, ...]:
 def _machines_table(judgement: Judgement) -> TerminalTable:
     """Return a row for each decision on each kind of machine, where there are several kinds."""
     places = places_of(judgement)
-    rows = tuple(
+    rows: tuple[tuple[str | int, ...], ...] = tuple(
         (
             one.op,
             one.use,
