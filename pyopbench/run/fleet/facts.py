@@ -91,7 +91,7 @@ def _memory_bytes() -> int | None:
 
 
 def _tensorflow() -> str | None:
-    found = (next(metadata.distributions(name=name), None) for name in TENSORFLOWS)
+    found = (next(iter(metadata.distributions(name=name)), None) for name in TENSORFLOWS)
     return next((one.version for one in found if one is not None), None)
 
 
