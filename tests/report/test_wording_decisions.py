@@ -190,6 +190,7 @@ def test_what_an_answer_may_cost_is_told_with_what_saves_as_much() -> None:
     assert names_in_order(loss_text(made), (formatting.points(0.052), "tnp", "xla"))
     assert loss_text(replace(made, as_good=())) in loss_text(made)
     assert loss_text(replace(made, loss=None)) == ""
+    assert loss_text(replace(made, loss=0.0004, as_good=())) == "no other variant is better"
 
 
 def test_a_provisional_answer_is_told_apart() -> None:

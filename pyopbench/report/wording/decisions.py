@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 """Open candidates that a reason names; the verdicts list all of them."""
 PROVISIONAL_TEXT = "provisional"
+NO_LOSS_DIGITS = 3
+"""A loss below half a tenth of a percent is shown as none."""
 DIFFERS_TEXT = "depends on the machine"
 COUNTED: dict[Action, str] = {
     "port": "to port",
@@ -109,6 +111,8 @@ def loss_text(decision: Decision) -> str:
 
 
 def _bound_text(loss: float) -> str:
+    if round(loss, NO_LOSS_DIGITS) <= 0:
+        return "no other variant is better"
     return f"at most {formatting.points(loss)} of that time worse than the best variant"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
+from pyopbench.report.wording.decisions import NO_LOSS_DIGITS
 
 if TYPE_CHECKING:
     from pyopbench.judge.lock_share import LockShare
@@ -73,6 +74,8 @@ def loss_text(judgement: PipelineJudgement) -> str:
     loss = judgement.choice.loss
     if loss is None or not math.isfinite(loss):
         return ""
+    if round(loss, NO_LOSS_DIGITS) <= 0:
+        return "No other arrangement is better."
     return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
 
 
