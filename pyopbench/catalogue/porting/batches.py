@@ -69,7 +69,8 @@ def mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> st
     shown = f"In a pipeline:\n\n    {dataset_call(batch, ())}"
     tensorflow = "import tensorflow as tf\n"
     if tensorflow not in text:  # which a port to its NumPy does not need by itself
-        text = text.replace("import tensorflow.", f"{tensorflow}import tensorflow.", 1)
+        first = text.index("\nimport ") + 1
+        text = text[:first] + tensorflow + text[first:]
     body = textwrap.indent(shown, "    ", lambda line: bool(line.strip()))
     doc = doc.replace("\n\n    Args:", f"\n\n{body}\n\n    Args:", 1)
     return f"""{text}

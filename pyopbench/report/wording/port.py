@@ -13,7 +13,7 @@ from pyopbench.judge.writable_ports import WritablePort
 NOTES = {
     "fixed shapes": "Shapes have to be known where it is traced: in a Dataset, give batches a fixed size.",
     "callback": "It is a callback still: XLA and a SavedModel that is loaded elsewhere cannot run it.",
-    "every backend": "It calls keras.ops alone, and its test runs on JAX and PyTorch too: KERAS_BACKEND=jax pytest ...",
+    "every backend": "It calls keras.ops alone. Run its test on the backend that you use: KERAS_BACKEND=jax pytest ...",
     "skeleton": "Nothing is checked yet: its C++ ends where your loops begin. Write them, build it, run the test.",
 }
 """Sentences by the kind of what holds for a port."""
