@@ -67,6 +67,10 @@ def mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> st
     rows = ", ".join([*names[: len(names) - len(keywords)], *(f"{name}={name}" for name in keywords)])
     doc = docstring(f"`{facts.function}` of each example of a batch.", batch, f"{LEADING}.", [])
     shown = f"In a pipeline:\n\n    {dataset_call(batch, ())}"
+    tensorflow = "import tensorflow as tf\n"
+    if tensorflow not in text:  # which a port to its NumPy does not need by itself
+        first = text.index("\nimport ") + 1
+        text = text[:first] + tensorflow + text[first:]
     body = textwrap.indent(shown, "    ", lambda line: bool(line.strip()))
     doc = doc.replace("\n\n    Args:", f"\n\n{body}\n\n    Args:", 1)
     return f"""{text}

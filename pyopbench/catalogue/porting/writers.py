@@ -164,7 +164,7 @@ def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:
     taken = [unit.name for unit in units.in_order() if "ops" in _bound_in(unit.node)]
     if taken:
         raise CannotPort("`ops` is a name that the port needs", fix="give yours another name")
-    how = f"Port of `{facts.function}` in {facts.file} to `keras.ops`: the same source on TensorFlow, JAX and PyTorch."
+    how = f"Port of `{facts.function}` in {facts.file} to `keras.ops`, which Keras has for JAX and PyTorch too."
     says = ["Shapes have to be known, as they are in a `tf.function`."] if code.fixed_shapes else []
     if "float64" in {dtype for dtype, _ in facts.outputs} | {dtype for _, dtype, _ in facts.inputs}:
         says.append("On JAX float64 has to be switched on: JAX_ENABLE_X64=1.")
