@@ -291,7 +291,7 @@ def test_nothing_is_nothing_measured(tmp_path: Path, folders: list[str]) -> None
 
 def test_a_folder_that_holds_a_run_is_left_alone(shards: list[Path]) -> None:
     before = (shards[0] / store.RUN_FILE).read_bytes()
-    with pytest.raises(BadInput, match="holds a run already"):
+    with pytest.raises(BadInput, match="already contains a run"):
         merge.merge(shards, shards[0])
     assert (shards[0] / store.RUN_FILE).read_bytes() == before
 
