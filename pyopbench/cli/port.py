@@ -15,7 +15,6 @@ from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import brought
 from pyopbench.core.parse import parse_duration
-from pyopbench.core.portable import WRITABLE
 from pyopbench.report.wording.port import commands_text, notes_text
 from pyopbench.run.port import write_port
 
@@ -24,7 +23,12 @@ def port(
     op: Annotated[
         str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or package.module:function.")
     ],
-    to: Annotated[str, typer.Option("--to", metavar="VARIANT", help=f"What to write: {', '.join(WRITABLE)}.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="VARIANT", help="Variant to write, e.g. traced or njit; docs/port.md lists them all."
+        ),
+    ],
     out_file: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.")],
     inputs: Inputs = None,
     seed_with: SeedWith = "",

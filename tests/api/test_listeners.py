@@ -74,7 +74,7 @@ def test_a_notebook_shows_one_line_that_is_written_over() -> None:
     listener.say("4 cases; results in <results>", whole=True)
     with listener.sampling() as tell:
         tell(STEP)
-        sweep = "sweep 12 of 3 workers 108/168 log_huber_elementwise gra… · at most 2 h 5 min left"
+        sweep = "sweep 12 (3 workers) 108/168 log_huber_elementwise gra… · at most 2 h 5 min left"
         assert shown.last["text/plain"].splitlines()[-1] == sweep
         assert 'value="0.637"' in shown.last["text/html"]
     assert shown.last["text/plain"] == "4 cases; results in <results>"

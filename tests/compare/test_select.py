@@ -110,7 +110,7 @@ def test_a_command_line_that_names_no_two_sides_says_what_would(own: Path, asv: 
     assert told([asv, "f802", "dead"], "commit") == ("no such commit", f"'dead' in {asv}")
     assert told([asv, "f8", "e5"], "commit") == ("no such commit", f"'f8' in {asv}"), "too short to name one"
     assert told([asv], "commit") == ("--axis commit takes two labels", f"{asv} has {FIRST} and {SECOND}")
-    assert told([asv], "tf") == ("--axis tf takes two labels", f"{asv} has no tf that is told")
+    assert told([asv], "tf") == ("--axis tf takes two labels", f"{asv} has no tf")
     assert told([own, "native", "native"], "variant") == ("both sides are the same", "native")
     assert refused([own, "native", "magic"], "variant").legal == "native, py_function_numpy or xla"
     two = [asv, asv_folder(tmp_path / "one", first=document("asv-first"))]

@@ -30,4 +30,4 @@ def test_every_tenth_series_has_a_step_that_is_found(script: ModuleType) -> None
     assert all(one.rerun is not None for one in history.changes)
     assert len({one.series.name for one in history.traced}) == 20
     page = script.html(history)
-    assert page.count('class="chart"') == 20
+    assert page.count('class="chart series"') == 20

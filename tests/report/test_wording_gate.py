@@ -43,7 +43,7 @@ def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Pat
     wide = {label: replace(one, smallest=5.0) for label, one in passed.comparisons.items()}
     noisy = replace(passed, comparisons=wide)
     assert wording.answer_text(noisy) == (
-        "Passed: no case is shown to be slower by 5% or more, of 6; but it was too noisy to tell."
+        "Passed: none of 6 cases is clearly slower by 5% or more, but it was too noisy to tell."
     )
     assert wording.reach_text(noisy) == (
         "A usual case is too noisy to tell: even one that takes twice as long could be missed here. Stop other work on "

@@ -15,7 +15,7 @@ def risks_of(code: str) -> str:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "take turns"),
+        ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "wait for the GIL"),
         ("y = tf.numpy_function(f, [x], 1)", "no gradient"),
         ("y = tf.py_function(f, [x], 1)", "second order is None"),
         ("tf.map_fn(lambda x: tf.py_function(f, [x], 1), xs)", "KeyError"),
