@@ -79,8 +79,8 @@ def _machine() -> dict[str, Any]:
 
 
 def _cpu() -> str | None:
-    lines = (_text(Path("/proc/cpuinfo")) or "").splitlines()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    pairs = (line.partition(":") for line in (_text(Path("/proc/cpuinfo")) or "").splitlines())
+    names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
     return next(names, None) or platform.processor() or None
 
 
