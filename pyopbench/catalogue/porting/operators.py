@@ -83,7 +83,8 @@ def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
 
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
-    if not (code.is_tensor(node.test) and code.is_tensor(node)):
+    asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    if not (code.is_tensor(asked) and code.is_tensor(node)):
         return None
     inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
     if any(code.is_tensor(one.test) for one in inside):
