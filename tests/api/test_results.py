@@ -44,7 +44,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> ComparisonResult:
 @pytest.fixture(scope="module")
 def pipeline() -> PipelineResult:
     seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.BATCH.key: 1e-5}
-    return PipelineResult(judge_pipeline(pipelines.document(seconds), 0.03, TrainingStep(32, 0.1)))
+    return PipelineResult(judge_pipeline(pipelines.document(seconds), 0.03, TrainingStep(32)))
 
 
 @pytest.fixture

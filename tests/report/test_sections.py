@@ -92,7 +92,7 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover(hostile_versions())
     assert [section.name for section in found] == [
-        "source", "decisions", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes",
+        "source", "decisions", "machines", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes",
         "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split", "limits", "copies", "holes",
         "noise", "certificate",
         "environment", "method",
@@ -719,6 +719,7 @@ def test_a_section_says_when_there_is_nothing_to_show(judged):
     silent = [section.name for section in sections.discover() if not section.build(nothing_measured(judged))]
     assert silent == [
         "source",
+        "machines",
         "automatic",
         "worth",
         "probes",

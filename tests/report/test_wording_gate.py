@@ -46,8 +46,8 @@ def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Pat
         "Passed: none of 6 cases is clearly slower by 5% or more, but it was too noisy to tell."
     )
     assert wording.reach_text(noisy) == (
-        "A usual case is too noisy to tell: even one that takes twice as long could be missed here. Stop other work on "
-        "the machine, or give the run more time."
+        "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on the "
+        "machine, or give the run more time."
     )
     alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
     assert wording.answer_text(read_gate(alone, 0.03, 0.05)) == (

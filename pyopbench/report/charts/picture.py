@@ -20,14 +20,15 @@ PADDING = {"left": 24, "top": 5, "right": 12, "bottom": 5}
 GAP_PIXELS = 24
 LEGEND_COLUMN_PIXELS = 210
 """What a name in the legend may take, as in `charts.js`."""
-CLIP = re.compile(r'(?<=id=")clip(?=\d)|(?<=url\(#)clip(?=\d)')
+CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
 
 def picture(spec: Mapping[str, Any], width: int = WIDTH_PIXELS) -> str:
     """Return a chart as SVG.
 
-    Vega names what it clips by `clip0`, `clip1`, ...: in a page with several pictures the first would clip all others,
-    so that the names are made to differ by what is in the picture.
+    Vega names what it clips by `clip0`, `clip1`, ..., and counts on from chart to chart of a process. Pages made by
+    several processes would have names twice, and the first would clip all others, so that names are made of what is in
+    the picture. The same chart is the same text then, whatever was drawn before.
 
     Args:
         spec: of Vega-Lite; one of panels is fitted to the width, as a page does.
@@ -35,8 +36,10 @@ def picture(spec: Mapping[str, Any], width: int = WIDTH_PIXELS) -> str:
     """
     fitted = _fitted(spec, width) if "usermeta" in spec else {**spec, "config": {**spec.get("config", {}), **THEME}}
     svg = str(vl_convert.vegalite_to_svg({**fitted, "padding": PADDING}))
-    digest = hashlib.sha256(svg.encode()).hexdigest()[:8]
-    return CLIP.sub(f"clip-{digest}-", svg)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(CLIP.findall(svg)))}
+    counted = CLIP.sub(lambda name: f"clip{numbers[name[0]]}", svg)
+    digest = hashlib.sha256(counted.encode()).hexdigest()[:8]
+    return CLIP.sub(lambda name: f"clip-{digest}-{numbers[name[0]]}", svg)
 
 
 def _fitted(spec: Mapping[str, Any], width: int) -> dict[str, Any]:

@@ -14,7 +14,8 @@ import dask_hosts
 from pyopbench.core.errors import BadInput
 from pyopbench.results.fleet_findings import FleetEvent
 from pyopbench.run import host_lock
-from pyopbench.run.fleet import doctor, messages, plan_folder, whole
+from pyopbench.run.fleet import addresses, doctor, messages, plan_folder, whole
+from pyopbench.run.fleet import connection as connections
 from pyopbench.run.fleet.addresses import Access
 from pyopbench.run.fleet.connection import Connection
 from pyopbench.run.fleet.dispatch import Rules, Watch
@@ -112,7 +113,7 @@ def test_a_host_with_another_pyopbench_is_given_nothing(
     cluster: Any, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = Connection(Access(cluster.scheduler_address), events.append, 10.0)
-    monkeypatch.setattr("pyopbench.run.fleet.connection.other_pyopbench", lambda facts: "9.9.9")
+    monkeypatch.setattr(connections, "other_pyopbench", lambda facts: "9.9.9")
     with connection:
         assert connection.hosts() == {}
     assert {event.kind for event in events} == {"refused"}
@@ -121,7 +122,7 @@ def test_a_host_with_another_pyopbench_is_given_nothing(
 def test_a_host_at_an_address_that_is_not_allowed_is_not_spoken_to(
     connection: Connection, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyopbench.run.fleet.addresses.is_loopback", lambda host: False)
+    monkeypatch.setattr(addresses, "is_loopback", lambda host: False)
     assert connection.hosts() == {}
     assert {event.kind for event in events} == {"refused"}
 
