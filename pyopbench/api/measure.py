@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.listeners import listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
@@ -109,7 +110,12 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     store.require_new(folder)
     require_own(folder)
     listener = listener_here(progress=progress)
-    with _resumable(folder, op, inputs), _without_leftovers(folder), brought_op(op, inputs, folder, seed_with) as name:
+    with (
+        alone_on_this_machine(),
+        _resumable(folder, op, inputs),
+        _without_leftovers(folder),
+        brought_op(op, inputs, folder, seed_with) as name,
+    ):
         axes = Axes(
             ops=(name,),
             variants=tuple(variants),
@@ -181,7 +187,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             next_step=f"pyopbench resume {place}",
         )
     judging = judging_of(start.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
-    with _resumable(place, op, inputs), _brought_again(op, inputs, place, seed_with):
+    with alone_on_this_machine(), _resumable(place, op, inputs), _brought_again(op, inputs, place, seed_with):
         start.require_resumable(place)
         return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
 
@@ -257,7 +263,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             timeout_seconds=case_timeout_seconds,
             seed=seed,
         )
-        with listener_here(progress=progress).busy("starting") as show:
+        with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
             document = pipeline_measuring.measure(request, lambda step: show(pipeline_text(step)))
     return PipelineResult(judge_pipeline(document, minimum_effect, TrainingStep(step_elements, step_seconds)))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from pyopbench.cli.alone import alone_on_this_machine
+from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting

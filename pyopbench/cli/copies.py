@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pyopbench.cli.alone import alone_on_this_machine
+from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.listeners import pipeline_text
-from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.options import (
     JUDGING,
     LENGTH,

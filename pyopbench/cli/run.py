@@ -12,8 +12,8 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
+from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.listeners import ConsoleListener
-from pyopbench.cli.alone import alone_on_this_machine
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyopbench.cli.output import err, say
+from pyopbench.api.console import err, say
 from pyopbench.run import host_lock
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.cli import alone
+from pyopbench.api import alone
 from pyopbench.run import host_lock
 
 
