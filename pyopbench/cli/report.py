@@ -22,8 +22,6 @@ EXIT_WRONG = 1
 
 EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
-MOST_FAILURES = 3
-"""Reasons of failures that are printed below the answers; all of them are in the report."""
 
 
 class Document(str, Enum):
@@ -87,7 +85,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
         print_table(table.title, table.columns, table.rows)
     for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
         say(escape(note), mark="- ")
-    print_failures([one for one in judgement.run.failures if one.status not in EXPECTED], MOST_FAILURES)
+    print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
         most = int(judgement.run.settings["launches"])
         say(progress_text(stopping.look(judgement, ended.launches, most)))

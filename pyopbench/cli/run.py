@@ -43,7 +43,6 @@ class SeveralRevisions:
     each_has_budget: bool
 
 
-@alone_on_this_machine()
 def begin(
     folder: Path | None, request: start.Request, tf: list[str] | None, revisions: SeveralRevisions | None = None
 ) -> Path:

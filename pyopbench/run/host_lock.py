@@ -76,6 +76,7 @@ def held(
     finally:
         mine.pop(path, None)
         if inherited is None:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is just being started may have it open for a moment
             os.close(descriptor)
 
 

@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
     ended = call("report", folder)
     assert ended.code == 2
     assert ended.err == told(
-        "samples that cannot be read",
+        "samples cannot be read",
         received=f"{folder / store.SAMPLES_FILE}: a folder",
         legal="a regular file that you can read, not a link",
         next_step="replace the link with the file",
@@ -414,7 +414,7 @@ def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_p
         judge([noisy_results(tmp_path / name)], Judging("py_function_numpy", effect)).disturbance
         for name, effect in (("run", 0.03), ("other", 0.9))
     )
-    line = noise_line(noisy, 0, 1)
+    line = noise_line(noisy, 1, 1)
     assert line
     assert f"- {line}" in call("report", tmp_path / "run").out.splitlines()
     assert not noise_line(quiet, 0, 1)
