@@ -127,7 +127,7 @@ def _error_along(what: str, gradient: Any, function: ScalarFunction, direction: 
         if finer.rounding <= tolerance * finer.scale and finer.is_right(tolerance):
             return max(0.0, finer.error - finer.rounding) / finer.scale
     raise WrongResult(
-        f"{what}: along a direction the function changes by {found.change:.6g}, but the gradient says "
+        f"{what}: along one direction the function changes by {found.change:.6g}, but the gradient says "
         f"{found.told:.6g} (relative error {found.error / found.scale:.2g}, tolerance {tolerance:.2g})"
     )
 

@@ -135,7 +135,7 @@ SINH = {"Sinh": 1}
         ((SINH, SINH), (SINH, {"Sinh": 1, "Cosh": 1}), "of 2 copies has 1 Cosh instead of 2"),
         (({"A": 1, "B": 2},) * 2, ({"A": 1}, {"A": 1}), "of 2 copies has 0 B instead of 4"),
         (({"A": 1, "B": 2},), ({"A": 1},), "of 1 copy has 0 B instead of 2"),
-        ((SINH, SINH), ({"NoOp": 1}, {"NoOp": 1}), "nothing left of the op, which was built with 1 Sinh"),
+        ((SINH, SINH), ({"NoOp": 1}, {"NoOp": 1}), "has lost the op, which was built with 1 Sinh"),
         (({}, {}), ({"Switch": 2}, {}), "of 2 copies has 2 Switch instead of 4"),
     ],
 )

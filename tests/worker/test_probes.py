@@ -82,7 +82,7 @@ def test_a_file_holds_the_probe_of_its_name(name: str) -> None:
         ("server_same_process", "numpy_function", "works", ""),
         ("static_shape", "native", "works", ""),
         ("static_shape", "numpy_function", "fails", "<unknown>"),
-        ("stop_iteration", "numpy_function", "works", "told after 2 elements"),
+        ("stop_iteration", "numpy_function", "works", "reported after 2 elements"),
         ("tflite", "native", "works", ""),
         ("tflite", "numpy_function", "fails", "'tf.PyFunc' op is neither a custom op nor a flex op"),
         ("while_loop", "numpy_function", "works", ""),

@@ -126,8 +126,8 @@ def test_an_error_points_at_the_line_of_the_file(
 @pytest.mark.parametrize(
     ("source", "function", "inputs", "what"),
     [
-        ("", "", [], "does not end with an op"),
-        ("OP = 3\n", "", [], "does not end with an op"),
+        ("", "", [], "does not define an op"),
+        ("OP = 3\n", "", [], "does not define an op"),
         ("def f(x): return x\n", "g", ["1.0"], "no such function"),
         ("def f(x): return x\n", "f", ["nothing"], "--input cannot be evaluated: NameError"),
         ("def f(x): return x\n", "f", ["missing.npy"], "FileNotFoundError"),
