@@ -96,7 +96,7 @@ OPTIONS = (
     "--launches",
     "1",
     "--budget",
-    "60s",
+    "100s",
     "--case-timeout",
     "10s",
 )
@@ -126,7 +126,7 @@ def eventually(found: Callable[[], Any]) -> Any:
 @pytest.mark.skipif(sys.platform != "linux", reason="the body reads where it is from /proc")
 def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_measured(tmp_path: Path) -> None:
     command = start(tmp_path, BEHAVIOURS, "--json")
-    told, errors = command.communicate(timeout=300)
+    told, errors = command.communicate(timeout=400)
     assert command.returncode == 0, errors
     found = json.loads(told)
     measured = {one["key"] for one in found["measured"]["blocks"]}
@@ -140,7 +140,6 @@ def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_me
     assert {"batch_body batch=4", "process_generator"} <= {*failed}
     assert not measured & ({*failed} | holes)
     assert measured | {*failed} | holes >= {one["key"] for one in found["measured"]["arrangements"]}
-    assert found["action"] == "undecided"  # of one launch
     assert all(map(has_ended, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
 
 
