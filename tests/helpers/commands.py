@@ -109,7 +109,10 @@ def noisy_results(folder: Path) -> Path:
     return stored.write(folder, stored.run([today, native], settings=settings), lines)
 
 
-ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(EXTRAS), "COLUMNS": "80"}
+LOCKS = Path(os.environ["PYOPBENCH_LOCK_FOLDER"]) / "of-programs"
+"""Where commands that are run as programs take turns: tests run beside them that measure nothing, and wait for nobody."""
+LOCKS.mkdir(exist_ok=True)
+ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(EXTRAS), "COLUMNS": "80", "PYOPBENCH_LOCK_FOLDER": str(LOCKS)}
 
 
 def begin(command: Sequence[str], *arguments: object, until: str) -> subprocess.Popen[str]:
