@@ -110,7 +110,7 @@ def noisy_results(folder: Path) -> Path:
 
 
 LOCKS = Path(os.environ["PYOPBENCH_LOCK_FOLDER"]) / "of-programs"
-"""Where commands that are run as programs take turns: tests run beside them that measure nothing, and wait for nobody."""
+"""Where commands that are run as programs take turns: tests that run beside them need not wait for them."""
 LOCKS.mkdir(exist_ok=True)
 ENVIRONMENT = {**os.environ, PATH_VARIABLE: str(EXTRAS), "COLUMNS": "80", "PYOPBENCH_LOCK_FOLDER": str(LOCKS)}
 
