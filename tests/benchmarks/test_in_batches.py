@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bodies import blocks, find, in_batches
 from pyopbench.catalogue.load import load_op
+from pyopbench.core import own_target
 from pyopbench.core.discover import bring_own
+
+
+@pytest.fixture(autouse=True)
+def _own_ops_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "[]")
 
 
 def test_forms_of_a_batch_are_begun_and_then_told() -> None:

@@ -12,8 +12,14 @@ import tensorflow as tf
 from bodies import find
 from bodies.random_inputs import CHANGES, changed, draw_and_compare
 from pyopbench.catalogue.load import load_op, load_variants
+from pyopbench.core import own_target
 from pyopbench.core.discover import bring_own
 from pyopbench.core.model import NO_GRADIENT, Case
+
+
+@pytest.fixture(autouse=True)
+def _own_ops_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "[]")
 
 
 def op_and_case(name: str) -> tuple[Any, Any, Case]:

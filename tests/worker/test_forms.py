@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from pyopbench.core.errors import Unsupported, WrongResult
 from pyopbench.core.model import BASELINE
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, mapped
+from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.running import RunningPipeline
 
 SETTINGS = PipelineSettings((1, 2, AUTOTUNE), (1, 4), deterministic=True, processes=2)
@@ -126,23 +125,18 @@ def test_outputs_of_different_shapes_come_one_by_one_and_in_no_batch(tmp_path: P
     assert not any(callable(build) for build in kinds.values())
 
 
-def test_a_pipeline_may_have_threads_of_its_own(tmp_path: Path) -> None:
-    names: set[str] = set()
+def test_a_pipeline_may_have_threads_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    with_options = tf.data.Dataset.with_options
+
+    def noted(dataset: tf.data.Dataset, options: tf.data.Options, name: str | None = None) -> tf.data.Dataset:
+        made.append(options.threading.private_threadpool_size)
+        return with_options(dataset, options, name)
+
+    monkeypatch.setattr(tf.data.Dataset, "with_options", noted)
     settings = PipelineSettings((2,), (1,), deterministic=True, processes=2, private_threads=3)
-    context = context_of(DOUBLE, tmp_path, settings)
-
-    def build(context: PipelineContext) -> tf.data.Dataset:
-        def double(x: Any) -> Any:
-            names.add(Path(f"/proc/self/task/{threading.get_native_id()}/comm").read_text(encoding="utf-8"))
-            return 2 * x
-
-        def in_callback(*inputs: Any) -> tuple[Any, ...]:
-            return context.elements.shaped(tf.numpy_function(double, inputs, tf.float32))
-
-        return mapped(context.elements.source(), in_callback, Arrangement("map", "parallel", "", 2), context.settings)
-
-    assert RunningPipeline(Arrangement("map", "parallel", "", 2), build, context).check() == (0.0, True)
-    assert any("data_private" in name for name in names)
+    assert running(context_of(DOUBLE, tmp_path, settings), "map parallel=2").check() == (0.0, True)
+    assert 3 in made
 
 
 def test_another_order_than_the_promised_one_is_an_error(double: PipelineContext) -> None:

@@ -150,7 +150,7 @@ def test_text_and_whole_numbers_are_given_as_they_are(own: Any, monkeypatch: pyt
     )
     with pytest.raises(Differs) as fewer:
         subject.require_values("what it computes", wrong[:2])
-    assert str(fewer.value) == "what it computes: 2 outputs instead of 3"
+    assert str(fewer.value) == "what it computes: 2 outputs where the reference has 3"
 
 
 @pytest.mark.filterwarnings("ignore:.*tf.lite.Interpreter is deprecated")

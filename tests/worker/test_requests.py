@@ -130,7 +130,7 @@ def test_a_plan_holds_cases_skips_catalogue_and_environment() -> None:
     [
         ("import nothing_of_this_name", "No module named"),
         ("x = (", "never closed"),
-        ("", "does not hold what its name says"),
+        ("", "does not define what its name says"),
     ],
 )
 def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
