@@ -27,7 +27,8 @@ from pyopbench.core.own_op import OwnOp
 from pyopbench.core.variant import Variant
 
 if TYPE_CHECKING:
-    from pyopbench.api.measure import pipeline, resume, run
+    from pyopbench.api.measure import resume, run
+    from pyopbench.api.measure_pipeline import pipeline
     from pyopbench.api.stored import compare, read
 
 __all__ = [
@@ -74,7 +75,7 @@ class _LoadedWhenCalledFor:
 
 class _Package(ModuleType):
     compare = _LoadedWhenCalledFor("pyopbench.api.stored")
-    pipeline = _LoadedWhenCalledFor("pyopbench.api.measure")
+    pipeline = _LoadedWhenCalledFor("pyopbench.api.measure_pipeline")
     read = _LoadedWhenCalledFor("pyopbench.api.stored")
     resume = _LoadedWhenCalledFor("pyopbench.api.measure")
     run = _LoadedWhenCalledFor("pyopbench.api.measure")

@@ -164,4 +164,4 @@ def _left(step: Step) -> str:
 
 def _sweep_text(step: Step, stage: str) -> str:
     fewer, left = workers_text(step), _left(step)
-    return f"{stage}{fewer and f' ({fewer})'}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"
+    return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}{fewer and f'; {fewer}'}"

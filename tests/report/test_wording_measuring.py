@@ -31,8 +31,8 @@ def test_a_stage_is_what_the_workers_are_doing() -> None:
     ("limited_by", "told"),
     [
         ("", ""),
-        ("memory", "fewer than three, to fit the memory"),
-        ("budget", "fewer than three, to fit the budget"),
+        ("memory", "fewer than three workers, to fit the memory"),
+        ("budget", "fewer than three workers, to fit the budget"),
     ],
 )
 def test_it_is_told_why_there_are_fewer_workers(limited_by: LimitedBy, told: str) -> None:

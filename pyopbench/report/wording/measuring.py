@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
 FEWER = {
-    "memory": "fewer than three, to fit the memory",
-    "budget": "fewer than three, to fit the budget",
+    "memory": "fewer than three workers, to fit the memory",
+    "budget": "fewer than three workers, to fit the budget",
 }
 
 
