@@ -11,7 +11,7 @@ from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.holes import Status, cases_by_reason, rank
 from pyopbench.judge.tried_ports import Attempt, attempts_of
 from pyopbench.judge.writable_ports import writable_ports
-from pyopbench.report.sections import automatic, worth
+from pyopbench.report.sections import automatic, threads, worth
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import place_of
 from pyopbench.report.sections.holes import measured_in
@@ -59,7 +59,12 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
 
     Few decisions have a row each. Many, which would not fit a screen, have one for each op, with the least saving.
     """
-    others = (_machines_table(judgement), _automatic_table(judgement), _worth_table(judgement))
+    others = (
+        _machines_table(judgement),
+        _automatic_table(judgement),
+        _worth_table(judgement),
+        _threads_table(judgement),
+    )
     answers = _table_of_many(judgement) if are_many(judgement) else _table_of_few(judgement)
     return (answers, *(table for table in others if table.rows))
 
@@ -150,6 +155,12 @@ def _worth_table(judgement: Judgement) -> TerminalTable:
     found = worth.table(judgement, places_of(judgement))
     rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
     return TerminalTable("What a port is worth (lower end)", found.columns, rows)
+
+
+def _threads_table(judgement: Judgement) -> TerminalTable:
+    found = threads.summary(judgement)
+    rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
+    return TerminalTable("Calls a second from several threads", found.columns, rows)
 
 
 def notes(judgement: Judgement) -> tuple[str, ...]:

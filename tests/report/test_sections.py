@@ -21,7 +21,7 @@ from pyopbench.judge.decision import Crossover, Decision, SizeTrend
 from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
 from pyopbench.judge.roofline import Bound
 from pyopbench.judge.settling import MoreLaunches
-from pyopbench.report import sections
+from pyopbench.report import sections, terminal
 from pyopbench.report.sections import (
     Bullets,
     Cell,
@@ -741,6 +741,26 @@ def test_calls_from_threads_have_a_row_for_each_variant_and_number_of_threads(ju
     _, table, refusals = threads.build(with_run(judged, threads={**made, "failures": [refused]}))
     assert [" ".join(row[:2]) for row in texts(table)] == [f"{BASELINE} 1", f"{BASELINE} 4", "native 1", "native 4"]
     assert len(refusals.items) == 1
+
+
+def test_a_ticket_and_a_terminal_say_what_fewest_and_most_threads_come_to(judged):
+    made = thread_calls.document({BASELINE: {1: 1000.0, 2: 1000.0, 4: 900.0}, "native": {4: 6000.0}})
+    refused = {"case": thread_calls.case_of("native"), "status": "wrong", "reason": "not so", "launch": 0}
+    table, refusals = threads.brief(with_run(judged, threads={**made, "failures": [refused]}))
+    current, port = texts(table)
+    assert len(table.columns) == len(current) == 7
+    assert current[-3] != formatting.MISSING
+    assert (current[-1], port[-3]) == (formatting.MISSING, formatting.MISSING), "no ratio to itself, and no such case"
+    assert port[-1] != formatting.MISSING
+    assert len(refusals.items) == 1
+    (shown,) = (one for one in terminal.tables(with_run(judged, threads=made)) if one.columns == table.columns)
+    assert [list(row) for row in shown.rows] == [list(row) for row in texts(table)]
+
+
+def test_one_number_of_threads_has_one_column(judged):
+    made = thread_calls.document({BASELINE: {4: 900.0}, "native": {4: 6000.0}})
+    (table,) = threads.brief(with_run(judged, threads=made))
+    assert len(table.columns) == len(table.rows[0]) == 6
 
 
 def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judged):

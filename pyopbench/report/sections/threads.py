@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.concurrency import ThreadedCalls, threaded_calls
-from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table
 from pyopbench.report.wording import threads as wording
 
 if TYPE_CHECKING:
@@ -32,4 +33,31 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(wording.INTRO), *tables, *((Bullets(refused),) if refused else ()))
 
 
-SECTION = Section("threads", "Calls from several threads", 26, build)
+def summary(judgement: Judgement) -> Table:
+    """Return a row for each measured case: calls a second by the fewest and by the most threads."""
+    document = judgement.run.threads
+    if document is None:
+        return Table((), (), "")
+    fewest, most = min(document["threads"]), max(document["threads"])
+    rows = tuple(_summarised(threaded_calls(document, judgement.baseline), fewest, most))
+    return Table(wording.summary_columns(fewest, most), rows, wording.SUMMARY)
+
+
+def _summarised(calls: Sequence[ThreadedCalls], fewest: int, most: int) -> Iterator[tuple[Cell | str, ...]]:
+    for case, found in groupby(calls, key=lambda one: one.case):
+        by_threads = {one.threads: one for one in found}
+        if most in by_threads:
+            yield wording.summary_row(case, by_threads.get(fewest), by_threads[most])
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the summary and what was refused; nothing where no calls from threads were measured."""
+    document = judgement.run.threads
+    if document is None:
+        return ()
+    shown = summary(judgement)
+    refused = tuple(dict.fromkeys(map(wording.refusal, document["failures"])))
+    return (*((shown,) if shown.rows else ()), *((Bullets(refused),) if refused else ()))
+
+
+SECTION = Section("threads", "Calls from several threads", 26, build, brief)

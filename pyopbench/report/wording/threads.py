@@ -20,6 +20,29 @@ INTRO = (
 )
 
 
+SUMMARY = "Calls a second, with all threads together"
+
+
+def summary_columns(fewest: int, most: int) -> tuple[str, ...]:
+    """Return the columns of `summary_row`; with one number of threads there is nothing to hold it against."""
+    counts = dict.fromkeys((fewest, most))
+    return ("op", "direction", "size", "variant", *(formatting.count(one, "thread") for one in counts), COLUMNS[4])
+
+
+def summary_row(case: Case, first: ThreadedCalls | None, last: ThreadedCalls) -> tuple[Cell | str, ...]:
+    """Return the cells of `summary_columns`: of a case, called by the fewest and by the most threads."""
+    times = last.times_baseline
+    ends = (last,) if first is last else (first, last)
+    return (
+        case.op,
+        formatting.direction(case.direction),
+        formatting.size(case.size),
+        last.label,
+        *(formatting.MISSING if one is None else formatting.number(one.rate.value) for one in ends),
+        formatting.MISSING if times is None else formatting.ratio_interval(times.value, times.low, times.high),
+    )
+
+
 def title(op: str, direction: str, size: float, dtype: str) -> str:
     """Return the heading of a table."""
     return f"{op}, {formatting.direction(direction)}, size {formatting.size(size)}, {dtype}"
