@@ -28,6 +28,9 @@ STEP_SHARES = (0.25, 0.75)
 and by little."""
 BATCH = 32
 NEAR = 0.1
+TRAINED_SECONDS = 20.0
+FEWEST_STEPS, MOST_STEPS = 60, 400
+"""Steps of a training: as many as are expected in `TRAINED_SECONDS`, within these."""
 QUICK = ("--launches", "2", "--budget", "12s", "--parallel", "1,AUTOTUNE", "--batch", "32")
 CHANGES = {"keep": "map", "parallel": "parallel", "switch": "switch", "processes": "processes", "port": "port"}
 """Action -> change of `train.py`; that of a batch depends on the form."""
@@ -84,7 +87,7 @@ def predictions(given: argparse.Namespace) -> bool:
             )
             for share in STEP_SHARES:
                 wait = share * first["step"]["input_seconds"][0]
-                step = trained(given, body, "ready", wait=wait)
+                step = trained(given, body, "ready", wait=wait, expected=1 / wait)
                 options = ("--results", str(measured), "--step-elements", str(BATCH), "--step-ms", str(1e3 / step))
                 kept &= compare(given, body, wait, pipeline(body, *options))
     return kept
@@ -105,7 +108,7 @@ def compare(given: argparse.Namespace, body: str, wait: float, found: Mapping[st
             )
             near = False
             continue
-        realised = trained(given, body, *how, wait=wait)
+        realised = trained(given, body, *how, wait=wait, expected=predicted)
         off = realised / predicted - 1
         within = low is not None and low <= realised <= high
         is_near = abs(off) <= NEAR or within
@@ -141,9 +144,10 @@ def change_of(found: Mapping[str, Any]) -> list[str]:
     return [CHANGES[found["action"]]]
 
 
-def trained(given: argparse.Namespace, body: str, *change: str, wait: float) -> float:
-    """Return steps a second of the training, with so many seconds of waiting in each step."""
-    words = (body, *change, "--wait-ms", str(wait * 1e3), "--steps", "24" if given.quick else "400")
+def trained(given: argparse.Namespace, body: str, *change: str, wait: float, expected: float) -> float:
+    """Return steps a second of the training, with so many seconds of waiting in each step, by how many are expected."""
+    steps = 24 if given.quick else min(max(round(TRAINED_SECONDS * expected), FEWEST_STEPS), MOST_STEPS)
+    words = (body, *change, "--wait-ms", str(wait * 1e3), "--steps", str(steps))
     said = run((sys.executable, str(EXAMPLE / "train.py"), *words))
     return float(said.split()[0])
 
