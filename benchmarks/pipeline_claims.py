@@ -32,8 +32,9 @@ TRAINED_SECONDS = 20.0
 FEWEST_STEPS, MOST_STEPS = 60, 400
 """Steps of a training: as many as are expected in `TRAINED_SECONDS`, within these."""
 QUICK = ("--launches", "2", "--budget", "12s", "--parallel", "1,AUTOTUNE", "--batch", "32")
-CHANGES = {"keep": "map", "parallel": "parallel", "switch": "switch", "processes": "processes", "port": "port"}
-"""Action -> change of `train.py`; that of a batch depends on the form."""
+CHANGES = {"map": "map", "switch": "switch", "processes": "processes", "port": "port"}
+OF_BATCHES = {"batch_body": "batch", "batch_loop": "loop", "port_batch": "port-of-batch"}
+"""Form -> change of `train.py`, for an element as it is and for a batch."""
 
 
 def run(command: Sequence[str]) -> str:
@@ -134,14 +135,14 @@ def change_of(found: Mapping[str, Any]) -> list[str]:
     arrangement = next(
         (one for one in found["measured"]["arrangements"] if one["key"] == found["arrangement"]), {"form": ""}
     )
-    form = arrangement["form"]
-    if form in ("batch_body", "batch_loop"):
-        return ["batch" if form == "batch_body" else "loop", "--batch", str(arrangement["batch"])]
-    if form not in ("map", "switch", "processes", "port") or arrangement.get("batch"):
+    form, variant = arrangement["form"], arrangement.get("variant")
+    if form in OF_BATCHES and variant in ("", "native"):
+        return [OF_BATCHES[form], "--batch", str(arrangement["batch"])]
+    if form not in CHANGES or arrangement["batch"] or variant not in ("", "numpy_function", "native"):
         return []
-    if form in ("switch", "port") and arrangement["variant"] not in ("numpy_function", "native"):
-        return []
-    return [CHANGES[found["action"]]]
+    if form == "map" and arrangement["parallel"] != 1:
+        return ["parallel", "--parallel", str(arrangement["parallel"])]
+    return [CHANGES[form]]
 
 
 def trained(given: argparse.Namespace, body: str, *change: str, wait: float, expected: float) -> float:

@@ -8,6 +8,7 @@
     python examples/input_pipeline/train.py augment loop      # batch first, with a loop in the callback
     python examples/input_pipeline/train.py augment processes # the body in processes
     python examples/input_pipeline/train.py augment port      # the port that is written beside the body
+    python examples/input_pipeline/train.py augment port-of-batch   # batch first, then the port; --batch too
 
 `--wait-ms` makes each step last longer without work for the CPU, as one on an accelerator does. Printed are steps a
 second and milliseconds a step, to be held against what `pyopbench pipeline examples/input_pipeline/augment.py
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 IMAGES, BATCH, CLASSES = 512, 32, 4
 CORES = os.cpu_count() or 2
 BODIES = ("augment", "denoise", "brighten")
-CHANGES = ("ready", "map", "parallel", "switch", "batch", "loop", "processes", "port")
+CHANGES = ("ready", "map", "parallel", "switch", "batch", "loop", "processes", "port", "port-of-batch")
 
 
 def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data.Dataset:
@@ -64,15 +65,19 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         return np.stack([function(image) for image in images])
 
     if change == "parallel":
-        ds = ds.map(called_back, num_parallel_calls=tf.data.AUTOTUNE)
+        ds = ds.map(called_back, num_parallel_calls=given.parallel)
     elif change == "processes":
         # "spawn": a process that is forked from one with TensorFlow's threads may hang.
         pool = ProcessPoolExecutor(CORES, multiprocessing.get_context("spawn"))
         in_pool = lambda image: tf.numpy_function(call_pool, [image], tf.float32)  # noqa: E731
         ds = ds.map(lambda image, label: called_back(image, label, in_pool), num_parallel_calls=CORES)
-    elif change == "port":
+    elif change in ("port", "port-of-batch"):
         ported = getattr(module, f"{given.body}_in_tensorflow")
-        ds = ds.map(lambda image, label: (ported(image), label), num_parallel_calls=tf.data.AUTOTUNE)
+        whole = ds if change == "port" else ds.batch(given.batch, drop_remainder=True)
+        whole = whole.map(lambda image, label: (ported(image), label), num_parallel_calls=tf.data.AUTOTUNE)
+        if change == "port-of-batch":
+            return rebatched(whole, given.batch)
+        ds = whole
     elif change == "switch":
         ds = ds.map(
             lambda image, label: called_back(image, label, in_numpy_function), num_parallel_calls=tf.data.AUTOTUNE
@@ -80,11 +85,16 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
     elif change in ("batch", "loop"):
         whole = ds.batch(given.batch, drop_remainder=True)
         whole = whole.map(lambda image, label: called_back(image, label, in_numpy_function))
-        return whole if given.batch == BATCH else whole.rebatch(BATCH, drop_remainder=True)
+        return rebatched(whole, given.batch)
     else:
         ds = ds.map(called_back)
     batches = ds.batch(BATCH, drop_remainder=True)
     return batches.take(1).cache().repeat() if change == "ready" else batches
+
+
+def rebatched(batches: tf.data.Dataset, batch: int) -> tf.data.Dataset:
+    """Return batches of the size that a step takes."""
+    return batches if batch == BATCH else batches.rebatch(BATCH, drop_remainder=True)
 
 
 def timed_training(ds: tf.data.Dataset, side: int, steps: int, wait_seconds: float) -> float:
@@ -115,7 +125,10 @@ def main() -> None:
     parser.add_argument("change", choices=CHANGES)
     parser.add_argument("--wait-ms", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=120)
-    parser.add_argument("--batch", type=int, default=BATCH, help="elements of a callback, for batch and loop")
+    parser.add_argument("--parallel", type=int, default=-1, help="calls at once, for parallel; -1 is AUTOTUNE")
+    parser.add_argument(
+        "--batch", type=int, default=BATCH, help="elements of a call, for batch, loop and port-of-batch"
+    )
     given = parser.parse_args()
     import tensorflow as tf
 
