@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from forked_programs import ForkedPrograms
 from places import CACHE
 from simulated import Process
 
@@ -114,6 +115,13 @@ def simulated() -> Iterator[Process]:
     process = Process()
     yield process
     process.close()
+
+
+@pytest.fixture(scope="session")
+def forked_programs() -> Iterator[ForkedPrograms]:
+    """What makes programs that begin with libraries imported."""
+    with ForkedPrograms() as programs:
+        yield programs
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     step_seconds: float | None = None,
     step_elements: int = STEP_ELEMENTS,
     budget_seconds: float = pipeline_request.BUDGET_SECONDS,
-    launches: int = pipeline_request.LAUNCHES,
+    launches: int | None = None,
     case_timeout_seconds: float = 30.0,
     seed: int = 0,
     seed_with: str = "",
@@ -55,7 +55,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         step_seconds: how long a training step takes if its input is ready, in seconds.
         step_elements: elements of a training step.
         budget_seconds: stop measuring after so many seconds.
-        launches: number of launches (worker processes).
+        launches: maximum number of launches (worker processes); None for 3, or up to 6 if time is left.
         case_timeout_seconds: give up on an arrangement after so many seconds without a sign of life.
         seed: of the random order of measurement.
         seed_with: a statement that runs before each call of a body that draws random numbers.

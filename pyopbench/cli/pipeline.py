@@ -104,7 +104,12 @@ def pipeline(
     min_effect: MinimumEffect = USUAL_EFFECT,
     launches: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of launches (worker processes).", rich_help_panel=LENGTH),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Maximum number of launches (worker processes). Default: 3, or up to 6 if time is left.",
+            rich_help_panel=LENGTH,
+        ),
     ] = None,
     budget: Annotated[
         str | None,
@@ -145,7 +150,6 @@ def pipeline(
         (name,) = bring_own([op], inputs or (), seed_with)
         chosen: dict[str, Any] = {
             "parallel": _read_numbers("--parallel", parallel) or asked.usual_parallel(),
-            "launches": launches or asked.LAUNCHES,
             "budget_seconds": asked.BUDGET_SECONDS if budget is None else parse_duration(budget),
         }
         request = asked.PipelineRequest(
@@ -157,6 +161,7 @@ def pipeline(
             private_threads=private_threads,
             baseline=baseline,
             timeout_seconds=parse_duration(case_timeout),
+            launches=launches,
             seed=seed,
             **chosen,
         )

@@ -22,8 +22,6 @@ from pyopbench.run.pipeline_request import PipelineRequest, thread_counts
 from pyopbench.run.planning import require_loaded
 from pyopbench.run.worker_process import CaseLost, Worker
 
-MOST_LAUNCHES = 6
-"""Beyond those that are planned, launches are made while there is time for a whole one."""
 FEWEST_LAUNCHES = 2
 """Without a second one there is no interval; further ones are not begun where they would end far too late."""
 OVERTIME_SECONDS = 10.0
@@ -103,7 +101,7 @@ class _PipelineRun:
         return self._request.budget_seconds - (self._clock() - self._began)
 
     def measure(self) -> None:
-        for launch in range(max(self._request.launches, MOST_LAUNCHES)):
+        for launch in range(self._request.most_launches):
             began = self._clock()
             if self._has_lost_baseline or not self._has_time_for(launch):
                 break
@@ -117,7 +115,7 @@ class _PipelineRun:
         self._require_baseline()
 
     def _has_time_for(self, launch: int) -> bool:
-        if launch >= self._request.launches:
+        if launch >= self._request.planned_launches:
             return self._left() >= self._longest
         return launch < FEWEST_LAUNCHES or self._left() + OVERTIME_SECONDS >= self._shortest
 
@@ -165,7 +163,7 @@ class _PipelineRun:
         rng = random.Random(f"{self._request.seed}/{launch}")
         keys = self._open(launch)
         prepared = self._prepare_all(worker, launch, rng.sample(keys, len(keys)))
-        planned = self._request.launches
+        planned = self._request.planned_launches
         until = self._request.budget_seconds * min(launch + 1, planned) / planned
         preparing, slowest = self._clock() - self._began_launch, 0.0
         for turn in range(MOST_ROUNDS):

@@ -12,6 +12,8 @@ from pyopbench.core.model import BASELINE, DTYPES
 from pyopbench.results.catalogue_facts import declared
 
 LAUNCHES = 3
+MOST_LAUNCHES = 6
+"""Where no number is asked for, launches beyond `LAUNCHES` are made while there is time for a whole one."""
 BUDGET_SECONDS = 75.0
 """What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
 BATCH = (1, 32, 256)
@@ -40,7 +42,7 @@ class PipelineRequest:
         batch: elements that one callback gets.
         deterministic: do elements keep their order?
         baseline: variant that is the current callback.
-        launches: worker processes that are planned; there are more where time is left.
+        launches: worker processes at the most; None for `LAUNCHES`, and up to `MOST_LAUNCHES` where time is left.
         budget_seconds: that all of them may take together.
         timeout_seconds: longest silence of one arrangement.
         seed: makes the order of everything repeatable.
@@ -54,11 +56,21 @@ class PipelineRequest:
     batch: tuple[int, ...] = BATCH
     deterministic: bool = True
     baseline: str = BASELINE
-    launches: int = LAUNCHES
+    launches: int | None = None
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = 30.0
     seed: int = 0
     private_threads: int = 0
+
+    @property
+    def planned_launches(self) -> int:
+        """How many launches share the budget."""
+        return self.launches or LAUNCHES
+
+    @property
+    def most_launches(self) -> int:
+        """How many launches are made where there is time."""
+        return self.launches or MOST_LAUNCHES
 
     def check(self) -> None:
         """Check what can be checked without TensorFlow.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 
+from pyopbench.worker.late_keras import keras_later
+
 
 def main() -> None:
     """Import TensorFlow, and answer the parent.
@@ -12,7 +14,8 @@ def main() -> None:
     """
     gc.disable()
     try:
-        from pyopbench.worker import requests
+        with keras_later():
+            from pyopbench.worker import requests
     finally:
         gc.enable()
     requests.main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ from typing import Any
 import pytest
 
 import sharded
-from places import HELPERS, ROOT
+from caches import with_charts
+from forked_programs import ForkedPrograms
+from places import ROOT
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.results import store
 from pyopbench.results.own_runs import read_runs
@@ -28,15 +29,17 @@ FEW = "--evenly --launches 2 --rounds 2 --no-probes"
 """Of every run, so that the fake workers are soon done."""
 PROGRAM = f"""#!/bin/sh
 if [ "$1" = run ]; then set -- "$@" {FEW}; fi
-exec {shlex.quote(sys.executable)} {shlex.quote(str(HELPERS / "fake_pyopbench.py"))} "$@"
+exec {{fake}} "$@"
 """
 OPS = ("sinh", "cube")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, forked_programs: ForkedPrograms) -> Path:
     """A folder to work in, with a pyopbench whose workers measure nothing, and a plan for them."""
-    install(tmp_path, "pyopbench", PROGRAM)
+    fake = forked_programs.write(tmp_path / "fake" / "pyopbench", "fake_pyopbench")
+    install(tmp_path, "pyopbench", PROGRAM.format(fake=shlex.quote(str(fake))))
+    with_charts(tmp_path / "cache")
     plan = sharded.plan([key for key in sharded.CASES if key.startswith(OPS)])
     kept = {key: plan[key] for key in ("cases", "skips", "catalogue", "environment")}
     (tmp_path / "plan.json").write_text(json.dumps(kept), encoding="utf-8")

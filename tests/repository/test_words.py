@@ -16,6 +16,7 @@ from pyopbench.cli import app
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge import judge
 from pyopbench.judge.decide import Judgement
+from pyopbench.report import write
 from pyopbench.report.sections import Bullets, Paragraph, discover
 from pyopbench.run import start
 
@@ -94,7 +95,11 @@ def test_no_paragraph_of_the_reference_report_is_long(reference: Judgement) -> N
     assert {place: words for place, words in found.items() if words > MOST_PARAGRAPH_WORDS} == {}
 
 
-def test_the_answers_of_the_reference_run_fit_one_screen(tmp_path: Path) -> None:
+def test_the_answers_of_the_reference_run_fit_one_screen(
+    reference: Judgement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judged once, because that takes seconds, as the command judges where nothing else is asked for."""
+    monkeypatch.setattr(write, "judge", lambda *_: reference)
     arguments = ["report", str(REFERENCE), "--out", str(tmp_path)]
     ended = CliRunner().invoke(app.app, arguments, env={"COLUMNS": str(SCREEN_COLUMNS)})
     assert ended.exit_code == 0

@@ -14,7 +14,7 @@ from pyopbench.results import pipeline_file
 from pyopbench.results.validation import problem
 from pyopbench.run import pipeline
 from pyopbench.run.pipeline import PipelineProgress, measure
-from pyopbench.run.pipeline_request import BUDGET_SECONDS, LAUNCHES, PipelineRequest, thread_counts
+from pyopbench.run.pipeline_request import BUDGET_SECONDS, LAUNCHES, MOST_LAUNCHES, PipelineRequest, thread_counts
 
 SECONDS = {one.key: 1e-4 for one in ALL}
 REQUEST = PipelineRequest("sinh")
@@ -183,6 +183,12 @@ def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
 
 def test_time_that_is_left_goes_into_further_launches() -> None:
     document, _, _ = run(request=replace(REQUEST, budget_seconds=600.0))
-    assert {one["launch"] for one in document["blocks"]} == set(range(pipeline.MOST_LAUNCHES))
+    assert {one["launch"] for one in document["blocks"]} == set(range(MOST_LAUNCHES))
     document, _, _ = run(request=replace(REQUEST, budget_seconds=30.0))
     assert {one["launch"] for one in document["blocks"]} == set(range(LAUNCHES))
+
+
+@pytest.mark.parametrize("launches", [1, 4])
+def test_no_more_launches_are_made_than_are_asked_for(launches: int) -> None:
+    document, _, _ = run(request=replace(REQUEST, launches=launches, budget_seconds=600.0))
+    assert {one["launch"] for one in document["blocks"]} == set(range(launches))
