@@ -21,7 +21,7 @@ class KindAnswer:
     """The answer on the machines of one kind alone.
 
     Attributes:
-        machine: the kind: processor and cores.
+        machine: the kind: processor, cores, and GPUs where anything ran on one.
         machines: how many of them have measured it.
         action, choice, saved, saved_low, saved_high, launches: as in `Decision`.
     """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
+from pyopbench.core.model import GPU
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer
 from pyopbench.stats.machines import MachinesEstimate
 
@@ -51,18 +53,37 @@ class MachineAnswers:
         return DiffersByMachine(self.kinds) if self.differs else None
 
 
-def kind_of(environment: Mapping[str, Any]) -> str:
-    """Return the kind of a machine: its processor, and how many cores of it may be used."""
-    return f"{environment.get('cpu') or 'unknown processor'}, {formatting.count(environment['cores'], 'core')}"
+def kinds_of(run: Run) -> dict[str, str]:
+    """Return the kind of each machine, by its name: processor, usable cores, and GPUs if anything ran on one."""
+    gpus = _gpus_in(run) if (run.frame["placement"] == GPU).any() else {}
+    return {name: _kind(environment, gpus.get(name, ())) for name, environment in sorted(run.machines.items())}
+
+
+def _kind(environment: Mapping[str, Any], gpus: Sequence[str]) -> str:
+    cores = formatting.count(environment["cores"], "core")
+    named = (f"{many} x {name}" if many > 1 else name for name, many in Counter(gpus).items())
+    return ", ".join((str(environment.get("cpu") or "unknown processor"), cores, *named))
+
+
+def _gpus_in(run: Run) -> dict[str, tuple[str, ...]]:
+    """Return the names of the GPUs of each machine, as its launches told them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in run.launches:
+        state = line["environment"].get("gpu")
+        told = state.get("gpus") if isinstance(state, dict) else None
+        if told and isinstance(told, list) and line["launch"] in run.hosts:
+            named = (one.get("name") if isinstance(one, dict) else None for one in told)
+            found[run.hosts[line["launch"]]] = tuple(sorted(str(name or "unknown GPU") for name in named))
+    return found
 
 
 def kinds_in(run: Run) -> dict[str, tuple[str, ...]]:
     """Return the machines of each kind, by name; the kinds with most machines first."""
     found: dict[str, list[str]] = {}
     measured = set(run.hosts.values())
-    for name, environment in sorted(run.machines.items()):
+    for name, kind in kinds_of(run).items():
         if name in measured:
-            found.setdefault(kind_of(environment), []).append(name)
+            found.setdefault(kind, []).append(name)
     return {kind: tuple(names) for kind, names in sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))}
 
 
