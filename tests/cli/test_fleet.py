@@ -70,6 +70,25 @@ def test_a_misspelled_option_is_found_before_any_host_is_asked(call: Call) -> No
 
 
 @pytest.mark.usefixtures("_unconnected")
+@pytest.mark.parametrize(
+    ("words", "received"),
+    [
+        (("doubel",), "doubel"),
+        (("double", "--variant", "natve"), "natve"),
+        (("double", "--baseline", "natve"), "natve"),
+        (("double", "--axis", "size=0"), "0"),
+        (("double", "--budget", "long"), "long"),
+        (("double", "--send", "missing.py"), "missing.py"),
+        (("double", "--tls-ca-file", "missing.pem"), LOOPBACK[1]),
+    ],
+)
+def test_a_slip_is_found_before_any_host_is_asked(words: tuple[str, ...], received: str, call: Call) -> None:
+    ended = call("fleet", "run", *words, *LOOPBACK)
+    assert ended.code == 2
+    assert received in ended.err
+
+
+@pytest.mark.usefixtures("_unconnected")
 def test_an_op_in_a_file_is_sent_only_with_the_users_word(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,10 @@ class Connection:
         able = [one for one in self.workers() if one.facts is not None and one.has_resource and not one.refused]
         return {one.facts.host: one.address for one in reversed(able) if one.facts is not None}
 
+    def refused(self) -> dict[str, str]:
+        """Return the workers that are given no shards, by host, or address where that is not known, and why."""
+        return {_name_of(one): why for one in self._known.values() if (why := _why_refused(one))}
+
     def begin(self, address: str, host: str, request: Request) -> None:
         """Give a shard to a host."""
         future = self._client.submit(
@@ -198,11 +202,9 @@ class Connection:
         return Known(address, facts, has_resource)
 
     def _tell_of(self, known: Known) -> None:
-        host = known.address if known.facts is None else known.facts.host
-        if known.refused:
-            self._tell(FleetEvent("refused", host, told=known.refused))
-        elif not known.has_resource:
-            self._tell(FleetEvent("refused", host, told=f"no resource {RESOURCE}=1"))
+        host, refused = _name_of(known), _why_refused(known)
+        if refused:
+            self._tell(FleetEvent("refused", host, told=refused))
         else:
             self._tell(FleetEvent("joined", host))
             if known.facts is not None and known.facts.dask:
@@ -246,3 +248,11 @@ class Connection:
             return answer if kind is None or answer is None else messages.read(answer, kind, address)
         except (queue.Empty, BadInput):
             return None
+
+
+def _name_of(known: Known) -> str:
+    return known.address if known.facts is None else known.facts.host
+
+
+def _why_refused(known: Known) -> str:
+    return known.refused or ("" if known.has_resource else f"no resource {RESOURCE}=1")

@@ -165,8 +165,13 @@ def arrivals(folder: Path) -> dict[int, Arrival]:
             beside = path.with_name(f"{path.name}.json")
             try:
                 found[int(path.name)] = converted(parse(read_bytes(beside, BESIDE)), Arrival, str(beside))
-            except (OSError, ValueError) as error:
-                raise corrupt(str(beside), str(error)) from error
+            except (OSError, ValueError, BadInput) as error:
+                raise BadInput(
+                    "it cannot be read which host a shard of the fleet is of",
+                    received=f"{beside}: {error.received if isinstance(error, BadInput) else error}",
+                    legal="the file as it was written when the shard arrived",
+                    next_step=f"restore it, or have the shard measured again: remove {path}",
+                ) from error
     return dict(sorted(found.items()))
 
 
