@@ -74,9 +74,11 @@ def run_fleet(
     quiet: Quiet = False,
 ) -> None:
     """Measure on the hosts of a Dask scheduler; other options are those of pyopbench run."""
-    from pyopbench.run.fleet import sent_files, whole
+    from pyopbench.run.fleet import plan_folder, sent_files, whole
     from pyopbench.run.fleet.addresses import Access
 
+    if out_dir is not None:
+        plan_folder.require_new(out_dir)
     asked = parameters_of_run(context)
     files = sent_files.read_sent(send or ())
     ops, inputs = asked["ops"] or [], asked["inputs"] or []
@@ -159,7 +161,9 @@ def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) ->
         if is_told:
             say(escape(printable(event_text(event))), err)
 
-    with Connection(access, tell, patience_seconds) as connection:
+    with err.status(f"connecting to {escape(access.address)}"):
+        connection = Connection(access, tell, patience_seconds)
+    with connection:
         yield connection
 
 

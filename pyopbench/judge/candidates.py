@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,16 +50,6 @@ class Setting:
     def use(self) -> Literal["inference", "training"]:
         """What this direction is run for."""
         return "inference" if self.direction == "forward" else "training"
-
-    def case_of(self, key: str) -> Case | None:
-        """Return the case of an id if it is of this setting.
-
-        The op is looked at first: to read the ids of all ops again for each setting took a quarter of the judging.
-        """
-        if not key.startswith(f"{self.op}/"):
-            return None
-        case = Case.from_id(key)
-        return case if Setting.of(case) == self else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,29 +158,65 @@ def _forward(case: Case) -> Case:
     return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
 
 
-def rows_of(latencies: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """Return the rows of `latencies.latency_table` that are of a setting."""
-    return latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
+def places_of(latencies: pd.DataFrame) -> dict[Setting, list[int]]:
+    """Return which rows of `latencies.latency_table` are of each setting, counted from 0."""
+    found: dict[Setting, list[int]] = {}
+    for place, key in enumerate(latencies[KEYS].itertuples(index=False, name=None)):
+        found.setdefault(Setting(*key), []).append(place)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What all comparisons of a report are made of.
+    """What all comparisons of a report are made of, by setting: to look through all of it for each takes far longer.
 
     Attributes:
+        run: for its catalogue, planned cases, failures and machines.
         latencies: `latencies.latency_table`.
         ratios: `costs.ratios` of these cases against the baselines of their groups.
         model: what launches differ by.
         surcharges: `costs.surcharges`, by case.
     """
 
+    run: Run
     latencies: pd.DataFrame
     ratios: pd.DataFrame
     model: LaunchModel
     surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
 
+    def rows_of(self, setting: Setting) -> pd.DataFrame:
+        """Return the rows of the latencies that are of a setting."""
+        return self.latencies.iloc[self._rows.get(setting, [])]
+
+    def planned_in(self, setting: Setting) -> Sequence[Case]:
+        """Return the cases of a setting that were planned."""
+        return self._planned.get(setting, ())
+
+    def failures_in(self, setting: Setting) -> Sequence[tuple[Case, Failure]]:
+        """Return the failures of cases of a setting."""
+        return self._failures.get(setting, ())
+
+    @cached_property
+    def _rows(self) -> Mapping[Setting, list[int]]:
+        return places_of(self.latencies)
+
+    @cached_property
+    def _planned(self) -> Mapping[Setting, list[Case]]:
+        found: dict[Setting, list[Case]] = {}
+        for case in map(Case.from_id, self.run.cases):
+            found.setdefault(Setting.of(case), []).append(case)
+        return found
+
+    @cached_property
+    def _failures(self) -> Mapping[Setting, list[tuple[Case, Failure]]]:
+        found: dict[Setting, list[tuple[Case, Failure]]] = {}
+        for failure in self.run.failures:
+            case = Case.from_id(failure.case)
+            found.setdefault(Setting.of(case), []).append((case, failure))
+        return found
+
     def ratios_of(self, cases: Iterable[str]) -> pd.DataFrame:
-        """Return the ratios of some cases; to look through those of all for each setting took most of the judging."""
+        """Return the ratios of some cases."""
         places = [self._places[case] for case in cases if case in self._places]
         return self.ratios.take(np.sort(np.concatenate(places)) if places else [])
 
@@ -200,24 +226,22 @@ class Measured:
         return {str(case): np.asarray(places, dtype=np.intp) for case, places in found.items()}
 
 
-def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Comparison:
+def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """Return the comparison of one setting.
 
     The callback of today has the first of its gradients that was measured at any size.
 
     Args:
-        run: for its catalogue, planned cases and failures.
         setting: what it is about.
         measured: in it and in others.
         baseline: the baseline variant.
     """
-    rows = rows_of(measured.latencies, setting)
+    run, rows = measured.run, measured.rows_of(setting)
     order = usual_gradients(run.catalogue, baseline)
     today = rows[(rows["variant"] == baseline) & (rows["seconds"] > 0)]  # of nothing there are no shares
     usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
     today = today[today["gradient"].isin(usual)]
     others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
-    planned = [case for case in (setting.case_of(key) for key in run.cases) if case is not None]
     label = baseline if today.empty else str(today["label"].iloc[0])
     kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
     paired = measured.ratios_of(others["case"]).merge(others[["case", "label", "size"]], on="case")
@@ -235,8 +259,8 @@ def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Co
         ),
         rows.pivot(index="size", columns="label", values="seconds").sort_index(axis=0).sort_index(axis=1),
         contrasts,
-        tuple(sorted({case.size for case in planned} | set(rows["size"].tolist()))),
-        _failures(run, setting),
+        tuple(sorted({case.size for case in measured.planned_in(setting)} | set(rows["size"].tolist()))),
+        _failures(measured, setting),
         {size: measured.surcharges[case] for size, case in _cases_of(today) if case in measured.surcharges},
     )
 
@@ -255,10 +279,8 @@ def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:
     return run.catalogue["variants"].get(variant, {}).get(name, unknown)
 
 
-def _failures(run: Run, setting: Setting) -> dict[tuple[str, int], Failure]:
+def _failures(measured: Measured, setting: Setting) -> dict[tuple[str, int], Failure]:
     found: dict[tuple[str, int], Failure] = {}
-    for failure in run.failures:
-        case = setting.case_of(failure.case)
-        if case is not None:
-            found.setdefault((label_of(run.catalogue, case.variant, case.gradient), case.size), failure)
+    for case, failure in measured.failures_in(setting):
+        found.setdefault((label_of(measured.run.catalogue, case.variant, case.gradient), case.size), failure)
     return found

@@ -109,8 +109,8 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    measured = Measured(latencies, ratios, model, surcharges(frame, estimate.UNIT))
-    wide = (compare(run, setting, measured, baseline) for setting in settings)
+    measured = Measured(run, latencies, ratios, model, surcharges(frame, estimate.UNIT))
+    wide = (compare(setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
     return Compared(
         run=run,

@@ -89,6 +89,14 @@ def test_a_slip_is_found_before_any_host_is_asked(words: tuple[str, ...], receiv
 
 
 @pytest.mark.usefixtures("_unconnected")
+def test_a_folder_that_holds_a_fleet_is_not_begun_again(call: Call, tmp_path: Path) -> None:
+    plan_folder.create(tmp_path / "fleet", fleet_plan())
+    ended = call("fleet", "run", "double", "--out", tmp_path / "fleet", *LOOPBACK)
+    assert ended.code == 2
+    assert "fleet resume" in ended.err
+
+
+@pytest.mark.usefixtures("_unconnected")
 def test_an_op_in_a_file_is_sent_only_with_the_users_word(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
