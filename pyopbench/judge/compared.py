@@ -92,11 +92,11 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     """
     _check(run, baseline, minimum_effect)
     frame = checked_frame(run)
-    latencies = latency_table(frame, run.catalogue, run.hosts)
+    found = costs.round_costs(frame, estimate.UNIT)
+    latencies = latency_table(frame, run.catalogue, run.hosts, found)
     pairs = run.settings.get("pairs")
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
-    found = costs.round_costs(frame, estimate.UNIT)
     ratios = costs.ratios(found, baselines, estimate.UNIT)
     looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)

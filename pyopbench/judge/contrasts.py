@@ -13,12 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
-from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
+from pyopbench.stats.estimate import UNIT, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
 
 
@@ -78,17 +79,26 @@ class Contrasts:
 
     def _estimated(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
         row, column = self._place(label), self._place(other)
-        values = self.medians[:, columns, row, column] @ pull
+        medians, squares = self._over_columns(columns, pull)
+        values, errors = medians[:, row, column], np.sqrt(squares[:, row, column])
         there = ~np.isnan(values)
-        errors = np.sqrt(self.errors[:, columns, row, column] ** 2 @ pull**2)
+        machines = self.machines
+        if not there.all():
+            values, errors = values[there], errors[there]
+            machines = tuple(name for name, is_there in zip(machines, there, strict=False) if is_there)
         share, than = (self._mean_share(place, columns, pull) for place in (row, column))
-        found = Shares(values[there], errors[there], self._leverage(row, column, share, than), self._machines(there))
+        found = Shares(values, errors, self._leverage(row, column, share, than), machines)
         moved = share * (label in self.ports) - than * (other in self.ports)
         return self.model.estimate(found, moved, self.runs)
 
-    def _machines(self, there: Bools) -> tuple[str, ...]:
-        """Return the machines of some launches."""
-        return tuple(name for name, is_there in zip(self.machines, there, strict=False) if is_there)
+    def _over_columns(self, columns: Sequence[int], pull: Floats) -> tuple[Floats, Floats]:
+        """Return medians and squared errors over some sizes, `(launches, labels, labels)`, of all labels at once."""
+        key = (tuple(columns), pull.tobytes())
+        if key not in self._known:
+            medians = np.tensordot(pull, self.medians[:, columns], axes=(0, 1))
+            self._known[key] = medians, np.tensordot(pull**2, self.errors[:, columns] ** 2, axes=(0, 1))
+        found: tuple[Floats, Floats] = self._known[key]
+        return found
 
     def _leverage(self, row: int, column: int, share: float, other: float) -> float:
         """Return what the relative variance of a share of one counts for here.
@@ -102,7 +112,7 @@ class Contrasts:
     def _mean_share(self, place: int, columns: Sequence[int], pull: Floats) -> float:
         key = (place, tuple(columns), pull.tobytes())
         if key not in self._known:
-            values = 1 + self.medians[:, columns, place, 0] @ pull
+            values = 1 + self._over_columns(columns, pull)[0][:, place, 0]
             known = values[~np.isnan(values)]
             self._known[key] = float(known.mean()) if known.size else 0.0
         return float(self._known[key])
@@ -132,18 +142,25 @@ def contrasts_of(
         model: what launches differ by.
         hosts: number of a launch -> the machine that it was on; none where all were on one.
     """
-    wide = ratios.pivot(index=[*UNIT, "size", "round"], columns="label", values="ratio")
-    labels = (baseline, *map(str, wide.columns))
-    wide.insert(0, baseline, 1.0)
-    sizes = tuple(sorted(int(size) for size in ratios["size"].unique()))
-    launches = list(dict.fromkeys(zip(*(wide.index.get_level_values(name) for name in UNIT), strict=True)))
+    places, names = pd.factorize(ratios["label"], sort=True)
+    sizes, of_size = np.unique(ratios["size"].to_numpy(dtype="int64"), return_inverse=True)
+    rounds, of_round = np.unique(ratios["round"].to_numpy(dtype="int64"), return_inverse=True)
+    launches, of_launch = _launches_of(ratios)
+    labels = (baseline, *map(str, names))
+    values = np.full((len(launches), len(rounds), len(sizes), len(labels)), np.nan)
+    values[of_launch, of_round, of_size, places + 1] = ratios["ratio"].to_numpy(dtype="float64")
+    values[..., 0] = np.where(np.isnan(values[..., 1:]).all(axis=-1), np.nan, 1.0)
     shape = (len(launches), len(sizes), len(labels), len(labels))
     medians, errors = np.full(shape, np.nan), np.full(shape, np.nan)
-    for key, rounds in wide.groupby(level=[*UNIT, "size"], observed=True):
-        *launch, size = tuple(key)
-        place = launches.index(tuple(launch)), sizes.index(size)
-        values = rounds.to_numpy(dtype="float64")
-        medians[place], errors[place] = costs.median_and_error(values[:, :, None] - values[:, None, :])
+    for place, one in enumerate(values):  # of all launches at once they might take gigabytes
+        medians[place], errors[place] = costs.median_and_error(one[..., :, None] - one[..., None, :])
     runs = len({launch[:-1] for launch in launches})
     machines = tuple(hosts[launch[-1]] for launch in launches) if hosts else ()
-    return Contrasts(baseline, ports, sizes, labels, medians, errors, max(runs, 1), model, machines)
+    return Contrasts(baseline, ports, tuple(sizes.tolist()), labels, medians, errors, max(runs, 1), model, machines)
+
+
+def _launches_of(ratios: pd.DataFrame) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.intp]]:
+    """Return the launches in order, each as its values of `UNIT`, and which of them each row is of."""
+    numbers = ratios.groupby(UNIT, observed=True).ngroup().to_numpy(dtype="intp")
+    _, firsts = np.unique(numbers, return_index=True)
+    return list(ratios[UNIT].iloc[firsts].itertuples(index=False, name=None)), numbers

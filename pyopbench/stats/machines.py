@@ -148,18 +148,22 @@ def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[s
         medians: columns case, launch and value, as from `costs.launch_medians`.
         hosts: number of a launch -> the machine that it was on.
     """
+    every = np.array([hosts[launch] for launch in medians["launch"].tolist()])
+    values = medians["value"].to_numpy(dtype="float64")
     found: dict[str, Estimate] = {}
-    for case, rows in medians.groupby("case", observed=True):
-        machines = [hosts[launch] for launch in rows["launch"]]
-        values = rows["value"].to_numpy(dtype="float64")
-        found[str(case)] = over_machines(values, machines) if len(set(machines)) > 1 else Estimate.of(values)
+    for case, places in sorted(medians.groupby("case", observed=True).indices.items()):
+        machines = every[places].tolist()
+        some = values[places]
+        found[str(case)] = over_machines(some, machines) if len(set(machines)) > 1 else Estimate.of(some)
     return found
 
 
 def estimates_of_machines(values: Floats, machines: Sequence[str]) -> list[Estimate]:
     """Return the estimate of each machine from its own launches, in the order of the names of machines."""
-    names = np.asarray(machines)
-    return [Estimate.of(values[names == name]) for name in dict.fromkeys(sorted(machines))]
+    of_machine: dict[str, list[float]] = {}
+    for name, value in zip(machines, values.tolist(), strict=True):
+        of_machine.setdefault(name, []).append(value)
+    return [Estimate.of(found) for _, found in sorted(of_machine.items())]
 
 
 def pooled(each: Sequence[Estimate]) -> tuple[float, float]:

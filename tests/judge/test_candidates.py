@@ -22,7 +22,7 @@ def compared(run: Any, direction: str = "forward") -> Comparison:
     baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY]["gradients"])
     ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
     setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
-    return compare(run, setting, Measured(latencies, ratios, LaunchModel()), TODAY)
+    return compare(setting, Measured(run, latencies, ratios, LaunchModel()), TODAY)
 
 
 def test_settings_follow_the_catalogue_and_inference_comes_first() -> None:
