@@ -7,6 +7,7 @@ difference of two medians, each of its own against the current callback (docs/st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pyopbench.judge.between_sizes import BetweenSizes, leverage
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
-from pyopbench.stats.estimate import UNIT, Estimate, Floats
+from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
 
 
@@ -67,8 +69,42 @@ class Contrasts:
         if self.sizes[right] == size:
             return self._estimate(label, other, [right], np.ones(1))
         left = right - 1
-        part = float(np.log(size / self.sizes[left]) / np.log(self.sizes[right] / self.sizes[left]))
-        return self._estimate(label, other, [left, right], np.array([1 - part, part]))
+        part = math.log(size / self.sizes[left]) / math.log(self.sizes[right] / self.sizes[left])
+        return self._between(left, label, other).at(part)
+
+    def _between(self, left: int, label: str, other: str) -> BetweenSizes:
+        key = (left, label, other)
+        if key not in self._known:
+            self._known[key] = self._between_sizes([left, left + 1], self._place(label), self._place(other))
+        found: BetweenSizes = self._known[key]
+        return found
+
+    def _between_sizes(self, columns: Sequence[int], row: int, column: int) -> BetweenSizes:
+        values = self.medians[:, columns, row, column]
+        there = ~np.isnan(values).any(axis=1)
+        shares = tuple(
+            (
+                self._mean_share(place, columns, np.array([1.0, 0.0])),
+                self._mean_share(place, columns, np.array([0.0, 1.0])),
+            )
+            for place in (row, column)
+        )
+        return BetweenSizes(
+            differences=values[there],
+            errors=self.errors[:, columns, row, column][there],
+            machines=self._machines_of(there),
+            shares=(shares[0], shares[1]),
+            moves=(self.labels[row] in self.ports, self.labels[column] in self.ports),
+            against_baseline=_baseline_of(row, column),
+            model=self.model,
+            runs=self.runs,
+        )
+
+    def _machines_of(self, there: Bools) -> tuple[str, ...]:
+        """Return the machines of some launches."""
+        if there.all():
+            return self.machines
+        return tuple(name for name, is_there in zip(self.machines, there, strict=False) if is_there)
 
     def _estimate(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
         key = (label, other, tuple(columns), pull.tobytes())
@@ -82,12 +118,9 @@ class Contrasts:
         medians, squares = self._over_columns(columns, pull)
         values, errors = medians[:, row, column], np.sqrt(squares[:, row, column])
         there = ~np.isnan(values)
-        machines = self.machines
-        if not there.all():
-            values, errors = values[there], errors[there]
-            machines = tuple(name for name, is_there in zip(machines, there, strict=False) if is_there)
         share, than = (self._mean_share(place, columns, pull) for place in (row, column))
-        found = Shares(values, errors, self._leverage(row, column, share, than), machines)
+        counts = leverage(share, than, _baseline_of(row, column))
+        found = Shares(values[there], errors[there], counts, self._machines_of(there))
         moved = share * (label in self.ports) - than * (other in self.ports)
         return self.model.estimate(found, moved, self.runs)
 
@@ -99,15 +132,6 @@ class Contrasts:
             self._known[key] = medians, np.tensordot(pull**2, self.errors[:, columns] ** 2, axes=(0, 1))
         found: tuple[Floats, Floats] = self._known[key]
         return found
-
-    def _leverage(self, row: int, column: int, share: float, other: float) -> float:
-        """Return what the relative variance of a share of one counts for here.
-
-        A share is a cost over today's, and half of its relative variance is from either. Today's is common to both.
-        """
-        if column == 0 or row == 0:
-            return (share if column == 0 else other) ** 2
-        return (share**2 + other**2 + (share - other) ** 2) / 2
 
     def _mean_share(self, place: int, columns: Sequence[int], pull: Floats) -> float:
         key = (place, tuple(columns), pull.tobytes())
@@ -123,6 +147,11 @@ class Contrasts:
 
     def _place(self, label: str) -> int:
         return self._places[label]
+
+
+def _baseline_of(row: int, column: int) -> int | None:
+    """Return which of two labels is the current callback, which is the first of all; None where neither is."""
+    return 1 if column == 0 else 0 if row == 0 else None
 
 
 def contrasts_of(

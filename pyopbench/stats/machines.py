@@ -107,7 +107,7 @@ class MachinesEstimate(Estimate):
 
 
 def over_machines(
-    values: Floats, machines: Sequence[str], usual: Spread = UNKNOWN, scale: float = 1.0
+    values: Floats | Sequence[float], machines: Sequence[str], usual: Spread = UNKNOWN, scale: float = 1.0
 ) -> MachinesEstimate:
     """Estimate from one value per launch, on at least two machines.
 
@@ -158,10 +158,10 @@ def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[s
     return found
 
 
-def estimates_of_machines(values: Floats, machines: Sequence[str]) -> list[Estimate]:
+def estimates_of_machines(values: Floats | Sequence[float], machines: Sequence[str]) -> list[Estimate]:
     """Return the estimate of each machine from its own launches, in the order of the names of machines."""
     of_machine: dict[str, list[float]] = {}
-    for name, value in zip(machines, values.tolist(), strict=True):
+    for name, value in zip(machines, map(float, values), strict=True):
         of_machine.setdefault(name, []).append(value)
     return [Estimate.of(found) for _, found in sorted(of_machine.items())]
 

@@ -69,7 +69,7 @@ def test_what_machines_differ_by_is_in_the_error_of_a_run_on_several():
     run = bench(2e-4, between=0.001, launches=12)
     told = [on_machines(run, shifts) for shifts in ((-0.1, 0.0, 0.1), (0.0, 0.0, 0.0))]
     differ, alike = (variants_of(points_of([one], ["one"]))["native"] for one in told)
-    assert differ.error == pytest.approx(0.1 / math.sqrt(3), rel=0.05)
+    assert differ.error == pytest.approx(0.1 / math.sqrt(3), rel=0.1)
     assert alike.error < 0.002
     assert width(differ) > 0.4  # t with 2 degrees of freedom: 2 * 4.3 * 0.058
     assert differ.launches == alike.launches == 12

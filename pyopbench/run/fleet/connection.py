@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pyopbench.core.errors import BadInput, PyopbenchError, WorkerLost
@@ -154,9 +155,16 @@ class Connection:
         if self._client.status == "closed":
             return
         question = messages.packed(Question(fleet=fleet))
-        for known in self._known.values():
-            if known.facts is not None:
-                self._ask(known.address, on_host.stop, question, None)
+        addresses = [known.address for known in self._known.values() if known.facts is not None]
+
+        def ask() -> None:
+            with suppress(Exception):  # as in `_ask`
+                self._client.run(on_host.stop, question, workers=addresses, on_error="ignore")
+
+        # All at once, because whoever has pressed Ctrl-C waits for it.
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(ANSWER_SECONDS)
 
     def ask_for_facts(self, address: str) -> Facts | None:
         """Return what a host is, asked now; None if it does not answer."""
