@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -47,3 +48,8 @@ class DiffersByMachine:
 
     answers: tuple[KindAnswer, ...]
     kind: Literal["differs_by_machine"] = "differs_by_machine"
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number; None for what is infinite, no number, or not there."""
+    return value if value is not None and math.isfinite(value) else None
