@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.core.label import Label
@@ -20,10 +19,10 @@ from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
 from pyopbench.stats.estimate import Floats
-from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.surcharges import Surcharge
 
 if TYPE_CHECKING:
+    from pyopbench.judge.measured import Measured, Row
     from pyopbench.results.run import Run
 
 USES = {"forward": "inference", "forward_backward": "training"}
@@ -158,74 +157,6 @@ def _forward(case: Case) -> Case:
     return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
 
 
-def places_of(latencies: pd.DataFrame) -> dict[Setting, list[int]]:
-    """Return which rows of `latencies.latency_table` are of each setting, counted from 0."""
-    found: dict[Setting, list[int]] = {}
-    for place, key in enumerate(latencies[KEYS].itertuples(index=False, name=None)):
-        found.setdefault(Setting(*key), []).append(place)
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What all comparisons of a report are made of, by setting: to look through all of it for each takes far longer.
-
-    Attributes:
-        run: for its catalogue, planned cases, failures and machines.
-        latencies: `latencies.latency_table`.
-        ratios: `costs.ratios` of these cases against the baselines of their groups.
-        model: what launches differ by.
-        surcharges: `costs.surcharges`, by case.
-    """
-
-    run: Run
-    latencies: pd.DataFrame
-    ratios: pd.DataFrame
-    model: LaunchModel
-    surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
-
-    def rows_of(self, setting: Setting) -> pd.DataFrame:
-        """Return the rows of the latencies that are of a setting."""
-        return self.latencies.iloc[self._rows.get(setting, [])]
-
-    def planned_in(self, setting: Setting) -> Sequence[Case]:
-        """Return the cases of a setting that were planned."""
-        return self._planned.get(setting, ())
-
-    def failures_in(self, setting: Setting) -> Sequence[tuple[Case, Failure]]:
-        """Return the failures of cases of a setting."""
-        return self._failures.get(setting, ())
-
-    @cached_property
-    def _rows(self) -> Mapping[Setting, list[int]]:
-        return places_of(self.latencies)
-
-    @cached_property
-    def _planned(self) -> Mapping[Setting, list[Case]]:
-        found: dict[Setting, list[Case]] = {}
-        for case in map(Case.from_id, self.run.cases):
-            found.setdefault(Setting.of(case), []).append(case)
-        return found
-
-    @cached_property
-    def _failures(self) -> Mapping[Setting, list[tuple[Case, Failure]]]:
-        found: dict[Setting, list[tuple[Case, Failure]]] = {}
-        for failure in self.run.failures:
-            case = Case.from_id(failure.case)
-            found.setdefault(Setting.of(case), []).append((case, failure))
-        return found
-
-    def ratios_of(self, cases: Iterable[str]) -> pd.DataFrame:
-        """Return the ratios of some cases."""
-        places = [self._places[case] for case in cases if case in self._places]
-        return self.ratios.take(np.sort(np.concatenate(places)) if places else [])
-
-    @cached_property
-    def _places(self) -> Mapping[str, npt.NDArray[np.intp]]:
-        found = self.ratios.groupby("case", observed=True).indices
-        return {str(case): np.asarray(places, dtype=np.intp) for case, places in found.items()}
-
-
 def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """Return the comparison of one setting.
 
@@ -238,40 +169,38 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """
     run, rows = measured.run, measured.rows_of(setting)
     order = usual_gradients(run.catalogue, baseline)
-    today = rows[(rows["variant"] == baseline) & (rows["seconds"] > 0)]  # of nothing there are no shares
-    usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
-    today = today[today["gradient"].isin(usual)]
-    others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
-    label = baseline if today.empty else str(today["label"].iloc[0])
-    kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
-    paired = measured.ratios_of(others["case"]).merge(others[["case", "label", "size"]], on="case")
-    contrasts = contrasts_of(
-        paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model, run.hosts
-    )
+    today = [row for row in rows if row.variant == baseline and row.seconds > 0]  # of nothing there are no shares
+    usual = min((row.gradient for row in today), key=lambda name: standing(name, order), default=None)
+    today = [row for row in today if row.gradient == usual]
+    seconds = {row.size: row.seconds for row in today}
+    others = [row for row in rows if row not in today and row.size in seconds]
+    label = today[0].label if today else baseline
+    kinds = {row.label: _fact(run, row.variant, "kind", "port") for row in others}
+    ports = frozenset(name for name in kinds if kinds[name] == "port")
+    contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
     return Comparison(
         setting,
         label,
-        dict(zip(today["size"].tolist(), today["seconds"].tolist(), strict=True)),
+        seconds,
         tuple(
-            Candidate(str(name), kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
-            for name, variant in _variants(others)
+            Candidate(name, kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
+            for name, variant in sorted({(row.label, row.variant) for row in others})
             if name in contrasts.labels
         ),
-        rows.pivot(index="size", columns="label", values="seconds").sort_index(axis=0).sort_index(axis=1),
+        _curves(rows),
         contrasts,
-        tuple(sorted({case.size for case in measured.planned_in(setting)} | set(rows["size"].tolist()))),
+        tuple(sorted({case.size for case in measured.planned_in(setting)} | {row.size for row in rows})),
         _failures(measured, setting),
-        {size: measured.surcharges[case] for size, case in _cases_of(today) if case in measured.surcharges},
+        {row.size: measured.surcharges[row.case] for row in today if row.case in measured.surcharges},
     )
 
 
-def _cases_of(rows: pd.DataFrame) -> list[tuple[int, str]]:
-    return [(int(size), str(case)) for size, case in zip(rows["size"], rows["case"], strict=True)]
-
-
-def _variants(rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return each label with its variant, in the order of the labels."""
-    return sorted(set(zip(rows["label"], rows["variant"], strict=True)))
+def _curves(rows: Sequence[Row]) -> pd.DataFrame:
+    sizes, labels = sorted({row.size for row in rows}), sorted({row.label for row in rows})
+    values = np.full((len(sizes), len(labels)), np.nan)
+    for row in rows:
+        values[sizes.index(row.size), labels.index(row.label)] = row.seconds
+    return pd.DataFrame(values, pd.Index(sizes, name="size"), pd.Index(labels, name="label"))
 
 
 def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:

@@ -15,10 +15,11 @@ import pandas as pd
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.candidates import Comparison, compare, settings_of
 from pyopbench.judge.choice import Choice, Rules
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
+from pyopbench.judge.measured import Measured
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.pairs import shares_of_pairs
 from pyopbench.judge.rulebook import Rulebook, choose_over_mix, rulebook_of

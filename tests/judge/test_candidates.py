@@ -8,8 +8,9 @@ import pytest
 
 from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench.core.model import Case, Failure
-from pyopbench.judge.candidates import Comparison, Measured, Setting, compare, settings_of
+from pyopbench.judge.candidates import Comparison, Setting, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
+from pyopbench.judge.measured import Measured
 from pyopbench.judge.mix import even_mix
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.launch_model import LaunchModel
