@@ -247,7 +247,8 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
         mix: shares of today's time by size.
         rules: how to choose.
     """
-    covering = sorted((one for one in candidates if len(one.over(mix))), key=lambda one: one.label)
+    covering = [one for one in candidates if contrasts.over(mix, one.label, contrasts.baseline).n]
+    covering.sort(key=lambda one: one.label)
     level = 1 - rules.looks.share(estimate.FAMILY_ERROR, max(len(covering), 1))
     gains = tuple(Gain(one, contrasts.over(mix, one.label, contrasts.baseline), level) for one in covering)
     standings = standings_of(covering, contrasts, mix, keep=not rules.must_change) if covering else ()

@@ -35,6 +35,10 @@ from pyopbench.stats.surcharges import surcharges
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
 
+TEXTS_OF_UNIT = ("tool", "run")
+"""Columns of `estimate.UNIT` that hold text. It is told apart once and for all: each look at a million texts takes as
+long as what is then done with them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Compared:
@@ -46,8 +50,8 @@ class Compared:
         minimum_effect: a share of the baseline's time that is worth acting on.
         mix: size -> how often it is called; None for shares that are even over the log of the size.
         latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
-        verdicts: in the order of `latencies`.
-        estimates: what each verdict was made from.
+        verdicts: in the order of `latencies`; none where only choices are asked for.
+        estimates: what each verdict is made from.
         comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
         rulebook: what all decisions have in common.
         model: what launches were seen to differ by.
@@ -72,7 +76,7 @@ class Compared:
     @property
     def level(self) -> float:
         """The level of an interval that is corrected for all verdicts and looks in a single step."""
-        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.verdicts), 1))
+        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.estimates), 1))
 
 
 def compared(  # noqa: PLR0913 - as `decide.judge`
@@ -82,17 +86,20 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     mix: Calls | None = None,
     requires: Sequence[str] = (),
     looks: Looks | None = None,
+    *,
+    with_verdicts: bool = True,
 ) -> Compared:
     """Return what was compared in a run; the arguments are those of `decide.judge`.
 
-    Only `looks` is another: the looks at the data that are charged; None for those that the run held.
+    Two are others: `looks`, those at the data that are charged, None for those that the run held; and `with_verdicts`,
+    whether more than the choices is asked for.
 
     Raises:
         BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
             op that was measured.
     """
     _check(run, baseline, minimum_effect)
-    frame = checked_frame(run)
+    frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
     found = costs.round_costs(frame, estimate.UNIT)
     latencies = latency_table(frame, run.catalogue, run.hosts, found)
     pairs = run.settings.get("pairs")
@@ -119,7 +126,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         minimum_effect=minimum_effect,
         mix=mix,
         latencies=latencies,
-        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks, SHARES),
+        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks, SHARES) if with_verdicts else (),
         estimates=tuple(estimates),
         comparisons=comparisons,
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),

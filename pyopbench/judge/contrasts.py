@@ -8,6 +8,7 @@ difference of two medians, each of its own against the current callback (docs/st
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,9 @@ from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
+
+ALL = np.ones(1)
+"""What one size alone counts for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +69,9 @@ class Contrasts:
 
     def at(self, size: float, label: str, other: str) -> Estimate:
         """Return the same at one size, between two measured ones straight over the log of the size."""
-        right = int(np.searchsorted(self.sizes, size))
+        right = bisect_left(self.sizes, size)
         if self.sizes[right] == size:
-            return self._estimate(label, other, [right], np.ones(1))
+            return self._estimate(label, other, (right,), ALL)
         left = right - 1
         part = math.log(size / self.sizes[left]) / math.log(self.sizes[right] / self.sizes[left])
         return self._between(left, label, other).at(part)

@@ -152,7 +152,9 @@ def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequen
     for kind, names in kinds.items():
         with suppress(BadInput):  # the mix may fit nothing of what these machines have measured
             looks = found.rulebook.rules.looks
-            alone = compared(run_on(run, names), *how, requires, looks) if len(kinds) > 1 else found
+            alone = found
+            if len(kinds) > 1:
+                alone = compared(run_on(run, names), *how, requires, looks, with_verdicts=False)
             for (comparison, made), machines in zip(alone.choices, _machines_of(alone), strict=True):
                 if machines:
                     told = kind_answer(kind, machines, None if made is None else made[0])

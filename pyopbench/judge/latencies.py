@@ -53,6 +53,7 @@ def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.Data
     named = zip(cases["variant"], cases["gradient"], strict=True)
     ops = {op: rank for rank, op in enumerate([*catalogue["ops"], *sorted(set(cases["op"]) - set(catalogue["ops"]))])}
     cases = cases.assign(
+        case=cases["case"].astype(object),
         label=[label_of(catalogue, variant, gradient) for variant, gradient in named],
         op_rank=cases["op"].map(ops),
         direction_rank=cases["direction"].map({name: rank for rank, name in enumerate(DIRECTIONS)}),

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.machines import estimates_of_machines, over_machines, pooled
+from pyopbench.stats.machines import over_machines, spread_within
 from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -62,7 +62,7 @@ class Shares:
     def within(self) -> tuple[float, float]:
         """The standard deviation between launches of one machine, and its degrees of freedom; 0 for fewer than two."""
         if self.machines:
-            return pooled(estimates_of_machines(self.values, self.machines))
+            return spread_within(self.values, self.machines)
         found = Estimate.of(self.values)
         return found.deviation, found.own_degrees
 

@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from pyopbench.stats.estimate import MOST_LAUNCHES, Estimate, Floats
+from pyopbench.stats.estimate import MOST_LAUNCHES, TRIMMED, Estimate, Floats, own_degrees
+from pyopbench.stats.few_values import mean_and_deviation
 from pyopbench.stats.spread import UNKNOWN, Spread
 from pyopbench.stats.unresolved import MoreMachines, Remedy
 
@@ -117,9 +118,9 @@ def over_machines(
         usual: the spread between launches that is usual in the run, as a multiple of `scale`.
         scale: the variance between launches that was predicted; what counts where no machine has two launches.
     """
-    each = estimates_of_machines(values, machines)
-    means, counts = [one.mean for one in each], [one.n for one in each]
-    deviation, degrees = pooled(each)
+    each = _by_machine(values, machines)
+    means, counts = [mean for mean, _, _ in each], [n for _, _, n in each]
+    deviation, degrees = _pooled(each)
     within = scale * usual.moderate(deviation**2 / scale, degrees) if degrees > 0 else scale * (usual.variance or 1.0)
     variances = [within / n for n in counts]
     between = _between(means, variances)
@@ -158,21 +159,32 @@ def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[s
     return found
 
 
-def estimates_of_machines(values: Floats | Sequence[float], machines: Sequence[str]) -> list[Estimate]:
-    """Return the estimate of each machine from its own launches, in the order of the names of machines."""
+def spread_within(values: Floats | Sequence[float], machines: Sequence[str]) -> tuple[float, float]:
+    """Return the standard deviation between launches of one machine, and its degrees of freedom; nan and 0 for none."""
+    return _pooled(_by_machine(values, machines))
+
+
+def _by_machine(values: Floats | Sequence[float], machines: Sequence[str]) -> list[tuple[float, float, int]]:
+    """Return mean, deviation and number of the launches of each machine, as `Estimate.of`, in the order of names."""
     of_machine: dict[str, list[float]] = {}
     for name, value in zip(machines, map(float, values), strict=True):
         of_machine.setdefault(name, []).append(value)
-    return [Estimate.of(found) for _, found in sorted(of_machine.items())]
+    return [_of_one(found) for _, found in sorted(of_machine.items())]
 
 
-def pooled(each: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the standard deviation between launches of one machine, and its degrees of freedom; nan and 0 for none."""
-    known = [one for one in each if one.n > 1]
-    degrees = sum(one.own_degrees for one in known)
+def _of_one(values: list[float]) -> tuple[float, float, int]:
+    if len(values) < TRIMMED:  # thousands of these are asked for
+        return (*mean_and_deviation(values), len(values))
+    found = Estimate.of(values)
+    return found.mean, found.deviation, found.n
+
+
+def _pooled(each: Sequence[tuple[float, float, int]]) -> tuple[float, float]:
+    known = [(deviation, own_degrees(n)) for _, deviation, n in each if n > 1]
+    degrees = sum(own for _, own in known)
     if degrees <= 0:
         return math.nan, 0.0
-    return math.sqrt(sum(one.own_degrees * one.deviation**2 for one in known) / degrees), degrees
+    return math.sqrt(sum(own * deviation**2 for deviation, own in known) / degrees), degrees
 
 
 def _weighted(means: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
