@@ -27,6 +27,8 @@ from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.decision import Crossover, SizeTrend
 from pyopbench.stats import estimate
 
+UNTOLD = -1.0
+"""The margin where no launch, or a single one, has both sizes: not clear."""
 NEAR = 1e-7
 """How near to the end of an interval a size comes, as a share of itself: far below what is shown."""
 
@@ -188,6 +190,7 @@ def _zero_of_margin(line: Line, clear: float, unclear: float, side: int) -> floa
         return min(max(math.exp(log), low), high)
 
     def margin(log: float) -> float:
-        return line.margin(size_at(log), side)
+        found = line.margin(size_at(log), side)
+        return UNTOLD if math.isnan(found) else found
 
     return size_at(float(optimize.brentq(margin, math.log(clear), math.log(unclear), xtol=NEAR)))
