@@ -64,11 +64,11 @@ class Measured:
     def ratios_of(self, rows: Iterable[Row]) -> pd.DataFrame:
         """Return the ratios of some cases, with their label and size beside them."""
         found = [(row, self._places[row.case]) for row in rows if row.case in self._places]
-        counts = [len(places) for _, places in found]
+        counts = np.array([len(places) for _, places in found], dtype=np.intp)
         taken = self.ratios.take(np.concatenate([places for _, places in found]) if found else [])
-        labels, sizes = ([getattr(row, name) for row, _ in found] for name in ("label", "size"))
-        of_rows = {"label": np.repeat(np.array(labels, dtype=object), counts), "size": np.repeat(sizes, counts)}
-        return taken.assign(**of_rows)
+        labels = np.array([row.label for row, _ in found], dtype=object)
+        sizes = np.array([row.size for row, _ in found], dtype=np.int64)
+        return taken.assign(label=np.repeat(labels, counts), size=np.repeat(sizes, counts))
 
     @cached_property
     def _rows(self) -> Mapping[Setting, list[Row]]:
