@@ -1,6 +1,7 @@
 """Processes that stand for the hosts of a fleet, for the scripts that try what becomes of one: all on this machine.
 
-What they cannot show: machines differ, networks lose and delay, and cores are shared here.
+What they cannot show: machines differ, networks lose and delay, and cores are shared here. Hosts only pretend to
+measure unless they are told otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+sys.path.insert(0, str(ROOT))
 from dask_hosts import FAKE_COMMAND, dask_hosts, write_template  # noqa: E402 - its folder was just added
+from pyopbench.run import host_lock  # noqa: E402 - likewise
 
 __all__ = ["Kept", "Site", "client", "dask_hosts", "run_client", "samples_in"]
 
@@ -107,28 +110,41 @@ class Site:
     Attributes:
         folder: for all that they write.
         variables: that hosts are given.
+        measures: do the hosts measure, with TensorFlow? If not, they only pretend to.
         schedulers: by address.
         hosts: by name, and by scheduler's address.
     """
 
     folder: Path
     variables: dict[str, str] = field(default_factory=dict)
+    measures: bool = False
     schedulers: dict[str, Kept] = field(default_factory=dict)
     hosts: dict[tuple[str, str], Kept] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whoever closes it does so then, too
         (self.folder / "locks").mkdir(parents=True)
-        template = write_template(self.folder / "template.json")
         self.variables = {
             **QUIET,
-            "PYOPBENCH_FLEET_COMMAND": FAKE_COMMAND,
+            **({} if self.measures else self._pretending()),
             "PYOPBENCH_LOCK_FOLDER": str(self.folder / "locks"),
-            "FAKE_SHARD_TEMPLATE": str(template),
-            "FAKE_SHARD_TIMES": str(self.folder / "times"),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             **self.variables,
         }
+
+    def _pretending(self) -> dict[str, str]:
+        return {
+            "PYOPBENCH_FLEET_COMMAND": FAKE_COMMAND,
+            "FAKE_SHARD_TEMPLATE": str(write_template(self.folder / "template.json")),
+            "FAKE_SHARD_TIMES": str(self.folder / "times"),
+        }
+
+    def share_one_lock(self, *hosts: str) -> None:
+        """Have hosts take turns at measuring, so that each has all cores while it does: their locks are one file."""
+        paths = [self.folder / "locks" / host_lock.path_of(host).name for host in hosts]
+        paths[0].touch()
+        for path in paths[1:]:
+            os.link(paths[0], path)
 
     def add_scheduler(self) -> str:
         """Start a scheduler and return its address."""

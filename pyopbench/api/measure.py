@@ -184,7 +184,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             next_step=f"pyopbench resume {place}",
         )
     judging = judging_of(start.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
-    with alone_on_this_machine(), _resumable(place, op, inputs), _brought_again(op, inputs, place, seed_with):
+    with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
         start.require_resumable(place)
         return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import pyopbench
+from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli import epilogs
 from pyopbench.cli.build import build
 from pyopbench.cli.certify import certify
@@ -59,7 +60,7 @@ from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
 from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
-from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, refuse_json
+from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, refuse_json, telling_how_to_resume
 from pyopbench.cli.run_options import (
     Budget,
     CaseTimeoutOrUsual,
@@ -157,7 +158,8 @@ def run(
     """Measure ops in all variants, store the samples and write the decision report."""
     effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
     options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
-    numbers = read_threads(threads, [name for name, given in (("--tf", tf), ("--rev", rev)) if given])
+    others = {"--tf": tf, "--rev": rev, "--shard": shard}
+    numbers = read_threads(threads, [name for name, given in others.items() if given])
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
     check_revisions(rev, tf, fail_on, every, options.minimum_effect)
@@ -182,7 +184,8 @@ def run(
     folder = begin(out_dir, request, tf, several)
     is_probed = bool(require) or (probes and not rev)
     if numbers:
-        measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
+        with telling_how_to_resume(folder), alone_on_this_machine():
+            measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
     raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
 
 

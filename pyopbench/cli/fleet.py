@@ -15,10 +15,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.cli import epilogs
+from pyopbench.cli.fleet_words import check_names, parameters_of_run
 from pyopbench.cli.options import AsJson, Quiet, out_option
 from pyopbench.cli.output import err, out, print_table, say, say_error
 from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput, WorkerLost
+from pyopbench.core.errors import WorkerLost
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.core.printable import printable
@@ -26,22 +27,6 @@ from pyopbench.core.printable import printable
 EXIT_WRONG = 1
 EXIT_MISSING = 3
 EXIT_INTERRUPTED = 130
-
-REPORTED = "leave it out, and give it to: pyopbench report DIR/merged"
-NO_REPOSITORY = "leave it out: hosts have no repository of yours"
-NOT_FOR_HOSTS = {
-    "shard": "leave it out: each host is given shards of --shards N",
-    "rev": NO_REPOSITORY,
-    "every": NO_REPOSITORY,
-    "fail_on": NO_REPOSITORY,
-    "mix": REPORTED,
-    "calls_per_step": REPORTED,
-    "step_ms": REPORTED,
-    "require": REPORTED,
-    "as_json": REPORTED,
-    "trust_folder": "leave it out: hosts measure into folders of their own",
-}
-"""Parameters of `run` that hosts are not given, and what to do instead."""
 
 fleet = typer.Typer(help="Measure on many machines, over Dask.", no_args_is_help=True)
 
@@ -89,13 +74,16 @@ def run_fleet(
     quiet: Quiet = False,
 ) -> None:
     """Measure on the hosts of a Dask scheduler; other options are those of pyopbench run."""
-    from pyopbench.run.fleet import sent_files, whole
+    from pyopbench.run.fleet import plan_folder, sent_files, whole
     from pyopbench.run.fleet.addresses import Access
 
-    asked = _parameters_of_run(context)
+    if out_dir is not None:
+        plan_folder.require_new(out_dir)
+    asked = parameters_of_run(context)
     files = sent_files.read_sent(send or ())
     ops, inputs = asked["ops"] or [], asked["inputs"] or []
-    sent_files.check_ops(ops, files)
+    sent_files.check_sent(ops, inputs, files)
+    check_names(asked)
     own = sent_files.own_words(ops, inputs, asked["seed_with"])
     request = whole.FleetRequest(tuple(context.args), tuple(own), asked["replicates"], tuple(files), shards)
     access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
@@ -128,10 +116,11 @@ def resume_fleet(
     files = whole.read_files(folder)
     access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
     access.check()
-    if without_host:
-        gone = plan_folder.leave_out(folder, without_host)
-        say(f"left out: {formatting.count(len(gone), 'shard')} of {escape(formatting.listing(without_host))}", err)
     with _connected(access, parse_duration(patience)) as connection:
+        if without_host:
+            with plan_folder.locked(folder):
+                gone = plan_folder.leave_out(folder, without_host)
+            say(f"left out: {formatting.count(len(gone), 'shard')} of {escape(formatting.listing(without_host))}", err)
         raise typer.Exit(_go_on(folder, files, connection, without_host or [], parse_duration(patience)))
 
 
@@ -163,24 +152,6 @@ def examine_fleet(
     raise typer.Exit(0 if kinds else EXIT_MISSING)
 
 
-def _parameters_of_run(context: typer.Context) -> dict[str, Any]:
-    """Return what the words for `pyopbench run` mean, read as that command reads them."""
-    root: Any = context.find_root().command
-    command = root.commands["run"]
-    asked = command.make_context("run", list(context.args), parent=context.find_root())
-    for name, instead in NOT_FOR_HOSTS.items():
-        source = asked.get_parameter_source(name) if name in asked.params else None
-        if source is not None and source.name == "COMMANDLINE":
-            option = next(one for one in command.params if one.name == name).opts[0]
-            raise BadInput(
-                "an option that the hosts of a fleet are not given",
-                received=option,
-                legal="options of `pyopbench run` that say what to measure, and how",
-                next_step=instead,
-            )
-    return {"replicates": 1, **asked.params}
-
-
 @contextmanager
 def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) -> Iterator[Any]:
     from pyopbench.report.wording.fleet import event_text
@@ -190,7 +161,9 @@ def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) ->
         if is_told:
             say(escape(printable(event_text(event))), err)
 
-    with Connection(access, tell, patience_seconds) as connection:
+    with err.status(f"connecting to {escape(access.address)}"):
+        connection = Connection(access, tell, patience_seconds)
+    with connection:
         yield connection
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,11 +80,12 @@ def refuse_json(received: str, *, as_json: bool) -> None:
         )
 
 
-@alone_on_this_machine()
 def measure_and_report(
     folder: Path, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
 ) -> int:
     """Measure what is left of a run, write and print its report, and return the exit code.
+
+    Nobody else measures on this machine meanwhile: a report takes processor time that others would measure.
 
     Args:
         folder: of the run, or of one for each version of TensorFlow.
@@ -94,16 +95,18 @@ def measure_and_report(
         fail_on: what a run over revisions fails on, as in `parse.parse_fail_on`.
     """
     listener = ConsoleListener(err)
-    with telling_how_to_resume(folder):
-        if probe:
-            conduct.probe_beside(folder, options, listener)
-        ended = conduct.measure(folder, options, listener)
-    if versions.is_of_revisions(folder):
-        return report_revisions(folder, options, fail_on, as_json=as_json)
-    if versions.is_here(folder):
-        return report_versions(folder, options)
-    start.require_measured(folder)
-    return write_report([folder], folder, options, as_json=as_json, ended=ended)
+    with ExitStack() as until_reported:
+        with telling_how_to_resume(folder):
+            until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
+            if probe:
+                conduct.probe_beside(folder, options, listener)
+            ended = conduct.measure(folder, options, listener)
+        if versions.is_of_revisions(folder):
+            return report_revisions(folder, options, fail_on, as_json=as_json)
+        if versions.is_here(folder):
+            return report_versions(folder, options)
+        start.require_measured(folder)
+        return write_report([folder], folder, options, as_json=as_json, ended=ended)
 
 
 @contextmanager

@@ -52,9 +52,9 @@ def read_threads(text: str, others: Sequence[str]) -> tuple[int, ...]:
         )
     if numbers and others:
         raise BadInput(
-            "calls from several threads are measured on one version",
+            "calls from several threads are measured on one version and one machine",
             received=f"--threads {text} with {', '.join(others)}",
-            legal="--threads without --tf and --rev",
+            legal="--threads without --tf, --rev and --shard",
             next_step="make a run for each: pyopbench run OP --threads 1,2,4",
         )
     return numbers

@@ -17,6 +17,7 @@ from pyopbench.compare.series import series_of
 from pyopbench.core import formatting
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.results import versions
 from pyopbench.results.read import read_source
 from pyopbench.results.run import Run
@@ -88,7 +89,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
         BadInput: a path is not of results.
         NothingMeasured: nothing was timed.
     """
-    sources = [_read(path) for path in dict.fromkeys(path.resolve() for path in paths)]
+    sources = [part for path in dict.fromkeys(path.resolve() for path in paths) for part in _by_kind(_read(path))]
     found = history_of(_alike(sources), options, confirmations)
     if not found.traced:
         raise NothingMeasured(
@@ -133,6 +134,27 @@ def _read(path: Path) -> tuple[Run, ...]:
         return runs
     named = [(run, revision_of(version)) for run, version in zip(runs, versions.read(path), strict=True)]
     return tuple(_dated(run, revision) for run, revision in named if revision is None or not revision.twin)
+
+
+def _by_kind(runs: Sequence[Run]) -> list[Sequence[Run]]:
+    """Return runs of several machines by kind of machine: each has series of its own, as other processors have.
+
+    Args:
+        runs: of one source; those of versions that were measured together were on the same machines.
+    """
+    kinds = kinds_in(runs[0]) if runs else {}
+    if not kinds:
+        return [runs]
+    return [[_on_kind(run, kind, names) for run in runs] for kind, names in kinds.items()]
+
+
+def _on_kind(run: Run, kind: str, names: Sequence[str]) -> Run:
+    """Return what machines of a kind have measured, in the environment of these."""
+    processors = [run.machines[others[0]].get("cpu") for others in kinds_in(run).values()]
+    here = run.machines[names[0]]
+    # Cores or GPUs tell them apart as well, which have no place in the name of a series otherwise.
+    apart = {"machine": kind} if processors.count(here.get("cpu")) > 1 else {}
+    return replace(run_on(run, names), environment={**run.environment, **here, **apart})
 
 
 def _dated(run: Run, revision: Any) -> Run:

@@ -4,6 +4,8 @@ Where something was measured in the same rounds, a point is the log of the ratio
 did meanwhile is in both. In runs that were measured interleaved, one for each commit or version, the anchor is the same
 case in the first of them. In a run of its own it is the current callback, timed in the same rounds. The current
 callback itself, and all that other tools measure, has no anchor: its points are logs of seconds.
+
+Where a run is of several machines, what these differ by is in the error of its points.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, meas
 from pyopbench.results.run import Run
 from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.machines import MachinesEstimate, over_each_machine, over_machines
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Measure: TypeAlias = Literal["ratio", "latency"]
@@ -97,7 +100,7 @@ def _of_one(run: Run, number: int) -> Iterator[Point]:
     paired = estimate.paired_logs(frame, anchors) if anchors else logs.iloc[:0]
     alone = logs[~logs["case"].isin([*anchors, *small])]
     for measured, of in ((paired[~paired["case"].isin(list(small))], anchors), (alone, dict[str, str]())):
-        found = estimate.estimates(measured)
+        found = over_each_machine(measured, run.hosts) if run.hosts else estimate.estimates(measured)
         for case, one in zip(found, estimate.moderated(list(found.values())), strict=True):
             anchor = of.get(case, "")
             kind: Anchor = "variant" if anchor else ""
@@ -108,13 +111,13 @@ def _against_first(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point
     """Yield the points of runs that were measured in turns, as ratios to the first that has the case."""
     wide = [_launches(run) for run in runs]
     cases = dict.fromkeys(str(case) for one in wide for case in one.columns)
-    tables = {case: _table(wide, case) for case in cases}
+    tables = {case: _table(wide, case, runs[0].hosts) for case in cases}
     effects = {case: _effects(table) for case, table in tables.items()}
     usual = iter(estimate.moderated([one for found in effects.values() for one in found]))
     for case, table in tables.items():
         moderated = [next(usual) for _ in effects[case]]
         first = next(place for place, one in enumerate(moderated) if one.n)
-        pairs = estimate.moderated([Estimate.of(_told(column - table[:, first])) for column in table.T])
+        pairs = estimate.moderated([table.estimate(column - table.logs[:, first]) for column in table.logs.T])
         for number, (one, pair) in enumerate(zip(moderated, pairs, strict=True)):
             if one.n:
                 ends = (0.0, 0.0) if number == first else pair.interval()
@@ -148,29 +151,53 @@ def _launches(run: Run) -> pd.DataFrame:
     return logs.pivot(index="launch", columns="case", values="value")
 
 
-def _table(wide: Sequence[pd.DataFrame], case: str) -> Floats:
-    """Return `(launches, runs)` logs of a case; nan where there is none."""
+@dataclass(frozen=True)
+class _Table:
+    """What launches of interleaved runs say of a case.
+
+    Attributes:
+        logs: `(launches, runs)` float64; nan where there is none.
+        machines: of each launch; "" where all were on one.
+    """
+
+    logs: Floats
+    machines: npt.NDArray[np.str_]
+
+    def estimate(self, values: Floats) -> Estimate:
+        """Estimate from one value per launch, nan for none; over machines where those with a value were on several."""
+        there = np.isfinite(values)
+        machines = self.machines[there].tolist()
+        return over_machines(values[there], machines) if len(set(machines)) > 1 else Estimate.of(values[there])
+
+
+def _table(wide: Sequence[pd.DataFrame], case: str, hosts: Mapping[int, str]) -> _Table:
     columns: list[Any] = [one.get(case, pd.Series(dtype="float64")).rename(place) for place, one in enumerate(wide)]
-    found: Floats = pd.concat(columns, axis=1).to_numpy(dtype="float64")
-    return found
+    found = pd.concat(columns, axis=1)
+    return _Table(found.to_numpy(dtype="float64"), np.array([hosts.get(launch, "") for launch in found.index]))
 
 
-def _effects(table: Floats) -> list[Estimate]:
+def _effects(table: _Table) -> list[Estimate]:
     """Return what each run adds to its blocks, over the launches that it has.
 
     What a block adds to all of its runs is common to them and no error of any; it is estimated from them, which leaves
     less than the whole of their scatter.
     """
-    there = np.isfinite(table)
-    runs = np.zeros(table.shape[1])
+    logs, there = table.logs, np.isfinite(table.logs)
+    runs = np.zeros(logs.shape[1])
     for _ in range(PASSES):
-        blocks = _means(np.where(there, table - runs, np.nan), axis=1)
-        before, runs = runs, _means(np.where(there, table - blocks[:, None], np.nan), axis=0)
+        blocks = _means(np.where(there, logs - runs, np.nan), axis=1)
+        before, runs = runs, _means(np.where(there, logs - blocks[:, None], np.nan), axis=0)
         if np.nanmax(np.abs(runs - before), initial=0.0) < SETTLED:
             break
     many = max(int(there.any(axis=0).sum()), 2)
-    found = [Estimate.of(_told(column)) for column in (table - blocks[:, None]).T]
-    return [replace(one, deviation=one.deviation * (many / (many - 1)) ** 0.5) for one in found]
+    found = [table.estimate(column) for column in (logs - blocks[:, None]).T]
+    return [_wider(one, (many / (many - 1)) ** 0.5) for one in found]
+
+
+def _wider(one: Estimate, factor: float) -> Estimate:
+    if isinstance(one, MachinesEstimate):
+        return replace(one, deviation=one.deviation * factor, error=one.error * factor)
+    return replace(one, deviation=one.deviation * factor)
 
 
 def _means(values: Floats, axis: int) -> Floats:
@@ -178,7 +205,3 @@ def _means(values: Floats, axis: int) -> Floats:
     count = np.isfinite(values).sum(axis=axis)
     found: Floats = np.nansum(values, axis=axis) / np.maximum(count, 1)
     return found
-
-
-def _told(values: Floats) -> Floats:
-    return values[np.isfinite(values)]

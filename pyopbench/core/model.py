@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from pyopbench.core.errors import BadInput
+
+MOST_KEPT = 65_536
+"""Cases that are kept as they were read from their ids, which results hold again and again: 30 MB."""
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 MODE_SUMMARIES = {
@@ -82,6 +86,7 @@ class Case:
         return (self.op, self.variant, self.gradient, self.direction, self.mode, self.dtype, self.size, self.placement)
 
     @classmethod
+    @lru_cache(maxsize=MOST_KEPT)
     def from_id(cls, key: str) -> Case:
         """Read a case back from its `id`.
 

@@ -67,10 +67,11 @@ class Target:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what is measured, as far as it is in the file: another one is another op."""
+        """A hash of what is measured, as far as it is in files: another one is another op, wherever these lie."""
         source = Path(self.place).read_bytes() if self.is_file else b""
+        inputs = map(_content_of_input, self.inputs)
         return hashlib.sha256(
-            b"\0".join([source, *map(str.encode, (self.function, *self.inputs, self.seed_with))])
+            b"\0".join([source, self.function.encode(), *inputs, self.seed_with.encode()])
         ).hexdigest()
 
     @property
@@ -83,6 +84,17 @@ def split_input(text: str) -> tuple[str, str]:
     """Return the name, empty for none, and the expression of an input."""
     match = KEYWORD.fullmatch(text)
     return (match[1], match[2]) if match else ("", text)
+
+
+def _content_of_input(text: str) -> bytes:
+    """Return an expression as it is, and of a file what is in it, which may lie elsewhere on another machine."""
+    name, expression = split_input(text)
+    if not expression.endswith(".npy"):
+        return text.encode()
+    try:
+        return f"{name}={hashlib.sha256(Path(expression).read_bytes()).hexdigest()}".encode()
+    except OSError:  # the worker, which loads it, says so
+        return text.encode()
 
 
 def is_target(text: str) -> bool:

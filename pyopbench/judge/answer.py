@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -21,7 +22,7 @@ class KindAnswer:
     """The answer on the machines of one kind alone.
 
     Attributes:
-        machine: the kind: processor and cores.
+        machine: the kind: processor, cores, and GPUs where anything ran on one.
         machines: how many of them have measured it.
         action, choice, saved, saved_low, saved_high, launches: as in `Decision`.
     """
@@ -47,3 +48,8 @@ class DiffersByMachine:
 
     answers: tuple[KindAnswer, ...]
     kind: Literal["differs_by_machine"] = "differs_by_machine"
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number; None for what is infinite, no number, or not there."""
+    return value if value is not None and math.isfinite(value) else None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.core.label import Label
@@ -20,10 +19,10 @@ from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
 from pyopbench.stats.estimate import Floats
-from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.surcharges import Surcharge
 
 if TYPE_CHECKING:
+    from pyopbench.judge.measured import Measured, Row
     from pyopbench.results.run import Run
 
 USES = {"forward": "inference", "forward_backward": "training"}
@@ -50,16 +49,6 @@ class Setting:
     def use(self) -> Literal["inference", "training"]:
         """What this direction is run for."""
         return "inference" if self.direction == "forward" else "training"
-
-    def case_of(self, key: str) -> Case | None:
-        """Return the case of an id if it is of this setting.
-
-        The op is looked at first: to read the ids of all ops again for each setting took a quarter of the judging.
-        """
-        if not key.startswith(f"{self.op}/"):
-            return None
-        case = Case.from_id(key)
-        return case if Setting.of(case) == self else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,86 +157,50 @@ def _forward(case: Case) -> Case:
     return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
 
 
-def rows_of(latencies: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """Return the rows of `latencies.latency_table` that are of a setting."""
-    return latencies[(latencies[KEYS] == [getattr(setting, key) for key in KEYS]).all(axis=1)]
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What all comparisons of a report are made of.
-
-    Attributes:
-        latencies: `latencies.latency_table`.
-        ratios: `costs.ratios` of these cases against the baselines of their groups.
-        model: what launches differ by.
-        surcharges: `costs.surcharges`, by case.
-    """
-
-    latencies: pd.DataFrame
-    ratios: pd.DataFrame
-    model: LaunchModel
-    surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
-
-    def ratios_of(self, cases: Iterable[str]) -> pd.DataFrame:
-        """Return the ratios of some cases; to look through those of all for each setting took most of the judging."""
-        places = [self._places[case] for case in cases if case in self._places]
-        return self.ratios.take(np.sort(np.concatenate(places)) if places else [])
-
-    @cached_property
-    def _places(self) -> Mapping[str, npt.NDArray[np.intp]]:
-        found = self.ratios.groupby("case", observed=True).indices
-        return {str(case): np.asarray(places, dtype=np.intp) for case, places in found.items()}
-
-
-def compare(run: Run, setting: Setting, measured: Measured, baseline: str) -> Comparison:
+def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """Return the comparison of one setting.
 
     The callback of today has the first of its gradients that was measured at any size.
 
     Args:
-        run: for its catalogue, planned cases and failures.
         setting: what it is about.
         measured: in it and in others.
         baseline: the baseline variant.
     """
-    rows = rows_of(measured.latencies, setting)
+    run, rows = measured.run, measured.rows_of(setting)
     order = usual_gradients(run.catalogue, baseline)
-    today = rows[(rows["variant"] == baseline) & (rows["seconds"] > 0)]  # of nothing there are no shares
-    usual = sorted(set(today["gradient"]), key=lambda name: standing(name, order))[:1]
-    today = today[today["gradient"].isin(usual)]
-    others = rows[~rows["case"].isin(today["case"]) & rows["size"].isin(today["size"])]
-    planned = [case for case in (setting.case_of(key) for key in run.cases) if case is not None]
-    label = baseline if today.empty else str(today["label"].iloc[0])
-    kinds = {str(name): _fact(run, variant, "kind", "port") for name, variant in _variants(others)}
-    paired = measured.ratios_of(others["case"]).merge(others[["case", "label", "size"]], on="case")
-    contrasts = contrasts_of(
-        paired, label, frozenset(name for name in kinds if kinds[name] == "port"), measured.model, run.hosts
-    )
+    today = [row for row in rows if row.variant == baseline and row.seconds > 0]  # of nothing there are no shares
+    usual = min((row.gradient for row in today), key=lambda name: standing(name, order), default=None)
+    today = [row for row in today if row.gradient == usual]
+    seconds = {row.size: row.seconds for row in today}
+    others = [row for row in rows if row not in today and row.size in seconds]
+    label = today[0].label if today else baseline
+    kinds = {row.label: _fact(run, row.variant, "kind", "port") for row in others}
+    ports = frozenset(name for name in kinds if kinds[name] == "port")
+    contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
     return Comparison(
         setting,
         label,
-        dict(zip(today["size"].tolist(), today["seconds"].tolist(), strict=True)),
+        seconds,
         tuple(
-            Candidate(str(name), kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
-            for name, variant in _variants(others)
+            Candidate(name, kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
+            for name, variant in sorted({(row.label, row.variant) for row in others})
             if name in contrasts.labels
         ),
-        rows.pivot(index="size", columns="label", values="seconds").sort_index(axis=0).sort_index(axis=1),
+        _curves(rows),
         contrasts,
-        tuple(sorted({case.size for case in planned} | set(rows["size"].tolist()))),
-        _failures(run, setting),
-        {size: measured.surcharges[case] for size, case in _cases_of(today) if case in measured.surcharges},
+        tuple(sorted({case.size for case in measured.planned_in(setting)} | {row.size for row in rows})),
+        _failures(measured, setting),
+        {row.size: measured.surcharges[row.case] for row in today if row.case in measured.surcharges},
     )
 
 
-def _cases_of(rows: pd.DataFrame) -> list[tuple[int, str]]:
-    return [(int(size), str(case)) for size, case in zip(rows["size"], rows["case"], strict=True)]
-
-
-def _variants(rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return each label with its variant, in the order of the labels."""
-    return sorted(set(zip(rows["label"], rows["variant"], strict=True)))
+def _curves(rows: Sequence[Row]) -> pd.DataFrame:
+    sizes, labels = sorted({row.size for row in rows}), sorted({row.label for row in rows})
+    values = np.full((len(sizes), len(labels)), np.nan)
+    for row in rows:
+        values[sizes.index(row.size), labels.index(row.label)] = row.seconds
+    return pd.DataFrame(values, pd.Index(sizes, name="size"), pd.Index(labels, name="label"))
 
 
 def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:
@@ -255,10 +208,8 @@ def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:
     return run.catalogue["variants"].get(variant, {}).get(name, unknown)
 
 
-def _failures(run: Run, setting: Setting) -> dict[tuple[str, int], Failure]:
+def _failures(measured: Measured, setting: Setting) -> dict[tuple[str, int], Failure]:
     found: dict[tuple[str, int], Failure] = {}
-    for failure in run.failures:
-        case = setting.case_of(failure.case)
-        if case is not None:
-            found.setdefault((label_of(run.catalogue, case.variant, case.gradient), case.size), failure)
+    for case, failure in measured.failures_in(setting):
+        found.setdefault((label_of(measured.run.catalogue, case.variant, case.gradient), case.size), failure)
     return found

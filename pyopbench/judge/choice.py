@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.candidates import Candidate
@@ -78,7 +77,30 @@ def as_gain(saved: float) -> float:
     return math.inf if saved >= 1 else 1 / (1 - saved)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class _Rivals:
+    """Labels that can be chosen over a mix, and what they cost less one another."""
+
+    contrasts: Contrasts
+    mix: Mix
+    labels: tuple[str, ...]
+
+    def difference(self, label: str, other: str) -> tuple[float, float, float]:
+        """Return what a label costs more than another, its standard error, and how far both can be off together."""
+        if label == other:
+            return 0.0, 0.0, 0.0
+        first, second = sorted((label, other), key=self.labels.index)
+        found = self.contrasts.over(self.mix, first, second)
+        error = found.standard_error if found.known else math.inf
+        return (found.mean if first == label else -found.mean), error, found.upper_reach(len(self.labels) - 1)
+
+    def loss(self, label: str) -> float:
+        """Return how much a label may cost at the most against the best of the others."""
+        bounds = (self.difference(label, other) for other in self.labels if other != label)
+        return max([0.0, *(mean + reach for mean, _, reach in bounds)])
+
+
+@dataclass(frozen=True, eq=False)
 class Standing:
     """How one of the labels that can be chosen stands to the others, in shares of today's time.
 
@@ -89,7 +111,7 @@ class Standing:
         lag: how much that is above the smallest; 0 for the best.
         error: the standard error of `lag`; infinite where one launch shows none.
         reach: how far `lag` can be off, for all labels together at 95%, likewise.
-        loss: how much it may cost at the most against the best, likewise.
+        rivals: all that can be chosen.
     """
 
     label: str
@@ -98,7 +120,15 @@ class Standing:
     lag: float
     error: float
     reach: float
-    loss: float
+    rivals: _Rivals
+
+    @cached_property
+    def loss(self) -> float:
+        """How much it may cost at the most against the best, at 95% for all labels together; infinite likewise.
+
+        It takes a difference to each of the others, and is asked for of the label that is chosen.
+        """
+        return self.rivals.loss(self.label)
 
     @property
     def may_be_best(self) -> bool:
@@ -217,7 +247,8 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
         mix: shares of today's time by size.
         rules: how to choose.
     """
-    covering = sorted((one for one in candidates if len(one.over(mix))), key=lambda one: one.label)
+    covering = [one for one in candidates if contrasts.over(mix, one.label, contrasts.baseline).n]
+    covering.sort(key=lambda one: one.label)
     level = 1 - rules.looks.share(estimate.FAMILY_ERROR, max(len(covering), 1))
     gains = tuple(Gain(one, contrasts.over(mix, one.label, contrasts.baseline), level) for one in covering)
     standings = standings_of(covering, contrasts, mix, keep=not rules.must_change) if covering else ()
@@ -242,19 +273,11 @@ def standings_of(
     labels = list(effort)
     share = {one: 1 + contrasts.over(mix, one, contrasts.baseline).mean if effort[one] >= 0 else 1.0 for one in labels}
     best = min(labels, key=lambda one: (share[one], one))
-    nothing = (0.0, 0.0, 0.0)
-    found = {(best, best): nothing}
-    for label, other in combinations(labels, 2):
-        difference = contrasts.over(mix, label, other)
-        error = difference.standard_error if difference.known else math.inf
-        told = (error, difference.upper_reach(len(labels) - 1))
-        found[label, other], found[other, label] = (difference.mean, *told), (-difference.mean, *told)
+    rivals = _Rivals(contrasts, mix, tuple(labels))
     standings = []
     for label in labels:
-        lag, error, reach = found[label, best]
-        bounds = (found[label, other][0] + found[label, other][2] for other in labels if other != label)
-        loss = max([0.0, *bounds])
-        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, loss))
+        lag, error, reach = rivals.difference(label, best)
+        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, rivals))
     return tuple(sorted(standings, key=lambda one: (one.share, one.label)))
 
 

@@ -15,10 +15,11 @@ import pandas as pd
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.candidates import Comparison, compare, settings_of
 from pyopbench.judge.choice import Choice, Rules
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
+from pyopbench.judge.measured import Measured
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.pairs import shares_of_pairs
 from pyopbench.judge.rulebook import Rulebook, choose_over_mix, rulebook_of
@@ -34,6 +35,10 @@ from pyopbench.stats.surcharges import surcharges
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
 
+TEXTS_OF_UNIT = ("tool", "run")
+"""Columns of `estimate.UNIT` that hold text. It is told apart once and for all: each look at a million texts takes as
+long as what is then done with them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Compared:
@@ -45,8 +50,8 @@ class Compared:
         minimum_effect: a share of the baseline's time that is worth acting on.
         mix: size -> how often it is called; None for shares that are even over the log of the size.
         latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
-        verdicts: in the order of `latencies`.
-        estimates: what each verdict was made from.
+        verdicts: in the order of `latencies`; none where only choices are asked for.
+        estimates: what each verdict is made from.
         comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
         rulebook: what all decisions have in common.
         model: what launches were seen to differ by.
@@ -71,7 +76,7 @@ class Compared:
     @property
     def level(self) -> float:
         """The level of an interval that is corrected for all verdicts and looks in a single step."""
-        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.verdicts), 1))
+        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.estimates), 1))
 
 
 def compared(  # noqa: PLR0913 - as `decide.judge`
@@ -81,22 +86,25 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     mix: Calls | None = None,
     requires: Sequence[str] = (),
     looks: Looks | None = None,
+    *,
+    with_verdicts: bool = True,
 ) -> Compared:
     """Return what was compared in a run; the arguments are those of `decide.judge`.
 
-    Only `looks` is another: the looks at the data that are charged; None for those that the run held.
+    Two are others: `looks`, those at the data that are charged, None for those that the run held; and `with_verdicts`,
+    whether more than the choices is asked for.
 
     Raises:
         BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
             op that was measured.
     """
     _check(run, baseline, minimum_effect)
-    frame = checked_frame(run)
-    latencies = latency_table(frame, run.catalogue, run.hosts)
+    frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
+    found = costs.round_costs(frame, estimate.UNIT)
+    latencies = latency_table(frame, run.catalogue, run.hosts, found)
     pairs = run.settings.get("pairs")
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
-    found = costs.round_costs(frame, estimate.UNIT)
     ratios = costs.ratios(found, baselines, estimate.UNIT)
     looks = looks or Looks.of(run.settings, len(run.looks))
     ports = () if pairs else _ports(run, baselines)
@@ -109,8 +117,8 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    measured = Measured(latencies, ratios, model, surcharges(frame, estimate.UNIT))
-    wide = (compare(run, setting, measured, baseline) for setting in settings)
+    measured = Measured(run, latencies, ratios, model, surcharges(frame, estimate.UNIT))
+    wide = (compare(setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
     return Compared(
         run=run,
@@ -118,7 +126,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         minimum_effect=minimum_effect,
         mix=mix,
         latencies=latencies,
-        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks, SHARES),
+        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks, SHARES) if with_verdicts else (),
         estimates=tuple(estimates),
         comparisons=comparisons,
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),

@@ -7,19 +7,26 @@ difference of two medians, each of its own against the current callback (docs/st
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from pyopbench.judge.between_sizes import BetweenSizes, leverage
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
+
+ALL = np.ones(1)
+"""What one size alone counts for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +69,46 @@ class Contrasts:
 
     def at(self, size: float, label: str, other: str) -> Estimate:
         """Return the same at one size, between two measured ones straight over the log of the size."""
-        right = int(np.searchsorted(self.sizes, size))
+        right = bisect_left(self.sizes, size)
         if self.sizes[right] == size:
-            return self._estimate(label, other, [right], np.ones(1))
+            return self._estimate(label, other, (right,), ALL)
         left = right - 1
-        part = float(np.log(size / self.sizes[left]) / np.log(self.sizes[right] / self.sizes[left]))
-        return self._estimate(label, other, [left, right], np.array([1 - part, part]))
+        part = math.log(size / self.sizes[left]) / math.log(self.sizes[right] / self.sizes[left])
+        return self._between(left, label, other).at(part)
+
+    def _between(self, left: int, label: str, other: str) -> BetweenSizes:
+        key = (left, label, other)
+        if key not in self._known:
+            self._known[key] = self._between_sizes([left, left + 1], self._place(label), self._place(other))
+        found: BetweenSizes = self._known[key]
+        return found
+
+    def _between_sizes(self, columns: Sequence[int], row: int, column: int) -> BetweenSizes:
+        values = self.medians[:, columns, row, column]
+        there = ~np.isnan(values).any(axis=1)
+        shares = tuple(
+            (
+                self._mean_share(place, columns, np.array([1.0, 0.0])),
+                self._mean_share(place, columns, np.array([0.0, 1.0])),
+            )
+            for place in (row, column)
+        )
+        return BetweenSizes(
+            differences=values[there],
+            errors=self.errors[:, columns, row, column][there],
+            machines=self._machines_of(there),
+            shares=(shares[0], shares[1]),
+            moves=(self.labels[row] in self.ports, self.labels[column] in self.ports),
+            against_baseline=_baseline_of(row, column),
+            model=self.model,
+            runs=self.runs,
+        )
+
+    def _machines_of(self, there: Bools) -> tuple[str, ...]:
+        """Return the machines of some launches."""
+        if there.all():
+            return self.machines
+        return tuple(name for name, is_there in zip(self.machines, there, strict=False) if is_there)
 
     def _estimate(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
         key = (label, other, tuple(columns), pull.tobytes())
@@ -78,31 +119,28 @@ class Contrasts:
 
     def _estimated(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
         row, column = self._place(label), self._place(other)
-        values = self.medians[:, columns, row, column] @ pull
+        medians, squares = self._over_columns(columns, pull)
+        values, errors = medians[:, row, column], np.sqrt(squares[:, row, column])
         there = ~np.isnan(values)
-        errors = np.sqrt(self.errors[:, columns, row, column] ** 2 @ pull**2)
         share, than = (self._mean_share(place, columns, pull) for place in (row, column))
-        found = Shares(values[there], errors[there], self._leverage(row, column, share, than), self._machines(there))
+        counts = leverage(share, than, _baseline_of(row, column))
+        found = Shares(values[there], errors[there], counts, self._machines_of(there))
         moved = share * (label in self.ports) - than * (other in self.ports)
         return self.model.estimate(found, moved, self.runs)
 
-    def _machines(self, there: Bools) -> tuple[str, ...]:
-        """Return the machines of some launches."""
-        return tuple(name for name, is_there in zip(self.machines, there, strict=False) if is_there)
-
-    def _leverage(self, row: int, column: int, share: float, other: float) -> float:
-        """Return what the relative variance of a share of one counts for here.
-
-        A share is a cost over today's, and half of its relative variance is from either. Today's is common to both.
-        """
-        if column == 0 or row == 0:
-            return (share if column == 0 else other) ** 2
-        return (share**2 + other**2 + (share - other) ** 2) / 2
+    def _over_columns(self, columns: Sequence[int], pull: Floats) -> tuple[Floats, Floats]:
+        """Return medians and squared errors over some sizes, `(launches, labels, labels)`, of all labels at once."""
+        key = (tuple(columns), pull.tobytes())
+        if key not in self._known:
+            medians = np.tensordot(pull, self.medians[:, columns], axes=(0, 1))
+            self._known[key] = medians, np.tensordot(pull**2, self.errors[:, columns] ** 2, axes=(0, 1))
+        found: tuple[Floats, Floats] = self._known[key]
+        return found
 
     def _mean_share(self, place: int, columns: Sequence[int], pull: Floats) -> float:
         key = (place, tuple(columns), pull.tobytes())
         if key not in self._known:
-            values = 1 + self.medians[:, columns, place, 0] @ pull
+            values = 1 + self._over_columns(columns, pull)[0][:, place, 0]
             known = values[~np.isnan(values)]
             self._known[key] = float(known.mean()) if known.size else 0.0
         return float(self._known[key])
@@ -113,6 +151,11 @@ class Contrasts:
 
     def _place(self, label: str) -> int:
         return self._places[label]
+
+
+def _baseline_of(row: int, column: int) -> int | None:
+    """Return which of two labels is the current callback, which is the first of all; None where neither is."""
+    return 1 if column == 0 else 0 if row == 0 else None
 
 
 def contrasts_of(
@@ -132,18 +175,29 @@ def contrasts_of(
         model: what launches differ by.
         hosts: number of a launch -> the machine that it was on; none where all were on one.
     """
-    wide = ratios.pivot(index=[*UNIT, "size", "round"], columns="label", values="ratio")
-    labels = (baseline, *map(str, wide.columns))
-    wide.insert(0, baseline, 1.0)
-    sizes = tuple(sorted(int(size) for size in ratios["size"].unique()))
-    launches = list(dict.fromkeys(zip(*(wide.index.get_level_values(name) for name in UNIT), strict=True)))
+    places, names = pd.factorize(ratios["label"], sort=True)
+    sizes, of_size = np.unique(ratios["size"].to_numpy(dtype="int64"), return_inverse=True)
+    rounds, of_round = np.unique(ratios["round"].to_numpy(dtype="int64"), return_inverse=True)
+    launches, of_launch = _launches_of(ratios)
+    labels = (baseline, *map(str, names))
+    values = np.full((len(launches), len(rounds), len(sizes), len(labels)), np.nan)
+    values[of_launch, of_round, of_size, places + 1] = ratios["ratio"].to_numpy(dtype="float64")
+    values[..., 0] = np.where(np.isnan(values[..., 1:]).all(axis=-1), np.nan, 1.0)
     shape = (len(launches), len(sizes), len(labels), len(labels))
     medians, errors = np.full(shape, np.nan), np.full(shape, np.nan)
-    for key, rounds in wide.groupby(level=[*UNIT, "size"], observed=True):
-        *launch, size = tuple(key)
-        place = launches.index(tuple(launch)), sizes.index(size)
-        values = rounds.to_numpy(dtype="float64")
-        medians[place], errors[place] = costs.median_and_error(values[:, :, None] - values[:, None, :])
+    for place, one in enumerate(values):  # of all launches at once they might take gigabytes
+        medians[place], errors[place] = costs.median_and_error(one[..., :, None] - one[..., None, :])
     runs = len({launch[:-1] for launch in launches})
     machines = tuple(hosts[launch[-1]] for launch in launches) if hosts else ()
-    return Contrasts(baseline, ports, sizes, labels, medians, errors, max(runs, 1), model, machines)
+    return Contrasts(baseline, ports, tuple(sizes.tolist()), labels, medians, errors, max(runs, 1), model, machines)
+
+
+def _launches_of(ratios: pd.DataFrame) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.intp]]:
+    """Return the launches in order, each as its values of `UNIT`, and which of them each row is of."""
+    whole = [ratios[name].to_numpy() for name in UNIT]
+    if len(ratios) and all((one == one[0]).all() for one in whole[:-1]):  # of one run: pandas takes ten times as long
+        launches, of_launch = np.unique(whole[-1], return_inverse=True)
+        return [(*(one[0] for one in whole[:-1]), launch) for launch in launches.tolist()], of_launch
+    numbers = ratios.groupby(UNIT, observed=True).ngroup().to_numpy(dtype="intp")
+    _, firsts = np.unique(numbers, return_index=True)
+    return list(ratios[UNIT].iloc[firsts].itertuples(index=False, name=None)), numbers

@@ -15,9 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby, pairwise
 from typing import Literal
+
+from scipy import optimize
 
 from pyopbench.judge.candidates import Candidate, Comparison
 from pyopbench.judge.choice import Rules
@@ -25,10 +27,10 @@ from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.decision import Crossover, SizeTrend
 from pyopbench.stats import estimate
 
-STEPS = 16
-"""Places between two measured sizes at which the interval is looked at, before the end is narrowed down."""
-HALVINGS = 12
-"""Narrow a step down to a few millionths of the distance, far below what is shown."""
+UNTOLD = -1.0
+"""The margin where no launch, or a single one, has both sizes: not clear."""
+NEAR = 1e-7
+"""How near to the end of an interval a size comes, as a share of itself: far below what is shown."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Line:
     label: str
     other: str
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The sizes at which any launch has both, ascending."""
         return tuple(size for size in self.contrasts.sizes if self.at(size).n)
@@ -52,6 +54,11 @@ class Line:
         """Return on which side of zero the whole interval lies at a size: 1, -1, or 0 for neither."""
         low, high = self.at(size).interval(level)
         return int(low > 0) - int(high < 0)
+
+    def margin(self, size: float, side: int) -> float:
+        """Return how far the 95% interval at a size lies on a side of zero; below 0 where it holds zero."""
+        low, high = self.at(size).interval()
+        return low if side > 0 else -high
 
     def clear_sides(self, delta: float, level: float) -> dict[int, int]:
         """Return for each measured size the side on which it clearly lies, by more than `delta`; 0 for neither."""
@@ -162,19 +169,28 @@ def _ends(line: Line, clear: Mapping[int, int], before: int, centre: float) -> t
 
 
 def _first_open(line: Line, stations: Sequence[float], side: int) -> float:
-    """Return the first size on the way over `stations` at which the interval is not all on `side`; else the last."""
-    grid = [start * (stop / start) ** (step / STEPS) for start, stop in pairwise(stations) for step in range(STEPS)]
-    for clear, candidate in pairwise([*grid, stations[-1]]):
-        if line.side(candidate, estimate.LEVEL) != side:
-            return _narrowed(line, clear, candidate, side)
+    """Return the first size on the way over `stations` at which the interval is not all on `side`; else the last.
+
+    Between two stations the mean is straight, and the standard error, the length of a vector that is straight as well,
+    is convex. So the margin is concave: it is above zero between two stations where it is that at both.
+    """
+    for clear, candidate in pairwise(stations):
+        if not line.margin(candidate, side) > 0:
+            return _zero_of_margin(line, clear, candidate, side)
     return float(stations[-1])
 
 
-def _narrowed(line: Line, clear: float, unclear: float, side: int) -> float:
-    for _ in range(HALVINGS):
-        middle = math.sqrt(clear * unclear)
-        if line.side(middle, estimate.LEVEL) == side:
-            clear = middle
-        else:
-            unclear = middle
-    return unclear
+def _zero_of_margin(line: Line, clear: float, unclear: float, side: int) -> float:
+    """Return the size at which the margin falls to zero, over the log of the size; the clear one if none is told."""
+    if not (line.margin(clear, side) > 0 and math.isfinite(line.margin(unclear, side))):
+        return clear
+    low, high = sorted((clear, unclear))
+
+    def size_at(log: float) -> float:
+        return min(max(math.exp(log), low), high)
+
+    def margin(log: float) -> float:
+        found = line.margin(size_at(log), side)
+        return UNTOLD if math.isnan(found) else found
+
+    return size_at(float(optimize.brentq(margin, math.log(clear), math.log(unclear), xtol=NEAR)))

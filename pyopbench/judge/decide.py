@@ -15,7 +15,7 @@ import pandas as pd
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge import requirements
-from pyopbench.judge.answer import Answer
+from pyopbench.judge.answer import Answer, KindAnswer, finite
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
 from pyopbench.judge.candidates import KEYS, Comparison
 from pyopbench.judge.choice import Choice, Rules, choose
@@ -27,7 +27,15 @@ from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
 from pyopbench.judge.findings import BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
 from pyopbench.judge.gpu_advice import advice_on_copies
 from pyopbench.judge.latencies import checked_frame
-from pyopbench.judge.machines import MachineAnswers, kinds_in, machine_answers, run_on
+from pyopbench.judge.machines import (
+    MachineAnswers,
+    Place,
+    kind_answer,
+    kinds_in,
+    machine_answers,
+    place_of,
+    run_on,
+)
 from pyopbench.judge.mix import Mix, even_mix
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
@@ -140,19 +148,25 @@ def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequen
     """Judge the machines of each kind by themselves; those of a single kind are judged already."""
     run, kinds = found.run, kinds_in(found.run)
     how = (found.baseline, found.minimum_effect, found.mix)
-    by_kind: dict[str, list[tuple[Decision, int]]] = {}
+    answers: dict[Place, list[KindAnswer]] = {}
     for kind, names in kinds.items():
         with suppress(BadInput):  # the mix may fit nothing of what these machines have measured
             looks = found.rulebook.rules.looks
-            alone = compared(run_on(run, names), *how, requires, looks) if len(kinds) > 1 else found
-            by_kind[kind] = list(zip(decisions_of(alone), _machines_of(alone), strict=True))
+            alone = found
+            if len(kinds) > 1:
+                alone = compared(run_on(run, names), *how, requires, looks, with_verdicts=False)
+            for (comparison, made), machines in zip(alone.choices, _machines_of(alone), strict=True):
+                if machines:
+                    told = kind_answer(kind, machines, None if made is None else made[0])
+                    answers.setdefault(place_of(comparison.setting), []).append(told)
     choices = [None if made is None else made[0] for _, made in found.choices]
-    return machine_answers(decisions, choices, _machines_of(found), by_kind)
+    return machine_answers(decisions, choices, _machines_of(found), answers)
 
 
 def _machines_of(found: Compared) -> list[int]:
     """Return on how many machines each setting was measured, in the order of the comparisons."""
-    frame = found.run.frame[KEYS].assign(host=found.run.frame["launch"].map(dict(found.run.hosts)))
+    frame = found.run.frame[["case", "launch", *KEYS]].drop_duplicates(["case", "launch"])
+    frame = frame.assign(host=frame["launch"].map(dict(found.run.hosts)))
     many = frame.groupby(KEYS, observed=True)["host"].nunique().to_dict()
     return [int(many.get(tuple(getattr(one.setting, key) for key in KEYS), 0)) for one in found.comparisons]
 
@@ -196,10 +210,10 @@ def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] 
         _undecided(comparison, reason_of(choice, comparison)),
         action=choice.action,
         choice=choice.label,
-        saved=_finite(gain.saved if gain else None),
-        saved_low=_finite(gain.saved_low if gain else None),
-        saved_high=_finite(gain.saved_high if gain else None),
-        loss=_finite(choice.loss),
+        saved=finite(gain.saved if gain else None),
+        saved_low=finite(gain.saved_low if gain else None),
+        saved_high=finite(gain.saved_high if gain else None),
+        loss=finite(choice.loss),
         is_provisional=choice.is_provisional,
         as_good=choice.as_good,
         seconds=_seconds(comparison, choice),
@@ -217,8 +231,7 @@ def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     label = choice.label or comparison.baseline
     after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
     return tuple(
-        SizeSeconds(size, today, _finite(float(after.get(size, math.nan))))
-        for size, today in comparison.seconds.items()
+        SizeSeconds(size, today, finite(float(after.get(size, math.nan)))) for size, today in comparison.seconds.items()
     )
 
 
@@ -262,7 +275,3 @@ def _range(answer: Answer, same: Sequence[tuple[int, Choice]]) -> SizeRange:
     known = [pair for pair in found if not math.isnan(pair[0])]
     low, saved = min(known or found, default=(math.nan, math.nan))
     return SizeRange(same[0][0], same[-1][0], answer.action, answer.choice, saved, low)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

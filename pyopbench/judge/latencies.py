@@ -53,6 +53,7 @@ def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.Data
     named = zip(cases["variant"], cases["gradient"], strict=True)
     ops = {op: rank for rank, op in enumerate([*catalogue["ops"], *sorted(set(cases["op"]) - set(catalogue["ops"]))])}
     cases = cases.assign(
+        case=cases["case"].astype(object),
         label=[label_of(catalogue, variant, gradient) for variant, gradient in named],
         op_rank=cases["op"].map(ops),
         direction_rank=cases["direction"].map({name: rank for rank, name in enumerate(DIRECTIONS)}),
@@ -61,7 +62,10 @@ def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.Data
 
 
 def latency_table(
-    frame: pd.DataFrame, catalogue: Mapping[str, Any], hosts: Mapping[int, str] | None = None
+    frame: pd.DataFrame,
+    catalogue: Mapping[str, Any],
+    hosts: Mapping[int, str] | None = None,
+    rounds: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return `measured_cases` with the latency of each.
 
@@ -69,6 +73,7 @@ def latency_table(
         frame: as `results.Run.frame`.
         catalogue: of the run.
         hosts: number of a launch -> the machine that it was on; none where all were on one.
+        rounds: `costs.round_costs` of the frame, where it is there already.
 
     Returns:
         The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per op inside the graph:
@@ -76,7 +81,8 @@ def latency_table(
         node may be below zero, where it is smaller than it is uncertain by. Cases without any cost are absent.
     """
     cases = measured_cases(frame, catalogue)
-    medians = costs.launch_medians(costs.round_costs(frame, estimate.UNIT), "seconds", estimate.UNIT)
+    rounds = costs.round_costs(frame, estimate.UNIT) if rounds is None else rounds
+    medians = costs.launch_medians(rounds, "seconds", estimate.UNIT)
     estimates = over_each_machine(medians, hosts) if hosts else estimate.estimates(medians)
     cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]

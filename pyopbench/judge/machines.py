@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyopbench.core import formatting
-from pyopbench.judge.answer import DiffersByMachine, KindAnswer
+from pyopbench.core.model import GPU
+from pyopbench.judge.answer import DiffersByMachine, KindAnswer, finite
 from pyopbench.stats.machines import MachinesEstimate
 
 if TYPE_CHECKING:
+    from pyopbench.judge.candidates import Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decision import Decision
     from pyopbench.results.run import Run
@@ -51,18 +54,37 @@ class MachineAnswers:
         return DiffersByMachine(self.kinds) if self.differs else None
 
 
-def kind_of(environment: Mapping[str, Any]) -> str:
-    """Return the kind of a machine: its processor, and how many cores of it may be used."""
-    return f"{environment.get('cpu') or 'unknown processor'}, {formatting.count(environment['cores'], 'core')}"
+def kinds_of(run: Run) -> dict[str, str]:
+    """Return the kind of each machine, by its name: processor, usable cores, and GPUs if anything ran on one."""
+    gpus = _gpus_in(run) if (run.frame["placement"] == GPU).any() else {}
+    return {name: _kind(environment, gpus.get(name, ())) for name, environment in sorted(run.machines.items())}
+
+
+def _kind(environment: Mapping[str, Any], gpus: Sequence[str]) -> str:
+    cores = formatting.count(environment["cores"], "core")
+    named = (f"{many} x {name}" if many > 1 else name for name, many in Counter(gpus).items())
+    return ", ".join((str(environment.get("cpu") or "unknown processor"), cores, *named))
+
+
+def _gpus_in(run: Run) -> dict[str, tuple[str, ...]]:
+    """Return the names of the GPUs of each machine, as its launches told them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in run.launches:
+        state = line["environment"].get("gpu")
+        told = state.get("gpus") if isinstance(state, dict) else None
+        if told and isinstance(told, list) and line["launch"] in run.hosts:
+            named = (one.get("name") if isinstance(one, dict) else None for one in told)
+            found[run.hosts[line["launch"]]] = tuple(sorted(str(name or "unknown GPU") for name in named))
+    return found
 
 
 def kinds_in(run: Run) -> dict[str, tuple[str, ...]]:
     """Return the machines of each kind, by name; the kinds with most machines first."""
     found: dict[str, list[str]] = {}
     measured = set(run.hosts.values())
-    for name, environment in sorted(run.machines.items()):
+    for name, kind in kinds_of(run).items():
         if name in measured:
-            found.setdefault(kind_of(environment), []).append(name)
+            found.setdefault(kind, []).append(name)
     return {kind: tuple(names) for kind, names in sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))}
 
 
@@ -86,11 +108,32 @@ def run_on(run: Run, machines: Collection[str]) -> Run:
     )
 
 
+def kind_answer(kind: str, machines: int, choice: Choice | None) -> KindAnswer:
+    """Return the answer on a kind of machine.
+
+    Args:
+        kind: of machine.
+        machines: how many of them have measured it.
+        choice: that was made of what they have measured; None where there was nothing to choose from.
+    """
+    gain = choice.gain if choice else None
+    return KindAnswer(
+        machine=kind,
+        machines=machines,
+        action=choice.action if choice else "undecided",
+        choice=choice.label if choice else None,
+        saved=finite(gain.saved) if gain else None,
+        saved_low=finite(gain.saved_low) if gain else None,
+        saved_high=finite(gain.saved_high) if gain else None,
+        launches=gain.change.n if gain else None,
+    )
+
+
 def machine_answers(
     decisions: Sequence[Decision],
     choices: Sequence[Choice | None],
     measured_on: Sequence[int],
-    by_kind: Mapping[str, Sequence[tuple[Decision, int]]],
+    answers: Mapping[Place, Sequence[KindAnswer]],
 ) -> tuple[MachineAnswers, ...]:
     """Return for each decision the answers by kind of machine.
 
@@ -98,34 +141,20 @@ def machine_answers(
         decisions: over all machines.
         choices: that they were made from, in their order.
         measured_on: on how many machines each was measured, likewise.
-        by_kind: kind -> the decisions on its machines alone, with how many of these measured each.
+        answers: on the machines of each kind alone, those with most machines first, by where they hold.
     """
-    answers = {kind: {_place(one): (one, machines) for one, machines in found} for kind, found in by_kind.items()}
     return tuple(
-        _answers(decision, choice, machines, answers)
+        _answers(decision, choice, machines, tuple(answers.get(place_of(decision), ())))
         for decision, choice, machines in zip(decisions, choices, measured_on, strict=True)
     )
 
 
-def _answers(
-    decision: Decision,
-    choice: Choice | None,
-    machines: int,
-    answers: Mapping[str, Mapping[Place, tuple[Decision, int]]],
-) -> MachineAnswers:
-    place = _place(decision)
-    kinds = tuple(
-        KindAnswer(kind, many, one.action, one.choice, one.saved, one.saved_low, one.saved_high, one.launches)
-        for kind, found in answers.items()
-        if place in found
-        for one, many in [found[place]]
-        if many
-    )
+def _answers(decision: Decision, choice: Choice | None, machines: int, kinds: tuple[KindAnswer, ...]) -> MachineAnswers:
     gain = choice.gain if choice else None
     change = gain.change if gain and isinstance(gain.change, MachinesEstimate) else None
     clear = {(one.action, one.choice) for one in kinds if one.action != "undecided"}
     return MachineAnswers(
-        *place,
+        *place_of(decision),
         machines=machines,
         label=gain.label if gain else None,
         between=change.between if change else None,
@@ -135,5 +164,6 @@ def _answers(
     )
 
 
-def _place(decision: Decision) -> Place:
-    return decision.op, decision.use, decision.mode, decision.dtype, decision.placement
+def place_of(of: Decision | Setting) -> Place:
+    """Return where a decision, or what it is about, holds."""
+    return of.op, of.use, of.mode, of.dtype, of.placement

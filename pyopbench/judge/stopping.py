@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from pyopbench.judge.candidates import rows_of
+from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.compared import Compared
 
@@ -80,16 +80,21 @@ def _open_candidates(compared: Compared, failed: Collection[str]) -> Iterator[st
     A decision takes only launches that have every size of its mix, so all of these are measured on together. What has
     failed is not measured again, at whatever size it was.
     """
+    places = compared.latencies.groupby(KEYS, observed=True).indices
     for comparison, made in compared.choices:
         if made is None:
             continue
         choice, mix = made
-        rows = rows_of(compared.latencies, comparison.setting)
+        rows = compared.latencies.iloc[places.get(_key(comparison.setting), [])]
         rows = rows[rows["size"].isin(mix.needed)]
         gone = set(rows["label"][rows["case"].isin(list(failed))])
         labels = open_labels(choice) - gone
         if labels - {comparison.baseline} and comparison.baseline not in gone:
             yield from rows["case"][rows["label"].isin([*labels, comparison.baseline])].tolist()
+
+
+def _key(setting: Setting) -> tuple[str, ...]:
+    return tuple(getattr(setting, key) for key in KEYS)
 
 
 def open_labels(choice: Choice) -> set[str]:

@@ -68,14 +68,16 @@ def shares_of(medians: pd.DataFrame, hosts: Mapping[int, str] = ONE_MACHINE) -> 
         medians: `costs.launch_medians`.
         hosts: number of a launch -> the machine that it was on; none where all were on one.
     """
+    values, errors = (medians[name].to_numpy(dtype="float64") for name in ("value", "error"))
+    machines = np.array([hosts[launch] for launch in medians["launch"].tolist()] if hosts else [])
     return {
         str(case): Shares(
-            rows["value"].to_numpy() - 1,
-            rows["error"].to_numpy(dtype="float64"),
-            float(rows["value"].mean()) ** 2,
-            tuple(hosts[launch] for launch in rows["launch"]) if hosts else (),
+            values[places] - 1,
+            errors[places],
+            float(values[places].mean()) ** 2,
+            tuple(machines[places].tolist()) if hosts else (),
         )
-        for case, rows in medians.groupby("case", observed=True)
+        for case, places in sorted(medians.groupby("case", observed=True).indices.items())
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -55,10 +56,11 @@ def merge(folders: Sequence[Path], out: Path, *, allow_missing: bool = False) ->
     Args:
         folders: of the shards.
         out: a new folder.
-        allow_missing: merge what there is where shards are missing, torn or not measured to the end.
+        allow_missing: merge what there is where shards are missing, torn, unreadable or not measured to the end.
 
     Raises:
-        BadInput: shards are missing, doubled, torn, changed, foreign or contradict each other, or `out` holds a run.
+        BadInput: shards are missing, doubled, torn, unreadable, changed, foreign or contradict each other, or `out`
+            holds a run.
         NothingMeasured: no folder holds a shard.
     """
     _require_new(out)
@@ -148,6 +150,9 @@ def _steps(problems: Sequence[Problem], found: Sequence[ShardFolder]) -> Iterato
         }
         names = dict.fromkeys(str(folders[one.folder]) for one in unfinished if one.folder)
         yield f"continue: pyopbench resume {listing(list(names)[:MOST_SHOWN])}"
+    if "unreadable" in of_kind:
+        names = dict.fromkeys(str(one.folder) for one in of_kind["unreadable"])
+        yield f"restore the files, or measure those shards again: {listing(list(names)[:MOST_SHOWN])}"
     if "changed" in of_kind:
         yield "restore the files that were changed, or take them as they are: --allow-changed"
     left_out = [str(one.folder) for kind in ("doubled", "foreign") for one in of_kind.get(kind, ())]
@@ -175,9 +180,17 @@ def _write(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequ
                 before = integrity.checksum_of(sealed) or 0
                 stream.write(sealed + b"\n")
         write_atomically(folder / store.RUN_FILE, run)
-    documents = [probes.read(path) for one in found if (path := one.runs[label].folder / probes.FILE).exists()]
+    documents = list(_probes(found, label))
     if documents:
         probes.write(folder / probes.FILE, reduce(probes.merged, documents))
+
+
+def _probes(found: Sequence[ShardFolder], label: str) -> Iterator[dict[str, Any]]:
+    for one in found:
+        with suppress(BadInput):  # it is one of the holes that are allowed
+            document = shard_folders.probes_of(one.runs[label])
+            if document is not None:
+                yield document
 
 
 def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequence[int]) -> dict[str, Any]:

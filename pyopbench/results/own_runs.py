@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pandas as pd
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
 from pyopbench.results import copy_costs, counted_copies, pipeline_file, probes, store, threads_file
-from pyopbench.results.run import COLUMNS, CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.results.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.results.sample_frame import frame_of
 from pyopbench.results.shards import Merged, lacking
 from pyopbench.results.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
@@ -24,16 +24,6 @@ POOLED_ENVIRONMENT = (
     *("variables", "intra_op_threads", "inter_op_threads"),
 )
 """What has to be equal for launches of several runs to count as launches of one."""
-
-
-NODE = "node"
-"""The mode in which copies of an op are timed inside a graph."""
-SHARED_COLUMNS = (*COLUMNS[: COLUMNS.index("round")], "timer_seconds", "timer_error_seconds")
-"""Columns that all blocks of a case in a line have in common."""
-BODY_ALONE = "body_alone"
-"""The role of what is called as it is beside graphs."""
-WITH_COPIES = 5
-"""Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -60,7 +50,7 @@ def _read_run(folder: Path) -> Run:
     groups = [line for line in lines if line["kind"] == "group"]
     # Before workers stayed, the line of a group said what preparing it had told, too.
     prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
-    frame = _with_floor(_frame(content, groups), content["catalogue"])
+    frame = frame_of(content, groups)
     failures = [Failure.from_stored(skip) for skip in content["skips"]]
     failures += [Failure.from_stored(failure) for line in lines for failure in line.get("failures", ())]
     whole = Run(
@@ -168,52 +158,6 @@ def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     # None becomes nan, also where a whole column has nothing else.
     numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
-
-
-def _frame(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return one row for each block, with `COLUMNS`; what all blocks of a case in a line share is looked up once.
-
-    A row at a time, of which there may be millions, takes several times as long, and gigabytes.
-    """
-    version = content["environment"].get("tensorflow")
-    parts: dict[str, tuple[str | int, ...]] = {}
-    shared: list[tuple[Any, ...]] = []
-    blocks: list[Sequence[float]] = []
-    counts: list[int] = []
-    for line in groups:
-        for key, samples in line["samples"].items():
-            if key not in parts:
-                parts[key] = Case.from_id(key).parts
-            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *parts[key], version)
-            shared.append((*head, line["timer_seconds"], line["timer_error_seconds"]))
-            blocks += samples
-            counts.append(len(samples))
-    if not blocks:
-        return pd.DataFrame([], columns=list(COLUMNS))
-    rows = pd.DataFrame(shared, columns=list(SHARED_COLUMNS))
-    numbers = np.array([one if len(one) == WITH_COPIES else (*one, 1) for one in blocks], dtype=np.float64)
-    frame = rows.loc[rows.index.repeat(counts)].reset_index(drop=True)
-    columns = dict(
-        zip(("round", "order", "calls", "seconds", "copies"), numbers.reshape(-1, WITH_COPIES).T, strict=True)
-    )
-    whole = {name: values.astype(np.int64) for name, values in columns.items() if name != "seconds"}
-    return frame.assign(**{**columns, **whole}, floor_seconds=math.nan)[list(COLUMNS)]
-
-
-def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
-    """Put what a call of the empty function took in a round beside every graph of copies that was timed in it.
-
-    A body alone is called as it is, so that there is nothing to take off.
-    """
-    keys = ["run", "launch", "group", "round"]
-    empty = frame["copies"] == 0
-    if not empty.any():
-        return frame
-    floors = (frame["seconds"] / frame["calls"])[empty].groupby([frame[key][empty] for key in keys]).median()
-    found = pd.Series(floors.reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy(), index=frame.index)
-    parts = catalogue.get("parts", {})
-    alone = frame["variant"].isin([name for name, part in parts.items() if part.get("role") == BODY_ALONE])
-    return frame.assign(floor_seconds=found.where(frame["mode"] == NODE).mask(alone, 0.0))
 
 
 def _require_same_environment(first: Run, other: Run) -> None:

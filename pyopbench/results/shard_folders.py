@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections import Counter
@@ -13,12 +14,14 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from pyopbench.core.errors import BadInput
-from pyopbench.results import open_file, store, versions
+from pyopbench.results import open_file, probes, store, versions
 from pyopbench.results.integrity import LineChecker, allowance, seal_of
 from pyopbench.results.shards import Shard
 
-Kind: TypeAlias = Literal["missing", "doubled", "torn", "unfinished", "changed", "foreign", "contradicting"]
-HOLES: tuple[Kind, ...] = ("missing", "torn", "unfinished")
+Kind: TypeAlias = Literal[
+    "missing", "doubled", "torn", "unfinished", "unreadable", "changed", "foreign", "contradicting"
+]
+HOLES: tuple[Kind, ...] = ("missing", "torn", "unfinished", "unreadable")
 """What `--allow-missing` lets be: what is there is whole, but it is not all."""
 
 SAME_SOFTWARE = (
@@ -36,8 +39,9 @@ class Problem:
     """Why a shard is not as it has to be.
 
     Attributes:
-        kind: `torn` has an unfinished last line or lacks a file, `unfinished` no line that says that measuring ended;
-            `foreign` is of another plan or of none, `contradicting` was measured with other software.
+        kind: `torn` has an unfinished last line or lacks a file, `unfinished` no line that says that measuring ended,
+            `unreadable` a file that is none of pyopbench; `foreign` is of another plan or of none, `contradicting` was
+            measured with other software.
         index: number of the shard; None where that is not known.
         folder: its folder; None for one that is missing.
         told: what was seen.
@@ -110,7 +114,8 @@ def read(folders: Sequence[Path]) -> tuple[list[ShardFolder], list[Problem]]:
         try:
             one = _read(folder)
         except BadInput as error:
-            problems.append(Problem("foreign", None, folder, error.in_a_line))
+            is_there = any(os.path.lexists(folder / name) for name in (store.RUN_FILE, versions.FILE))
+            problems.append(Problem("unreadable" if is_there else "foreign", None, folder, error.in_a_line))
             continue
         if one is None:
             problems.append(Problem("foreign", None, folder, "results of a run without --shard"))
@@ -209,6 +214,10 @@ def _incomplete(found: Sequence[ShardFolder]) -> list[Problem]:
     for one in found:
         for run in one.runs.values():
             samples, index = run.samples, one.shard.index
+            try:
+                probes_of(run)
+            except BadInput as error:
+                problems.append(Problem("unreadable", index, run.folder, error.in_a_line))
             if samples.changed and not allowance.changed:
                 lines = ", ".join(f"line {line:,}" if line else store.RUN_FILE for line in samples.changed[:3])
                 problems.append(Problem("changed", index, run.folder, f"not as written: {lines}"))
@@ -217,6 +226,16 @@ def _incomplete(found: Sequence[ShardFolder]) -> list[Problem]:
             elif samples.ended is None and run.content["cases"]:
                 problems.append(Problem("unfinished", index, run.folder, "no line says that measuring ended"))
     return problems
+
+
+def probes_of(run: ShardRun) -> dict[str, Any] | None:
+    """Return what probes found beside the run of a shard; None where there is nothing.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    path = run.folder / probes.FILE
+    return probes.read(path) if path.exists() else None
 
 
 def _contradicting(found: Sequence[ShardFolder]) -> list[Problem]:

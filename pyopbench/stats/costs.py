@@ -44,12 +44,19 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     frame = frame[(frame["seconds"] > 0) & (frame["copies"] > 0)]
     blocks = frame[[*keys, "mode", "copies", "floor_seconds"]].assign(y=frame["seconds"] / frame["calls"])
     is_node = blocks["mode"] == MODE
-    calls = blocks[~is_node].groupby(keys, observed=True)["y"].median().rename("seconds").reset_index()
+    calls = _call_costs(blocks[~is_node], keys)
     if not is_node.any():
         return calls
     nodes = _node_costs(blocks[is_node], keys)
     # Only where there is something to join: pandas takes the types of columns from empty frames as well.
     return pd.concat([one for one in (calls, nodes) if len(one)], ignore_index=True) if len(calls) else nodes
+
+
+def _call_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the median of the blocks of a case in a round, of which there is one unless a group was measured again."""
+    if not blocks.duplicated(list(keys)).any():
+        return blocks[list(keys)].assign(seconds=blocks["y"]).reset_index(drop=True)
+    return blocks.groupby(list(keys), observed=True)["y"].median().rename("seconds").reset_index()
 
 
 def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

@@ -19,6 +19,7 @@ import pandas as pd
 from scipy import special
 
 from pyopbench.stats import costs
+from pyopbench.stats.few_values import mean_and_deviation
 from pyopbench.stats.spread import UNKNOWN, Spread, usual_spread
 from pyopbench.stats.unresolved import FewOtherCases, MoreLaunches, OneLaunch, Remedy
 
@@ -82,16 +83,16 @@ class Estimate:
     def of(cls, values: npt.ArrayLike) -> Estimate:
         """Estimate from one value per launch: `(launches,)` float64."""
         array = np.array(values, dtype=np.float64)
-        array.sort()
         n = array.size
+        if n < TRIMMED:
+            return cls(*mean_and_deviation(array.tolist()), n)
+        array.sort()
         # What is no number would be sorted to an end and trimmed away.
-        if not n or not (math.isfinite(array[0]) and math.isfinite(array[-1])):
+        if not (math.isfinite(array[0]) and math.isfinite(array[-1])):
             return cls(math.nan, math.nan, n)
         out = trimmed(n)
         kept = array[out : n - out]
         mean = float(np.add.reduce(kept) / kept.size)
-        if n < 2:
-            return cls(mean, math.nan, n)
         # The sums that `mean` and `var` of NumPy make, which take longer to find out what they are given.
         array[:out], array[n - out :] = kept[0], kept[-1]
         off = array - np.add.reduce(array) / n

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.machines import estimates_of_machines, over_machines, pooled
+from pyopbench.stats.machines import over_machines, spread_within
 from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -62,7 +62,7 @@ class Shares:
     def within(self) -> tuple[float, float]:
         """The standard deviation between launches of one machine, and its degrees of freedom; 0 for fewer than two."""
         if self.machines:
-            return pooled(estimates_of_machines(self.values, self.machines))
+            return spread_within(self.values, self.machines)
         found = Estimate.of(self.values)
         return found.deviation, found.own_degrees
 
@@ -91,7 +91,11 @@ class LaunchModel:
 
     def predicted(self, shares: Shares) -> float:
         """Return the variance between launches that is expected."""
-        return max(self.relative * shares.leverage + self.rounds * shares.squared_error, SMALLEST_VARIANCE)
+        return self.variance(shares.leverage, shares.squared_error)
+
+    def variance(self, leverage: float, squared_error: float) -> float:
+        """Return the variance between launches that is expected, of what `Shares` has of these names."""
+        return max(self.relative * leverage + self.rounds * squared_error, SMALLEST_VARIANCE)
 
     def estimate(self, shares: Shares, port_share: float = 0.0, runs: int = 1) -> Estimate:
         """Return the estimate of a share, or of a contrast of shares.
@@ -102,11 +106,22 @@ class LaunchModel:
                 of two ports, 0 of a callback.
             runs: how many runs the launches are of.
         """
-        if len(set(shares.machines)) > 1:  # what a run is off by is part of what machines differ by
-            return over_machines(shares.values, shares.machines, self.usual, self.predicted(shares))
-        found = Estimate.of(shares.values)
+        return self.estimated(shares.values, shares.machines, self.predicted(shares), port_share, runs)
+
+    def estimated(
+        self,
+        values: Floats | Sequence[float],
+        machines: Sequence[str],
+        variance: float,
+        port_share: float,
+        runs: int,
+    ) -> Estimate:
+        """Return the estimate from one value per launch, as `estimate`, where the expected variance is known."""
+        if len(set(machines)) > 1:  # what a run is off by is part of what machines differ by
+            return over_machines(values, machines, self.usual, variance)
+        found = Estimate.of(values)
         shared = (self.run_effect * port_share) ** 2 / runs
-        return Estimate(found.mean, found.deviation, found.n, self.usual, self.predicted(shares), shared)
+        return Estimate(found.mean, found.deviation, found.n, self.usual, variance, shared)
 
 
 def fit(shares: Sequence[Shares], run_effect: float = RUN_EFFECT) -> LaunchModel:

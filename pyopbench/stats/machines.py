@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from pyopbench.stats.estimate import MOST_LAUNCHES, Estimate, Floats
+from pyopbench.stats.estimate import MOST_LAUNCHES, TRIMMED, Estimate, Floats, own_degrees
+from pyopbench.stats.few_values import mean_and_deviation
 from pyopbench.stats.spread import UNKNOWN, Spread
 from pyopbench.stats.unresolved import MoreMachines, Remedy
 
@@ -107,7 +108,7 @@ class MachinesEstimate(Estimate):
 
 
 def over_machines(
-    values: Floats, machines: Sequence[str], usual: Spread = UNKNOWN, scale: float = 1.0
+    values: Floats | Sequence[float], machines: Sequence[str], usual: Spread = UNKNOWN, scale: float = 1.0
 ) -> MachinesEstimate:
     """Estimate from one value per launch, on at least two machines.
 
@@ -117,9 +118,9 @@ def over_machines(
         usual: the spread between launches that is usual in the run, as a multiple of `scale`.
         scale: the variance between launches that was predicted; what counts where no machine has two launches.
     """
-    each = estimates_of_machines(values, machines)
-    means, counts = [one.mean for one in each], [one.n for one in each]
-    deviation, degrees = pooled(each)
+    each = _by_machine(values, machines)
+    means, counts = [mean for mean, _, _ in each], [n for _, _, n in each]
+    deviation, degrees = _pooled(each)
     within = scale * usual.moderate(deviation**2 / scale, degrees) if degrees > 0 else scale * (usual.variance or 1.0)
     variances = [within / n for n in counts]
     between = _between(means, variances)
@@ -148,27 +149,42 @@ def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[s
         medians: columns case, launch and value, as from `costs.launch_medians`.
         hosts: number of a launch -> the machine that it was on.
     """
+    every = np.array([hosts[launch] for launch in medians["launch"].tolist()])
+    values = medians["value"].to_numpy(dtype="float64")
     found: dict[str, Estimate] = {}
-    for case, rows in medians.groupby("case", observed=True):
-        machines = [hosts[launch] for launch in rows["launch"]]
-        values = rows["value"].to_numpy(dtype="float64")
-        found[str(case)] = over_machines(values, machines) if len(set(machines)) > 1 else Estimate.of(values)
+    for case, places in sorted(medians.groupby("case", observed=True).indices.items()):
+        machines = every[places].tolist()
+        some = values[places]
+        found[str(case)] = over_machines(some, machines) if len(set(machines)) > 1 else Estimate.of(some)
     return found
 
 
-def estimates_of_machines(values: Floats, machines: Sequence[str]) -> list[Estimate]:
-    """Return the estimate of each machine from its own launches, in the order of the names of machines."""
-    names = np.asarray(machines)
-    return [Estimate.of(values[names == name]) for name in dict.fromkeys(sorted(machines))]
-
-
-def pooled(each: Sequence[Estimate]) -> tuple[float, float]:
+def spread_within(values: Floats | Sequence[float], machines: Sequence[str]) -> tuple[float, float]:
     """Return the standard deviation between launches of one machine, and its degrees of freedom; nan and 0 for none."""
-    known = [one for one in each if one.n > 1]
-    degrees = sum(one.own_degrees for one in known)
+    return _pooled(_by_machine(values, machines))
+
+
+def _by_machine(values: Floats | Sequence[float], machines: Sequence[str]) -> list[tuple[float, float, int]]:
+    """Return mean, deviation and number of the launches of each machine, as `Estimate.of`, in the order of names."""
+    of_machine: dict[str, list[float]] = {}
+    for name, value in zip(machines, map(float, values), strict=True):
+        of_machine.setdefault(name, []).append(value)
+    return [_of_one(found) for _, found in sorted(of_machine.items())]
+
+
+def _of_one(values: list[float]) -> tuple[float, float, int]:
+    if len(values) < TRIMMED:  # thousands of these are asked for
+        return (*mean_and_deviation(values), len(values))
+    found = Estimate.of(values)
+    return found.mean, found.deviation, found.n
+
+
+def _pooled(each: Sequence[tuple[float, float, int]]) -> tuple[float, float]:
+    known = [(deviation, own_degrees(n)) for _, deviation, n in each if n > 1]
+    degrees = sum(own for _, own in known)
     if degrees <= 0:
         return math.nan, 0.0
-    return math.sqrt(sum(one.own_degrees * one.deviation**2 for one in known) / degrees), degrees
+    return math.sqrt(sum(own * deviation**2 for deviation, own in known) / degrees), degrees
 
 
 def _weighted(means: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:

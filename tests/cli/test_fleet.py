@@ -54,6 +54,7 @@ def fleet_plan() -> plan_folder.FleetPlan:
         ("--require", "xla"),
         ("--fail-on", "slower:5%"),
         ("--trust-folder",),
+        ("--threads", "1,2"),
     ],
 )
 def test_what_hosts_are_not_given_is_refused(words: tuple[str, ...], call: Call) -> None:
@@ -67,6 +68,33 @@ def test_a_misspelled_option_is_found_before_any_host_is_asked(call: Call) -> No
     ended = call("fleet", "run", "double", "--quik", *LOOPBACK)
     assert ended.code == 2
     assert "--quik" in ended.err
+
+
+@pytest.mark.usefixtures("_unconnected")
+@pytest.mark.parametrize(
+    ("words", "received"),
+    [
+        (("doubel",), "doubel"),
+        (("double", "--variant", "natve"), "natve"),
+        (("double", "--baseline", "natve"), "natve"),
+        (("double", "--axis", "size=0"), "0"),
+        (("double", "--budget", "long"), "long"),
+        (("double", "--send", "missing.py"), "missing.py"),
+        (("double", "--tls-ca-file", "missing.pem"), LOOPBACK[1]),
+    ],
+)
+def test_a_slip_is_found_before_any_host_is_asked(words: tuple[str, ...], received: str, call: Call) -> None:
+    ended = call("fleet", "run", *words, *LOOPBACK)
+    assert ended.code == 2
+    assert received in ended.err
+
+
+@pytest.mark.usefixtures("_unconnected")
+def test_a_folder_that_holds_a_fleet_is_not_begun_again(call: Call, tmp_path: Path) -> None:
+    plan_folder.create(tmp_path / "fleet", fleet_plan())
+    ended = call("fleet", "run", "double", "--out", tmp_path / "fleet", *LOOPBACK)
+    assert ended.code == 2
+    assert "fleet resume" in ended.err
 
 
 @pytest.mark.usefixtures("_unconnected")

@@ -1,11 +1,17 @@
-"""`--threads` takes numbers, and is for one version."""
+"""`--threads` takes numbers, is for one version on one machine, and measures while nobody else does."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
+from commands import Call
+from pyopbench.cli import app
 from pyopbench.cli.threads import read_threads
 from pyopbench.core.errors import BadInput
+from pyopbench.run import host_lock
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("", ()), ("2", (2,)), ("4,1,2,2", (1, 2, 4))])
@@ -23,3 +29,15 @@ def test_beside_other_versions_they_are_refused() -> None:
     with pytest.raises(BadInput):
         read_threads("1,2", ["--tf"])
     assert read_threads("", ["--tf"]) == ()
+
+
+def test_calls_from_threads_are_measured_while_nobody_else_measures_on_the_machine(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("native")
+    free: list[bool] = []
+    monkeypatch.setattr(app, "measure_beside", lambda *_: free.append(host_lock.is_free()))
+    words = ("--threads", "1,2", "--launches", 2, "--rounds", 2, "--evenly", "--no-probes")
+    ended = call("run", "double", *words, "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert free == [False]

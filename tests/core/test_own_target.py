@@ -107,6 +107,20 @@ def test_another_source_or_input_is_another_op(module: Path) -> None:
     assert len({before, other_input.fingerprint, first.fingerprint}) == 3
 
 
+def test_an_input_in_a_file_counts_by_what_is_in_it_and_not_by_where_it_lies(module: Path, tmp_path: Path) -> None:
+    """Shards of a plan are told to belong together by it, and on each machine a file may lie elsewhere."""
+    found = []
+    for folder, content in (("here", b"1"), ("there", b"1"), ("changed", b"2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.npy").write_bytes(content)
+        found.append(read_target(f"{module}:body", [f"x={tmp_path / folder / 'x.npy'}"], []).fingerprint)
+    here, there, changed = found
+    assert here == there != changed
+    unnamed = read_target(f"{module}:body", [str(tmp_path / "here" / "x.npy")], [])
+    missing = read_target(f"{module}:body", ["missing.npy"], [])
+    assert len({here, unnamed.fingerprint, missing.fingerprint}) == 3
+
+
 def test_what_is_brought_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(own_target.VARIABLE, raising=False)
     assert own_target.brought() == {}

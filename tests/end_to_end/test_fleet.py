@@ -25,10 +25,10 @@ yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, whi
 pytestmark = pytest.mark.long
 
 EXAMPLES = ROOT / "examples" / "fleet"
-FEW = "--evenly --launches 2 --rounds 2 --no-probes"
+FEW = "--evenly --launches 2 --rounds 2"
 """Of every run, so that the fake workers are soon done."""
 PROGRAM = f"""#!/bin/sh
-if [ "$1" = run ]; then set -- "$@" {FEW}; fi
+if [ "$1" = run ]; then set -- "$@" {FEW} ${{{{PROBES-"--no-probes"}}}}; fi
 exec {{fake}} "$@"
 """
 OPS = ("sinh", "cube")
@@ -49,6 +49,7 @@ def place(tmp_path: Path, forked_programs: ForkedPrograms) -> Path:
 def shell(place: Path, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command there; `host` names the machine that it is to be on."""
     told = {"FAKE_WORKER_PLAN": str(place / "plan.json"), "XDG_CACHE_HOME": str(place / "cache")}
+    told["XDG_DATA_HOME"] = str(place / "data")
     return run_shell(command, place, {**told, "GITHUB_STEP_SUMMARY": str(place / "summary"), **environment})
 
 
@@ -64,13 +65,15 @@ def step(name: str, of: str) -> dict[str, Any]:
     return found
 
 
-def test_the_workflow_measures_on_each_machine_and_merges(place: Path) -> None:
+@pytest.mark.parametrize("probes", ["--no-probes", ""])
+def test_the_workflow_measures_on_each_machine_and_merges(place: Path, probes: str) -> None:
     matrix = job("measure")["strategy"]["matrix"]
     measure = step("Measure", "measure")
     assert measure["env"] == {"PART": "${{ matrix.part }}", "FIRST": "${{ matrix.machine.first }}"}
     for part, machine in product(matrix["part"], matrix["machine"]):
         values = {"PART": str(part), "FIRST": str(machine["first"])}
-        done = shell(place, [*BASH, measure["run"]], PYOPBENCH_HOST=f"{machine['os']}-{part}", **values)
+        values |= {"PYOPBENCH_HOST": f"{machine['os']}-{part}", "PROBES": probes}
+        done = shell(place, [*BASH, measure["run"]], **values)
         assert done.returncode == 0, done.stderr
     done = shell(place, [*BASH, step("Merge", "merge")["run"]])
     assert done.returncode == 0, done.stderr
@@ -78,6 +81,7 @@ def test_the_workflow_measures_on_each_machine_and_merges(place: Path) -> None:
     assert sorted(merged.cases) == sorted(key for key in sharded.CASES if key.startswith(OPS))
     hosts = merged.frame.assign(host=merged.frame["launch"].map(merged.hosts)).groupby("op")["host"].nunique()
     assert dict(hosts) == {"cube": 2, "sinh": 2}
+    assert (merged.probes is None) == bool(probes), "found once for each machine, and once in the whole"
     assert "Machines" in (place / "summary").read_text(encoding="utf-8")
 
 

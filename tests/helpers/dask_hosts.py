@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,10 @@ def worker_of(host: str, *, measures: bool = True) -> dict[str, Any]:
 
 
 @contextmanager
-def dask_hosts(*hosts: str, security: Any = None) -> Iterator[Any]:
+def dask_hosts(*hosts: str, security: Any = None, idle: Sequence[str] = ()) -> Iterator[Any]:
     """Give a cluster whose workers are hosts of these names; `cluster.scheduler_address` is what to connect to.
 
-    With `security` of Dask's, which holds certificates, over TLS.
+    With `security` of Dask's, which holds certificates, over TLS. Those that are `idle` lack the resource.
     """
     dask = pytest.importorskip("dask", reason="Dask.distributed is not installed")
     distributed = pytest.importorskip("distributed", reason="Dask.distributed is not installed")
@@ -47,7 +47,7 @@ def dask_hosts(*hosts: str, security: Any = None) -> Iterator[Any]:
         "cls": distributed.Scheduler,
         "options": {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": None},
     }
-    workers = {NAMED + host: worker_of(host) for host in hosts}
+    workers = {NAMED + host: worker_of(host, measures=host not in idle) for host in hosts}
     if security is not None:
         for one in (scheduler, *workers.values()):
             one["options"] |= {"security": security, "protocol": "tls"}

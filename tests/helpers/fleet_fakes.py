@@ -103,6 +103,7 @@ class FakeHosts:
         forgotten, stopped: what hosts were asked to.
         said: what a host that fails says.
         known: what a look at the workers finds.
+        unfit: workers that are given nothing, and why.
         before: is called before hosts are looked for, with how often they were.
     """
 
@@ -117,6 +118,7 @@ class FakeHosts:
     said: str = "no room"
     before: Callable[[FakeHosts, int], None] = lambda hosts, times: None
     known: Known | None = None
+    unfit: dict[str, str] = field(default_factory=dict)
     looks: int = 0
     waiting: list[tuple[str, int]] = field(default_factory=list)
 
@@ -139,6 +141,9 @@ class FakeHosts:
         self.looks += 1
         self.before(self, self.looks)
         return dict(self.there)
+
+    def refused(self) -> dict[str, str]:
+        return self.unfit
 
     def kept(self, address: str, fleet: str) -> KeptShards:
         host = next(name for name, one in self.there.items() if one == address)

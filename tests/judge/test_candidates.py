@@ -8,8 +8,9 @@ import pytest
 
 from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench.core.model import Case, Failure
-from pyopbench.judge.candidates import Comparison, Measured, Setting, compare, settings_of
+from pyopbench.judge.candidates import Comparison, Setting, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
+from pyopbench.judge.measured import Measured
 from pyopbench.judge.mix import even_mix
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.launch_model import LaunchModel
@@ -22,7 +23,7 @@ def compared(run: Any, direction: str = "forward") -> Comparison:
     baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY]["gradients"])
     ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
     setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
-    return compare(run, setting, Measured(latencies, ratios, LaunchModel()), TODAY)
+    return compare(setting, Measured(run, latencies, ratios, LaunchModel()), TODAY)
 
 
 def test_settings_follow_the_catalogue_and_inference_comes_first() -> None:

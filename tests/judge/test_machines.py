@@ -12,6 +12,7 @@ import pytest
 import frames
 import sharded
 import stored
+from pyopbench.core.model import GPU
 from pyopbench.judge.answer import Answer, DiffersByMachine
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.machines import kinds_in, run_on
@@ -115,6 +116,33 @@ def test_kinds_are_processors_with_their_cores() -> None:
         f"{FAST}, 1 core": ("d",),
         f"{SLOW}, 4 cores": ("a",),
     }
+
+
+def on_gpus(run: Run, gpus: dict[str, list[str]], placement: str = GPU) -> Run:
+    """Return the run as one whose launches tell of GPUs, and whose blocks were on a device."""
+    reads = {name: {"gpus": [{"name": one} for one in names], "reason": ""} for name, names in gpus.items()}
+    lines = ({"launch": launch, "environment": {"gpu": reads.get(host)}} for launch, host in run.hosts.items())
+    return replace(run, launches=tuple(lines), frame=run.frame.assign(placement=placement))
+
+
+def test_kinds_have_other_gpus_where_anything_ran_on_one() -> None:
+    run = on_machines(dict.fromkeys("abcd", (FAST, 1.0)))
+    gpus = {"a": ["H100", "H100"], "b": ["A100"], "c": ["H100", "H100"]}
+    assert kinds_in(on_gpus(run, gpus)) == {
+        f"{FAST}, 4 cores, 2 x H100": ("a", "c"),
+        f"{FAST}, 4 cores": ("d",),
+        f"{FAST}, 4 cores, A100": ("b",),
+    }
+    assert kinds_in(on_gpus(run, gpus, "cpu")) == {f"{FAST}, 4 cores": ("a", "b", "c", "d")}
+
+
+@pytest.mark.parametrize("told", [None, "H100", {"gpus": "H100"}, {"gpus": [None, {"name": None}]}])
+def test_what_a_launch_says_of_its_gpus_may_be_anything(told: Any) -> None:
+    """No schema says what a launch tells of its machine."""
+    run = on_gpus(on_machines({"a": (FAST, 1.0), "b": (FAST, 1.0)}), {})
+    odd = tuple({**line, "environment": {"gpu": told}} for line in run.launches)
+    [kind] = kinds_in(replace(run, launches=odd))
+    assert kind.startswith(f"{FAST}, 4 cores")
 
 
 def test_the_part_of_some_machines_is_a_run_of_theirs() -> None:

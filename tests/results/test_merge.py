@@ -201,6 +201,23 @@ def run_changed(folder: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"a processor", b"another one", 1))
 
 
+def broken(name: str) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        (folder / name).write_text("{", encoding="utf-8")
+
+    return spoil
+
+
+no_run = broken(store.RUN_FILE)
+no_probes = broken(probes.FILE)
+
+
+def no_line(folder: Path) -> None:
+    path = folder / store.SAMPLES_FILE
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, b"what is no line\n", *others]))
+
+
 SPOILED: list[tuple[Callable[[Path], None], str, str]] = [
     (drop, "missing shard 2: no folder of shard 2", "measure again: pyopbench run --shard 2/4 --out shard-2"),
     (tear, "torn shard 2 in", "continue: pyopbench resume"),
@@ -211,6 +228,9 @@ SPOILED: list[tuple[Callable[[Path], None], str, str]] = [
     (other_plan, "foreign shard 2 in", "leave out"),
     (no_shard, "results of a run without --shard", "leave out"),
     (no_results, "foreign in", "leave out"),
+    (no_run, "unreadable in", "measure those shards again"),
+    (no_line, "unreadable in", "measure those shards again"),
+    (no_probes, "unreadable shard 2 in", "measure those shards again"),
 ]
 
 
@@ -255,6 +275,15 @@ def test_holes_are_reported_where_they_are_allowed(
     assert found.lacking == (tuple(units) if spoil is drop else ())
     assert store.read_run(tmp_path / "merged")["merged"]["missing"] == ([2] if spoil is drop else [])
     assert (read_runs([tmp_path / "merged"]).ended is None) == (spoil is not drop)
+
+
+def test_what_cannot_be_read_is_a_hole_where_that_is_allowed(shards: list[Path], tmp_path: Path) -> None:
+    no_run(shards[1])
+    no_probes(shards[2])
+    found = merge.merge(shards, tmp_path / "merged", allow_missing=True)
+    assert [(one.kind, one.index) for one in found.holes] == [("unreadable", None), ("missing", 2), ("unreadable", 3)]
+    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == [2]
+    assert found.shards == 3
 
 
 @pytest.mark.parametrize("spoil", [other_software, other_plan, change])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
-from pyopbench.judge.machines import MachineAnswers, kind_of, kinds_in
+from pyopbench.judge.machines import MachineAnswers, kinds_in, kinds_of
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 from pyopbench.report.sections.decisions import TONES
@@ -77,11 +77,11 @@ def _differences(judgement: Judgement, places: Places) -> Table:
 
 def _machines(judgement: Judgement) -> Table:
     run = judgement.run
-    launches = Counter(run.hosts.values())
+    launches, kinds = Counter(run.hosts.values()), kinds_of(run)
     rows = tuple(
         (
             name,
-            kind_of(one),
+            kinds[name],
             formatting.byte_count(one.get("memory_bytes")),
             str(one.get("os") or "unknown"),
             _cells.count(launches[name]),

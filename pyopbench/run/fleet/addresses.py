@@ -8,6 +8,7 @@ https://distributed.dask.org/en/stable/tls.html
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,8 @@ class Access:
         """Check that the address may be connected to.
 
         Raises:
-            BadInput: it is no address, one that needs TLS and has none, or certificates are missing or not used.
+            BadInput: it is no address, one that needs TLS and has none, or certificates are missing, unreadable or not
+            used.
         """
         protocol, _ = parts_of(self.address)
         has_files = self.ca_file is not None and self.certificate is not None
@@ -65,7 +67,19 @@ class Access:
                 legal="tls://HOST:PORT with certificates",
                 next_step=f"--scheduler tls{self.address.removeprefix('tcp')}, or leave the certificates out",
             )
+        self._check_files()
         self.check_open(self.address)
+
+    def _check_files(self) -> None:
+        options = ("--tls-ca-file", "--tls-cert", "--tls-key")
+        for option, file in zip(options, (self.ca_file, self.certificate, self.key), strict=True):
+            if file is not None and not os.access(file, os.R_OK):
+                raise BadInput(
+                    "a certificate or key cannot be read",
+                    received=f"{option} {file}",
+                    legal="a file in PEM that you may read",
+                    next_step="check the path and the permissions",
+                )
 
     def check_open(self, address: str) -> None:
         """Check that an address, of the scheduler or of a host, is one over TLS, on loopback, or allowed.

@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pyopbench.core.errors import BadInput, PyopbenchError, WorkerLost
@@ -102,6 +103,10 @@ class Connection:
         able = [one for one in self.workers() if one.facts is not None and one.has_resource and not one.refused]
         return {one.facts.host: one.address for one in reversed(able) if one.facts is not None}
 
+    def refused(self) -> dict[str, str]:
+        """Return the workers that are given no shards, by host, or address where that is not known, and why."""
+        return {_name_of(one): why for one in self._known.values() if (why := _why_refused(one))}
+
     def begin(self, address: str, host: str, request: Request) -> None:
         """Give a shard to a host."""
         future = self._client.submit(
@@ -150,9 +155,16 @@ class Connection:
         if self._client.status == "closed":
             return
         question = messages.packed(Question(fleet=fleet))
-        for known in self._known.values():
-            if known.facts is not None:
-                self._ask(known.address, on_host.stop, question, None)
+        addresses = [known.address for known in self._known.values() if known.facts is not None]
+
+        def ask() -> None:
+            with suppress(Exception):  # as in `_ask`
+                self._client.run(on_host.stop, question, workers=addresses, on_error="ignore")
+
+        # All at once, because whoever has pressed Ctrl-C waits for it.
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(ANSWER_SECONDS)
 
     def ask_for_facts(self, address: str) -> Facts | None:
         """Return what a host is, asked now; None if it does not answer."""
@@ -198,11 +210,9 @@ class Connection:
         return Known(address, facts, has_resource)
 
     def _tell_of(self, known: Known) -> None:
-        host = known.address if known.facts is None else known.facts.host
-        if known.refused:
-            self._tell(FleetEvent("refused", host, told=known.refused))
-        elif not known.has_resource:
-            self._tell(FleetEvent("refused", host, told=f"no resource {RESOURCE}=1"))
+        host, refused = _name_of(known), _why_refused(known)
+        if refused:
+            self._tell(FleetEvent("refused", host, told=refused))
         else:
             self._tell(FleetEvent("joined", host))
             if known.facts is not None and known.facts.dask:
@@ -246,3 +256,11 @@ class Connection:
             return answer if kind is None or answer is None else messages.read(answer, kind, address)
         except (queue.Empty, BadInput):
             return None
+
+
+def _name_of(known: Known) -> str:
+    return known.address if known.facts is None else known.facts.host
+
+
+def _why_refused(known: Known) -> str:
+    return known.refused or ("" if known.has_resource else f"no resource {RESOURCE}=1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -271,10 +271,18 @@ class Dispatch:
         return Snapshot(len(self._here), self._plan.shards, running, idle, left)
 
     def _no_host(self) -> NothingMeasured:
-        aside = "; ".join(f"{name}: {why}" for name, why in self._set_aside.items())
-        return NothingMeasured(
-            "there is no host that measures",
-            received=aside or f"no worker with the resource measure=1 in {self._rules.patience_seconds:g} s",
-            legal="at least one host: dask worker ADDRESS --nthreads 1 --resources measure=1",
-            next_step="pyopbench fleet doctor --scheduler ADDRESS shows what is there, and what it lacks",
+        return no_host(
+            {**self._connection.refused(), **self._set_aside},
+            f"no worker with the resource measure=1 in {self._rules.patience_seconds:g} s",
         )
+
+
+def no_host(why_not: Mapping[str, str], otherwise: str) -> NothingMeasured:
+    """Return the error for a fleet without a host; with why those measure nothing that are there."""
+    return NothingMeasured(
+        "there is no host that measures",
+        received="; ".join(f"{name}: {why}" for name, why in why_not.items()) or otherwise,
+        legal="at least one host with the pyopbench of this machine: dask worker ADDRESS --nthreads 1 "
+        "--resources measure=1",
+        next_step="pyopbench fleet doctor --scheduler ADDRESS shows what is there, and what it lacks",
+    )

@@ -86,8 +86,8 @@ def new_id() -> str:
     return secrets.token_hex(8)
 
 
-def create(folder: Path, plan: FleetPlan) -> None:
-    """Make the folder of a fleet.
+def require_new(folder: Path) -> None:
+    """Check that a folder holds no fleet yet.
 
     Raises:
         BadInput: it holds a fleet or a run already, or cannot be written to.
@@ -100,6 +100,15 @@ def create(folder: Path, plan: FleetPlan) -> None:
             next_step=f"choose another --out, or continue it: pyopbench fleet resume {folder} --scheduler ADDRESS",
         )
     store.require_new(folder)
+
+
+def create(folder: Path, plan: FleetPlan) -> None:
+    """Make the folder of a fleet.
+
+    Raises:
+        BadInput: as `require_new`.
+    """
+    require_new(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SHARDS).mkdir()
     write_atomically(folder / FLEET_FILE, msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
@@ -165,8 +174,13 @@ def arrivals(folder: Path) -> dict[int, Arrival]:
             beside = path.with_name(f"{path.name}.json")
             try:
                 found[int(path.name)] = converted(parse(read_bytes(beside, BESIDE)), Arrival, str(beside))
-            except (OSError, ValueError) as error:
-                raise corrupt(str(beside), str(error)) from error
+            except (OSError, ValueError, BadInput) as error:
+                raise BadInput(
+                    "it cannot be read which host a shard of the fleet is of",
+                    received=f"{beside}: {error.received if isinstance(error, BadInput) else error}",
+                    legal="the file as it was written when the shard arrived",
+                    next_step=f"restore it, or have the shard measured again: remove {path}",
+                ) from error
     return dict(sorted(found.items()))
 
 

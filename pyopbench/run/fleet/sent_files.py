@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import is_target
+from pyopbench.core.own_target import is_target, split_input
 from pyopbench.run.fleet.messages import MOST_SENT_BYTES, SENT_NAME, SentFile
 
 
@@ -50,8 +50,8 @@ def _unreadable(text: str, why: str) -> BadInput:
     )
 
 
-def check_ops(ops: Sequence[str], files: Sequence[SentFile]) -> None:
-    """Check that own ops that are in a file are sent.
+def check_sent(ops: Sequence[str], inputs: Sequence[str], files: Sequence[SentFile]) -> None:
+    """Check that own ops that are in a file, and inputs that are one of this folder, are sent.
 
     Raises:
         BadInput: one is not: files go to other machines only with the user's word.
@@ -60,12 +60,20 @@ def check_ops(ops: Sequence[str], files: Sequence[SentFile]) -> None:
     for op in ops:
         place = op if op.endswith(".py") else op.partition(":")[0]
         if is_target(op) and place.endswith(".py") and place not in texts:
-            raise BadInput(
-                "the op is in a file, and files go to other machines only if you say so",
-                received=op,
-                legal="--send with each file that the hosts need",
-                next_step=f"--send {place}",
-            )
+            raise _unsent("op", op, place)
+    for text in inputs:
+        place = split_input(text)[1]
+        if place.endswith(".npy") and not Path(place).is_absolute() and place not in texts:
+            raise _unsent("input", text, place)
+
+
+def _unsent(what: str, received: str, place: str) -> BadInput:
+    return BadInput(
+        f"the {what} is in a file, and files go to other machines only if you say so",
+        received=received,
+        legal="--send with each file that the hosts need",
+        next_step=f"--send {place}",
+    )
 
 
 def own_words(ops: Sequence[str], inputs: Sequence[str], seed_with: str) -> list[str]:

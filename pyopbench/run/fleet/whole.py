@@ -14,7 +14,7 @@ from pyopbench.results.fleet_findings import OddHost
 from pyopbench.results.merge import merge
 from pyopbench.run.fleet import plan_folder
 from pyopbench.run.fleet.connection import Connection
-from pyopbench.run.fleet.dispatch import Dispatch, FleetEnd, Rules, Watch
+from pyopbench.run.fleet.dispatch import Dispatch, FleetEnd, Rules, Watch, no_host
 from pyopbench.run.fleet.messages import SentFile
 from pyopbench.run.fleet.plan_folder import FleetPlan, PlannedFile
 from pyopbench.run.fleet.sent_files import read_sent
@@ -93,11 +93,8 @@ def begin(folder: Path | None, request: FleetRequest, connection: Connection) ->
 def _one_for_each(connection: Connection, replicates: int) -> int:
     hosts = len(connection.hosts())
     if not hosts:
-        raise NothingMeasured(
-            "there is no host that measures",
-            received="no worker with the resource measure=1",
-            legal="at least one host, or --shards N and hosts that come later",
-            next_step="pyopbench fleet doctor --scheduler ADDRESS shows what is there, and what it lacks",
+        raise no_host(
+            connection.refused(), "no worker with the resource measure=1; with --shards N hosts may come later"
         )
     return -(-hosts // replicates) * replicates
 

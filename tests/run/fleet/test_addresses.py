@@ -12,6 +12,13 @@ from pyopbench.run.fleet.addresses import Access
 FILES = {"ca_file": Path("ca.pem"), "certificate": Path("cert.pem")}
 
 
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ca.pem", "cert.pem", "key.pem"):
+        Path(name).touch()
+
+
 @pytest.mark.parametrize(
     "address", ["tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786", "tcp://127.3.2.1:1/"]
 )
@@ -65,6 +72,16 @@ def test_tls_needs_certificates_and_certificates_need_tls() -> None:
     with pytest.raises(BadInput):
         Access("tcp://127.0.0.1:8786", **FILES).check()
     Access("tls://10.0.0.1:8786", **FILES).check()
+
+
+@pytest.mark.parametrize("missing", ["ca.pem", "cert.pem", "key.pem"])
+def test_certificates_that_cannot_be_read_are_named_before_anything_is_connected_to(missing: str) -> None:
+    access = Access("tls://10.0.0.1:8786", key=Path("key.pem"), **FILES)
+    access.check()
+    Path(missing).unlink()
+    with pytest.raises(BadInput) as raised:
+        access.check()
+    assert missing in str(raised.value.received)
 
 
 def test_certificates_are_passed_to_dask() -> None:

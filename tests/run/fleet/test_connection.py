@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from typing import Any
 import pytest
 
 import dask_hosts
+import fleet_fakes
 from pyopbench.core.errors import BadInput
 from pyopbench.results.fleet_findings import FleetEvent
 from pyopbench.run import host_lock
-from pyopbench.run.fleet import addresses, doctor, messages, plan_folder, whole
+from pyopbench.run.fleet import addresses, doctor, host_shard, messages, plan_folder, whole
 from pyopbench.run.fleet import connection as connections
 from pyopbench.run.fleet.addresses import Access
+from pyopbench.run.fleet.answers import Told
 from pyopbench.run.fleet.connection import Connection
 from pyopbench.run.fleet.dispatch import Rules, Watch
 from pyopbench.run.fleet.whole import FleetRequest, FleetResult
@@ -107,6 +111,40 @@ def test_a_host_that_measures_says_so(connection: Connection) -> None:
     with host_lock.held(host="b"):
         _, problems = doctor.examine(connection)
     assert [problem.host for problem in problems if problem.kind == "measuring"] == ["b"]
+
+
+def test_hosts_that_are_stopped_say_so_and_keep_what_they_have_begun(
+    here: Path, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hosts are in the middle of a shard, which never ends by itself, as each has said through a pipe."""
+    fifo, program = here / "fifo", here / "measuring.py"
+    os.mkfifo(fifo)
+    program.write_text(f"import signal\nopen({str(fifo)!r}, 'w').write('on\\n')\nsignal.pause()\n", encoding="utf-8")
+    monkeypatch.setenv(host_shard.COMMAND_VARIABLE, f"{sys.executable} {program}")
+    hosts = connection.hosts()
+    for shard, host in enumerate(("a", "b"), start=1):
+        request = messages.Request(fleet=fleet_fakes.FLEET, shard=shard, of=2, words=["double"], own_words=[], files=[])
+        connection.begin(hosts[host], host, request)
+    with os.fdopen(os.open(fifo, os.O_RDWR), encoding="utf-8") as begun:
+        assert [begun.readline() for _ in range(2)] == ["on\n", "on\n"]
+    connection.stop(fleet_fakes.FLEET)
+    told: list[Told] = []
+    while len(told) < 2:
+        told += connection.wait(60.0)
+    assert sorted((one.host, one.delivery and one.delivery.outcome) for one in told) == [
+        ("a", "stopped"),
+        ("b", "stopped"),
+    ]
+
+
+def test_workers_without_the_resource_are_named_with_what_they_lack(events: list[FleetEvent]) -> None:
+    with (
+        dask_hosts.dask_hosts("a", "b", idle=("b",)) as cluster,
+        Connection(Access(cluster.scheduler_address), events.append, 10.0) as connection,
+    ):
+        assert list(connection.hosts()) == ["a"]
+        assert list(connection.refused()) == ["b"]
+        assert connections.RESOURCE in connection.refused()["b"]
 
 
 def test_a_host_with_another_pyopbench_is_given_nothing(

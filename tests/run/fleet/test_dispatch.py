@@ -172,6 +172,13 @@ def test_it_ends_when_no_host_comes(tmp_path: Path, hosts: FakeHosts) -> None:
     assert hosts.stopped == [FLEET]
 
 
+def test_hosts_that_are_there_and_get_nothing_are_named_with_why(tmp_path: Path, hosts: FakeHosts) -> None:
+    hosts.there, hosts.unfit = {}, {"a": "pyopbench 0.0.1, here 0.1.0"}
+    with pytest.raises(NothingMeasured) as raised:
+        Fleet(tmp_path, hosts).run()
+    assert raised.value.received == "a: pyopbench 0.0.1, here 0.1.0"
+
+
 def test_a_host_that_is_left_out_is_given_nothing(tmp_path: Path, hosts: FakeHosts) -> None:
     fleet = Fleet(tmp_path, hosts)
     fleet.run("b")

@@ -90,6 +90,20 @@ def test_a_full_disk_here_is_told_and_leaves_nothing(
     assert plan_folder.take_in(folder, delivery)
 
 
+@pytest.mark.parametrize("content", [None, "{", '{"host": "a/b"}'])
+def test_a_shard_of_a_host_that_is_not_known_can_be_measured_again(
+    folder: Path, tmp_path: Path, content: str | None
+) -> None:
+    plan_folder.take_in(folder, fleet_fakes.delivery("a", 2, fleet_fakes.results(tmp_path, 2)))
+    beside = folder / plan_folder.SHARDS / "2.json"
+    beside.unlink()
+    if content is not None:
+        beside.write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput) as raised:
+        plan_folder.arrivals(folder)
+    assert str(plan_folder.folder_of(folder, 2)) in raised.value.next_step
+
+
 def test_only_one_client_runs_a_fleet(folder: Path) -> None:
     with plan_folder.locked(folder), pytest.raises(BadInput), plan_folder.locked(folder):
         pass

@@ -38,12 +38,19 @@ def test_what_cannot_be_read_or_is_too_large_is_refused(op_file: Path, monkeypat
 @pytest.mark.parametrize("op", ["my_op.py", "my_op.py:function", "other/my_op.py"])
 def test_an_op_in_a_file_that_is_not_sent_is_refused(op: str) -> None:
     with pytest.raises(BadInput):
-        sent_files.check_ops([op], [])
+        sent_files.check_sent([op], [], [])
+
+
+@pytest.mark.parametrize("text", ["points.npy", "x=points.npy", "data/points.npy"])
+def test_an_input_in_a_file_that_is_not_sent_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        sent_files.check_sent(["package.module:function"], [text], [])
+    sent_files.check_sent(["package.module:function"], ["/data/points.npy", "np.zeros(3)"], [])
 
 
 def test_ops_that_are_sent_or_installed_are_fine(op_file: Path) -> None:
     files = sent_files.read_sent(["my_op.py"])
-    sent_files.check_ops(["sinh", "my_op.py", "my_op.py:function", "package.module:function"], files)
+    sent_files.check_sent(["sinh", "my_op.py", "my_op.py:function", "package.module:function"], [], files)
 
 
 def test_own_ops_are_named_again_with_their_inputs_when_a_shard_is_continued() -> None:

@@ -1,0 +1,171 @@
+"""Ctrl-C and SIGTERM at a shard: it ends at once with 130, leaves no worker, says how to go on, and then is whole.
+
+Each moment is known, and not guessed by waiting: fake workers write every request to a pipe before they answer it, and
+the one at which the run is to be interrupted they never answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sharded
+import stored
+from places import HELPERS
+from processes import has_ended
+from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.core.host import VARIABLE
+from pyopbench.results import store
+from pyopbench.run import host_lock
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
+]
+
+# A shell lets what it starts in the background ignore SIGINT, and these tests with it.
+CODE = f"""
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_path({str(HELPERS / "fake_pyopbench.py")!r}, run_name="__main__")
+"""
+LONG = 60.0
+HANGING = {"prepare": "hanging", "sample": "late_hanging"}
+"""The variant of `fake_worker.py` that never answers a request."""
+FEW = ("--evenly", "--launches", "2", "--rounds", "2", "--no-probes", "--seed", "1")
+
+
+class Place:
+    """A folder with a plan, and a pipe that tells what workers are asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        os.mkfifo(folder / "requests")
+        # For both directions, so that it neither waits for a writer nor ends when one of several has closed it.
+        self.requests = os.fdopen(os.open(folder / "requests", os.O_RDWR), encoding="utf-8")
+        (folder / "variants").mkdir()
+        for variant in HANGING.values():
+            (folder / "variants" / f"{variant}.py").touch()
+
+    def close(self) -> None:
+        self.requests.close()
+
+    def plan(self, variant: str) -> None:
+        """Plan two units, of which each has a case that behaves as its variant says."""
+        names = ("py_function_numpy", variant)
+        plan = sharded.plan([stored.case(name, op) for op in ("double", "sinh") for name in names])
+        kept = {key: plan[key] for key in ("cases", "skips", "catalogue", "environment")}
+        (self.folder / "plan.json").write_text(json.dumps(kept), encoding="utf-8")
+
+    def begin(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        """Start a command there."""
+        told = {
+            VARIABLE: "host-1",
+            PATH_VARIABLE: str(self.folder),
+            host_lock.FOLDER_VARIABLE: str(self.folder),
+            "FAKE_WORKER_PLAN": str(self.folder / "plan.json"),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "COLUMNS": "200",
+            **variables,
+        }
+        command = [sys.executable, "-c", CODE, *words]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=self.folder, env={**os.environ, **told}, text=True, **pipes)
+
+    def shard(self, index: int, **variables: str) -> subprocess.Popen[str]:
+        """Start one of two shards."""
+        words = ("run", *FEW, "--shard", f"{index}/2", "--out", f"shard-{index}")
+        return self.begin(*words, FAKE_WORKER_LOG=str(self.folder / "requests"), **variables)
+
+    def wait_for(self, request: str) -> None:
+        """Return when a worker is asked for something."""
+        while json.loads(self.requests.readline())["do"] != request:
+            pass
+
+    def workers(self, shard: str) -> list[int]:
+        lines, _ = store.read_lines(self.folder / shard)
+        return [line["environment"]["pid"] for line in lines if line["kind"] == "launch"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    made.close()
+
+
+def interrupted(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
+    """Interrupt a command, which ends with 130, and return what it has said."""
+    process.send_signal(number)
+    out, err = process.communicate(timeout=LONG)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert "Traceback" not in err
+    return err
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for the end of a command, and return its exit code and what it has said of errors."""
+    _, err = process.communicate(timeout=LONG)
+    return process.returncode, err
+
+
+def require_whole_after_resuming(place: Place, told: str) -> None:
+    """Resume as the interrupted shard says, and merge it with the other, which no sooner is possible."""
+    assert ended(place.shard(2, FAKE_WORKER_HEALED="1"))[0] == 0
+    code, err = ended(place.begin("merge", "shard-1", "shard-2", "--out", "merged"))
+    assert code == 2
+    assert "pyopbench resume" in err
+    (line,) = [line for line in told.splitlines() if line.startswith("  resume: ")]
+    program, *words = shlex.split(line.removeprefix("  resume: "))
+    assert program == "pyopbench"
+    code, err = ended(place.begin(*words, FAKE_WORKER_HEALED="1"))
+    assert code == 0, err
+    code, err = ended(place.begin("merge", "shard-1", "shard-2", "--out", "merged"))
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("request_", HANGING)
+def test_a_shard_that_is_interrupted_ends_and_can_be_continued(
+    place: Place, request_: str, number: signal.Signals
+) -> None:
+    place.plan(HANGING[request_])
+    process = place.shard(1)
+    place.wait_for(request_)
+    told = interrupted(process, number)
+    assert all(map(has_ended, place.workers("shard-1")))
+    if number is signal.SIGINT:
+        require_whole_after_resuming(place, told)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_shard_that_waits_for_the_machine_is_interrupted_and_can_be_continued(
+    place: Place, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(place.folder))
+    place.plan("native")
+    with host_lock.held(host="host-1"):
+        process = place.shard(1)
+        assert process.stderr is not None
+        while "waiting" not in process.stderr.readline():
+            assert process.poll() is None
+        told = interrupted(process, number)
+    if number is signal.SIGINT:
+        require_whole_after_resuming(place, told)
+
+
+def test_a_shard_that_is_interrupted_while_it_is_planned_leaves_nothing(place: Place) -> None:
+    os.mkfifo(place.folder / "plan.json")  # which nobody writes to
+    process = place.shard(1)
+    place.wait_for("plan")
+    interrupted(process)
+    assert not (place.folder / "shard-1").exists()
