@@ -6,6 +6,7 @@
     python examples/input_pipeline/train.py brighten switch   # tf.numpy_function in place of tf.py_function
     python examples/input_pipeline/train.py brighten batch    # batch first; --batch 256 for another size
     python examples/input_pipeline/train.py augment loop      # batch first, with a loop in the callback
+    python examples/input_pipeline/train.py augment njit      # the same, with body and loop compiled by Numba
     python examples/input_pipeline/train.py augment processes # the body in processes
     python examples/input_pipeline/train.py augment port      # the port that is written beside the body
     python examples/input_pipeline/train.py augment port-of-batch   # batch first, then the port; --batch too
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 IMAGES, BATCH, CLASSES = 512, 32, 4
 CORES = os.cpu_count() or 2
 BODIES = ("augment", "denoise", "brighten")
-CHANGES = ("ready", "map", "parallel", "switch", "batch", "loop", "processes", "port", "port-of-batch")
+CHANGES = ("ready", "map", "parallel", "switch", "batch", "loop", "njit", "processes", "port", "port-of-batch")
 
 
 def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data.Dataset:
@@ -59,11 +60,12 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         return pool.submit(function, image).result()
 
     def in_numpy_function(image: Any) -> Any:
-        return tf.numpy_function(loop if change == "loop" else function, [image], tf.float32)
+        return tf.numpy_function(called, [image], tf.float32)
 
     def loop(images: Any) -> Any:
         return np.stack([function(image) for image in images])
 
+    called = loop if change == "loop" else compiled_loop(function) if change == "njit" else function
     if change == "parallel":
         ds = ds.map(called_back, num_parallel_calls=given.parallel)
     elif change == "processes":
@@ -82,7 +84,7 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         ds = ds.map(
             lambda image, label: called_back(image, label, in_numpy_function), num_parallel_calls=tf.data.AUTOTUNE
         )
-    elif change in ("batch", "loop"):
+    elif change in ("batch", "loop", "njit"):
         whole = ds.batch(given.batch, drop_remainder=True)
         whole = whole.map(lambda image, label: called_back(image, label, in_numpy_function))
         return rebatched(whole, given.batch)
@@ -90,6 +92,22 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         ds = ds.map(called_back)
     batches = ds.batch(BATCH, drop_remainder=True)
     return batches.take(1).cache().repeat() if change == "ready" else batches
+
+
+def compiled_loop(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of a batch that calls another for each image, both compiled by Numba."""
+    import numba
+
+    compiled = numba.njit(function)
+
+    @numba.njit
+    def over_batch(images: Any) -> Any:
+        out = np.empty_like(images)
+        for place in range(len(images)):
+            out[place] = compiled(images[place])
+        return out
+
+    return over_batch
 
 
 def rebatched(batches: tf.data.Dataset, batch: int) -> tf.data.Dataset:
@@ -126,9 +144,7 @@ def main() -> None:
     parser.add_argument("--wait-ms", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--parallel", type=int, default=-1, help="calls at once, for parallel; -1 is AUTOTUNE")
-    parser.add_argument(
-        "--batch", type=int, default=BATCH, help="elements of a call, for batch, loop and port-of-batch"
-    )
+    parser.add_argument("--batch", type=int, default=BATCH, help="elements of a call, where there is a batch first")
     given = parser.parse_args()
     import tensorflow as tf
 
