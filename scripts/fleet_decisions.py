@@ -6,9 +6,10 @@ TensorFlow is measured, three times over: in one run, in four shards that are me
 of Dask. Hosts are processes of this machine that take turns, so that each has all cores while it measures. Machines
 that differ cannot be tried like this: decisions are compared here, not machines.
 
-Three measurements of one thing differ by noise. So an answer that another has not got is compared with the bound that
-it came with, on what it may cost at the most against the best: what it costs by the samples of the other has to be
-within. Prints what each way gave and exits with 1 if they differ by more than that.
+Three measurements of one thing differ by noise. Each answer comes with a bound on what it may cost at the most against
+the best. Where another way gave another answer, what the first costs by the samples of the other, less what that may
+be off by, has to be within its bound. What one way leaves undecided contradicts nothing. Prints what each way gave and
+by what answers differ, and exits with 1 if that is more, or if plans, cases or samples are not the same.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ BASELINE = "py_function_numpy"
 WORDS = (
     *("sinh", "cube", "relu", "log", "--mode", "call", "--direction", "forward", "--axis", "size=1e3,1e5"),
     *("--variant", f"{BASELINE},numpy_function,native", "--no-parts", "--no-probes", "--seed", "1"),
-    *("--evenly", "--launches", "3", "--rounds", "60"),
+    *("--evenly", "--launches", "6", "--rounds", "60"),
 )
 """One unit for each host, and launches in which everything is measured equally often: as many in all three ways."""
 
@@ -137,8 +138,8 @@ def measured(site: Site, name: str) -> Way:
     return Way(name, plans, Counter(case for run in runs for case in run["cases"]), judged, seconds)
 
 
-def differences(ways: Mapping[str, Way]) -> Iterator[str]:
-    """Yield what is not as it has to be."""
+def faults(ways: Mapping[str, Way]) -> Iterator[str]:
+    """Yield what is not as it has to be, but for answers."""
     one, *divided = ways.values()
     plans = {plan for way in divided for plan in way.plans}
     if len(plans) != 1:
@@ -152,31 +153,58 @@ def differences(ways: Mapping[str, Way]) -> Iterator[str]:
             yield f"{way.name}: {way.doubled:,} samples are there more than once"
         if way.decisions.keys() != one.decisions.keys():
             yield f"{way.name}: not the decisions of one run"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An answer that another way has not got: what it costs by the samples of that, in shares of today's time.
+
+    Attributes:
+        what: was decided, and by which two ways.
+        lag: what the answer costs more than the best.
+        reach: how far that may be off.
+        bound: what it came with.
+    """
+
+    what: str
+    lag: float
+    reach: float
+    bound: float
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether it costs more than its bound by more than that may be off."""
+        return self.lag - self.reach > self.bound
+
+    @property
+    def text(self) -> str:
+        """What an answer costs by the other way."""
+        lag, reach, bound = map(formatting.percent, (self.lag, self.reach, self.bound))
+        return f"{self.what}: {lag} more than the best, off by up to {reach}; its bound is {bound}"
+
+
+def differences(ways: Mapping[str, Way]) -> Iterator[Difference]:
+    """Yield the answers of one run that shards or Dask have not got, and theirs that it has not."""
+    one, *divided = ways.values()
     for way in divided:
         for place in one.decisions.keys() & way.decisions.keys():
-            yield from _disagreement(place, one, way)
-            yield from _disagreement(place, way, one)
+            yield from filter(None, (_difference(place, one, way), _difference(place, way, one)))
 
 
-def _disagreement(place: tuple[str, ...], told: Way, by: Way) -> Iterator[str]:
-    """Yield by what an answer costs more, by the samples of another way, than the bound that it came with allows."""
-    decision, choice = told.decisions[place][0], by.decisions[place][1]
-    if decision.answer == by.decisions[place][0].answer:
-        return
-    if decision.loss is None or choice is None:
-        yield f"{place[0]} {place[1]}: {told.name} is undecided and {by.name} is not"
-        return
+def _difference(place: tuple[str, ...], told: Way, by: Way) -> Difference | None:
+    """Return what the answer of one way costs by another; None where they agree or either leaves it undecided."""
+    decision, (other, choice) = told.decisions[place][0], by.decisions[place]
+    if decision.answer == other.answer or decision.loss is None or other.loss is None or choice is None:
+        return None
     label = decision.choice or decision.baseline
-    lag = next((one.lag for one in choice.standings if one.label == label), None)
-    if lag is None or lag > decision.loss:
-        costs = "nothing that can be told" if lag is None else formatting.percent(lag)
-        bound = formatting.percent(decision.loss)
-        yield f"{place[0]} {place[1]}: {label} of {told.name} costs {costs} by {by.name}, more than its bound {bound}"
+    standing = next(one for one in choice.standings if one.label == label)
+    what = f"{place[0]} {place[1]}: {label} of {told.name} by {by.name}"
+    return Difference(what, standing.lag, standing.reach, decision.loss)
 
 
 def show(ways: Mapping[str, Way]) -> None:
     """Print what each way gave, side by side."""
-    print(f"{'':22}" + "".join(f"{name:>30}" for name in ways))
+    print(f"{'':22}" + "".join(f"{name:>42}" for name in ways))
     rows = {
         "plans of shards": lambda way: " ".join(sorted(plan[:8] for plan in way.plans)) or "-",
         "cases, shards' together": lambda way: f"{len(way.cases)}, {sum(way.cases.values())}",
@@ -186,10 +214,10 @@ def show(ways: Mapping[str, Way]) -> None:
         "seconds": lambda way: f"{way.seconds:.0f}",
     }
     for title, cell in rows.items():
-        print(f"{title:22}" + "".join(f"{cell(way):>30}" for way in ways.values()))
+        print(f"{title:22}" + "".join(f"{cell(way):>42}" for way in ways.values()))
     for place in next(iter(ways.values())).decisions:
         told = (way.decisions.get(place) for way in ways.values())
-        print(f"{' '.join(place[:2]):22}" + "".join(f"{'-' if one is None else _text(one[0]):>30}" for one in told))
+        print(f"{' '.join(place[:2]):22}" + "".join(f"{'-' if one is None else _text(one[0]):>42}" for one in told))
 
 
 def _text(decision: Decision) -> str:
@@ -209,8 +237,11 @@ def main() -> None:
     finally:
         site.close()
     show(ways)
-    found = list(dict.fromkeys(differences(ways)))
-    print("\n".join(found) or "the same plan, each case once, and the same decisions, as far as their bounds tell")
+    answers = list(differences(ways))
+    found = [*faults(ways), *(one.text for one in answers if one.is_contradiction)]
+    for one in answers:
+        print(f"answers differ: {one.text}")
+    print("\n".join(["NOT the same:", *found]) if found else "the same plan, each case once, no answer contradicted")
     print(f"results in {folder}")
     sys.exit(bool(found))
 

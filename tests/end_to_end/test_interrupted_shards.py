@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -33,7 +34,8 @@ pytestmark = [
 
 # A shell lets what it starts in the background ignore SIGINT, and these tests with it.
 CODE = f"""
-import runpy, signal
+import runpy, signal, sys
+sys.path.insert(0, {str(HELPERS)!r})
 signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_path({str(HELPERS / "fake_pyopbench.py")!r}, run_name="__main__")
 """
@@ -50,13 +52,14 @@ class Place:
         self.folder = folder
         os.mkfifo(folder / "requests")
         # For both directions, so that it neither waits for a writer nor ends when one of several has closed it.
-        self.requests = os.fdopen(os.open(folder / "requests", os.O_RDWR), encoding="utf-8")
+        self.requests = os.open(folder / "requests", os.O_RDWR)
+        self.buffer = b""
         (folder / "variants").mkdir()
         for variant in HANGING.values():
             (folder / "variants" / f"{variant}.py").touch()
 
     def close(self) -> None:
-        self.requests.close()
+        os.close(self.requests)
 
     def plan(self, variant: str) -> None:
         """Plan two units, of which each has a case that behaves as its variant says."""
@@ -85,10 +88,22 @@ class Place:
         words = ("run", *FEW, "--shard", f"{index}/2", "--out", f"shard-{index}")
         return self.begin(*words, FAKE_WORKER_LOG=str(self.folder / "requests"), **variables)
 
-    def wait_for(self, request: str) -> None:
-        """Return when a worker is asked for something."""
-        while json.loads(self.requests.readline())["do"] != request:
-            pass
+    def wait_for(self, request: str, process: subprocess.Popen[str]) -> None:
+        """Return when a worker is asked for something; a command that ends before that fails the test."""
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            while True:
+                line, end, rest = self.buffer.partition(b"\n")
+                if end:
+                    self.buffer = rest
+                    if json.loads(line)["do"] == request:
+                        return
+                    continue
+                ready, _, _ = select.select([self.requests, descriptor], [], [])
+                assert self.requests in ready, process.communicate()
+                self.buffer += os.read(self.requests, 65536)
+        finally:
+            os.close(descriptor)
 
     def workers(self, shard: str) -> list[int]:
         lines, _ = store.read_lines(self.folder / shard)
@@ -140,7 +155,7 @@ def test_a_shard_that_is_interrupted_ends_and_can_be_continued(
 ) -> None:
     place.plan(HANGING[request_])
     process = place.shard(1)
-    place.wait_for(request_)
+    place.wait_for(request_, process)
     told = interrupted(process, number)
     assert all(map(has_ended, place.workers("shard-1")))
     if number is signal.SIGINT:
@@ -166,6 +181,6 @@ def test_a_shard_that_waits_for_the_machine_is_interrupted_and_can_be_continued(
 def test_a_shard_that_is_interrupted_while_it_is_planned_leaves_nothing(place: Place) -> None:
     os.mkfifo(place.folder / "plan.json")  # which nobody writes to
     process = place.shard(1)
-    place.wait_for("plan")
+    place.wait_for("plan", process)
     interrupted(process)
     assert not (place.folder / "shard-1").exists()
