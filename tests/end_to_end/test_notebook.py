@@ -46,7 +46,7 @@ def test_the_stored_outputs_are_whole_and_small() -> None:
     assert "<script" not in content
 
 
-@pytest.mark.measures
+@pytest.mark.long
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel", reason="notebooks need ipykernel")
     nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat")

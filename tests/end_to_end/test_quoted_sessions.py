@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import page_commands
+from forked_programs import ForkedPrograms
 from places import ROOT
 
 pytestmark = pytest.mark.long
@@ -33,11 +33,17 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def program(forked_programs: ForkedPrograms, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return forked_programs.write(tmp_path_factory.mktemp("program") / "pyopbench")
+
+
+@pytest.mark.usefixtures("kernels")  # or else the simulated device would be compiled beside those who wait for it
 @pytest.mark.parametrize("session", SESSIONS)
-def test_a_session_is_what_the_command_prints(session: page_commands.Session, clone: Path) -> None:
-    assert session.command[0] == "pyopbench"
+def test_a_session_is_what_the_command_prints(session: page_commands.Session, clone: Path, program: Path) -> None:
+    assert session.command[0] == program.name
     done = subprocess.run(
-        [sys.executable, "-m", "pyopbench", *session.command[1:]],
+        [program, *session.command[1:]],
         cwd=clone,
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": COLUMNS},
         stdout=subprocess.PIPE,

@@ -14,6 +14,7 @@ import json
 import os
 import runpy
 import select
+import shlex
 import signal
 import socket
 import stat
@@ -27,7 +28,8 @@ from typing import Any
 HELPERS = Path(__file__).parent
 LIBRARIES = ("altair", "jinja2", "msgspec", "numpy", "pandas", "rich.table", "scipy.optimize", "scipy.special", "typer")
 MOST_BYTES = 1 << 20
-PROGRAM = """#!{python} -IS
+PROGRAM = '#!/bin/sh\nexec {python} -IS {client} "$@"\n'
+CLIENT = """
 import json, os, signal, socket, sys
 with socket.socket(socket.AF_UNIX) as connection:
     connection.connect({address!r})
@@ -71,8 +73,10 @@ class ForkedPrograms:
     def write(self, path: Path, module: str = "pyopbench") -> Path:
         """Write a program that does what `python -m MODULE` does, and return its path."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = PROGRAM.format(python=sys.executable, address=self._address, module=module)
-        path.write_text(text, encoding="utf-8")
+        client = path.with_name(f"{path.name}_client.py")
+        client.write_text(CLIENT.format(address=self._address, module=module), encoding="utf-8")
+        program = PROGRAM.format(python=shlex.quote(sys.executable), client=shlex.quote(str(client)))
+        path.write_text(program, encoding="utf-8")
         path.chmod(stat.S_IRWXU)
         return path
 
