@@ -85,7 +85,7 @@ class Contrasts:
 
     def _between_sizes(self, columns: Sequence[int], row: int, column: int) -> BetweenSizes:
         values = self.medians[:, columns, row, column]
-        there = ~np.isnan(values).any(axis=1)
+        there = np.asarray(~np.isnan(values).any(axis=1))
         shares = tuple(
             (
                 self._mean_share(place, columns, np.array([1.0, 0.0])),
@@ -197,7 +197,8 @@ def _launches_of(ratios: pd.DataFrame) -> tuple[list[tuple[Any, ...]], npt.NDArr
     whole = [ratios[name].to_numpy() for name in UNIT]
     if len(ratios) and all((one == one[0]).all() for one in whole[:-1]):  # of one run: pandas takes ten times as long
         launches, of_launch = np.unique(whole[-1], return_inverse=True)
-        return [(*(one[0] for one in whole[:-1]), launch) for launch in launches.tolist()], of_launch
-    numbers = ratios.groupby(UNIT, observed=True).ngroup().to_numpy(dtype="intp")
+        numbered = np.asarray(of_launch, dtype=np.intp)
+        return [(*(one[0] for one in whole[:-1]), launch) for launch in launches.tolist()], numbered
+    numbers = np.asarray(ratios.groupby(UNIT, observed=True).ngroup(), dtype=np.intp)
     _, firsts = np.unique(numbers, return_index=True)
     return list(ratios[UNIT].iloc[firsts].itertuples(index=False, name=None)), numbers
