@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from pyopbench.judge.bounded_cases import BOUNDED
+
 if TYPE_CHECKING:
     from pyopbench.results.run import Run
 
@@ -23,8 +25,6 @@ BEYOND_SHARE = 1.25
 Beyond: TypeAlias = Literal["handed_on", "fewer_bytes", "fewer_operations"]
 """Why a call may be faster than its bound: an op that only moves data may hand its input on and copy nothing; else it
 needs fewer bytes or operations than its op counts."""
-MEASURED = {"direction": "forward", "mode": "call", "placement": "cpu"}
-"""What has a bound: ops say what a forward pass moves, and the limits are those of the CPU."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def bounds_of(latencies: pd.DataFrame, ops: Mapping[str, Any], limits: Limits | 
 def bounded_rows(latencies: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of the cases that have a bound if their op says what it moves and the limits are known."""
     rows: Iterable[dict[Any, Any]] = latencies.to_dict("records")
-    return [row for row in rows if all(row[name] == value for name, value in MEASURED.items())]
+    return [row for row in rows if all(row[name] == value for name, value in BOUNDED.items())]
 
 
 def _bound(row: Mapping[str, Any], op: Mapping[str, Any], limits: Limits) -> Bound | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyopbench.core.checkout import Checkout
 from pyopbench.core.model import EMPTY, TWIN_SUFFIX, Case
+from pyopbench.judge.bounded_cases import may_have_bound
 from pyopbench.results import store
 from pyopbench.run.lost_cases import refused_with_gradient
 from pyopbench.run.settings import Settings
@@ -75,6 +76,11 @@ class RemainingWork:
     def most_needed(self) -> int:
         """How many more launches any group may have."""
         return max(map(self.needs, self.groups), default=0)
+
+    @property
+    def wants_limits(self) -> bool:
+        """Whether what the machine can do at most says anything about a case."""
+        return any(may_have_bound(Case.from_id(case)) for cases in self.planned.values() for case in cases)
 
     @property
     def launches(self) -> int:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from pyopbench.core.model import DTYPES, NO_GRADIENT, Axes, Case, Failure
-from pyopbench.run.planning import ask_for_plan, python_for, require_cases
+from pyopbench.run.planning import ask_for_plan, check_axes, python_for, require_cases
 from pyopbench.run.worker_loop import WorkerLoop
-from pyopbench.run.worker_process import CaseLost, Worker
+from pyopbench.run.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
@@ -57,11 +57,15 @@ def verify_cases(
     Raises:
         BadInput: a bad name or size, or axes that leave no case.
     """
-    plan = ask_for_plan(axes, tf=tf)
-    require_cases(plan, axes)
-    cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
-    verification = _Verification(cases, partial(Worker, timeout_seconds, python_for(tf)), tell)
-    verification.run()
+    check_axes(axes)
+    python = python_for(tf)
+    with Worker(START_TIMEOUT_SECONDS, python) as planner:
+        plan = ask_for_plan(axes, tf=tf, worker=planner)
+        require_cases(plan, axes)
+        cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
+        verification = _Verification(cases, partial(Worker, timeout_seconds, python), tell)
+        planner.timeout_seconds = timeout_seconds
+        verification.run(planner)  # which has imported TensorFlow already
     return verification.findings
 
 

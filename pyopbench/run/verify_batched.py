@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -11,7 +11,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Axes
 from pyopbench.run.planning import check_axes, python_for, require_loaded
 from pyopbench.run.worker_loop import WorkerLoop
-from pyopbench.run.worker_process import CaseLost, Worker, ask_once
+from pyopbench.run.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 
 Outcome: TypeAlias = Literal["right", "wrong", "cannot", "timeout", "crashed", "raised"]
 
@@ -73,18 +73,24 @@ def verify_batched(
     check_axes(axes)
     python = python_for(tf)
     asked = {name: list(getattr(axes, name)) for name in ("ops", "variants", "dtypes", "sizes")}
-    answer = ask_once({"do": "batched_forms", **asked}, python=python)
-    require_loaded(answer)
-    if not answer["forms"]:
+    with Worker(START_TIMEOUT_SECONDS, python) as first:
+        answer = first.ask({"do": "batched_forms", **asked})
+        require_loaded(answer)
+        _require_forms(answer["forms"], asked)
+        verification = _Verification(answer["forms"], batch, partial(Worker, timeout_seconds, python), tell)
+        first.timeout_seconds = timeout_seconds
+        verification.run(first)  # which has imported TensorFlow already
+    return verification.findings
+
+
+def _require_forms(forms: Sequence[Mapping[str, Any]], asked: Mapping[str, Sequence[object]]) -> None:
+    if not forms:
         raise BadInput(
             "no op has a batched form with these options",
             received=", ".join(f"{name}={','.join(map(str, values))}" for name, values in asked.items() if values),
             legal="a size and a dtype that the op has",
             next_step="`pyopbench list OP` shows them",
         )
-    verification = _Verification(answer["forms"], batch, partial(Worker, timeout_seconds, python), tell)
-    verification.run()
-    return verification.findings
 
 
 class _Verification(WorkerLoop[dict[str, Any]]):

@@ -169,9 +169,12 @@ class WarmLaunch:
     # Sampling: waited for, because nobody else does anything meanwhile.
 
     def measure_limits(self) -> None:
-        """Store what the machine can do at most, unless a launch of this number has that, or one has failed at it."""
+        """Store what the machine can do at most, where that bounds a case.
+
+        It is not measured if a launch of this number has it, or one has failed at it.
+        """
         work = self.work
-        if self.launch in work.limits or any(work.limits.values()):
+        if self.launch in work.limits or any(work.limits.values()) or not work.wants_limits:
             return
         assert self.worker is not None
         try:

@@ -30,14 +30,18 @@ class WorkerLoop(ABC, Generic[Item]):
         """What is still to be asked about, the current item first."""
         return self.items[self.done :]
 
-    def run(self) -> None:
+    def run(self, first: Worker | None = None) -> None:
         """Ask about every item.
+
+        Args:
+            first: a worker that is up already, to be asked before any is started; it is ended as all are.
 
         Raises:
             WorkerLost: a worker did not start; what is left was not asked about.
         """
         while self.left:
-            with self.start() as worker:
+            with first or self.start() as worker:
+                first = None
                 is_usable = self.prepare(worker)
                 while is_usable and self.left:
                     is_usable = self._ask_next(worker)

@@ -1,9 +1,8 @@
 """TensorFlow without Keras, until something uses it.
 
 Keras is a package of its own, which TensorFlow imports only so that what Keras registers is there in any case. With
-Keras come pandas and SciPy where they are installed: a quarter of what a worker takes to start (4.2 s of processor time
-in place of 5.7 s, TensorFlow 2.21 on a busy machine). It is imported all the same as soon as a body or a variant says
-`tf.keras` or `import keras`.
+Keras come pandas and SciPy where they are installed, together a good part of what a worker takes to start. It is
+imported all the same as soon as a body or a variant says `tf.keras` or `import keras`.
 
 Source: the end of `tensorflow/__init__.py`, which goes on without Keras if importing it raises ImportError.
 """

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyopbench.catalogue.kernels.load_library import load_custom_ops
 from pyopbench.core.failures import describe_error
+from pyopbench.worker.late_keras import import_tensorflow
 
 FRESH = "fresh"
 """The peer in which no callback is ever made: what a server or another program is to a model."""
@@ -57,7 +58,7 @@ def call(peer: str, libraries: Sequence[str], function: Callable[..., Any], *arg
 
 @cache
 def _pool(peer: str) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
 
 
 def _guarded(libraries: Sequence[str], function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[bool, Any]:

@@ -467,6 +467,11 @@ def test_a_run_without_limits_says_so_and_why(judged):
     assert failed == Paragraph("The limits of the machine could not be measured: OSError: no memory", "warn")
 
 
+def test_a_run_of_which_no_case_has_a_bound_has_no_limits_and_says_nothing(judged):
+    inside = tuple(key.replace("/call/", "/node/") for key in judged.run.cases)
+    assert limits_section.build(replace(with_run(judged, limits=(), cases=inside), limits=None, bounds=())) == ()
+
+
 def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
     lines = (*judged.run.limits, stored.limits_line(4, "OSError: no memory"))
     blocks = limits_section.build(replace(with_run(judged, limits=lines), bounds=judged.bounds[2:]))

@@ -483,6 +483,16 @@ def test_the_limits_are_asked_for_once_in_each_launch_before_anything_is_sampled
     assert lines_of(folder, "limits") == [{"kind": "limits", "launch": launch, **LIMITS} for launch in (0, 1)]
 
 
+def test_limits_that_bound_no_case_are_not_asked_for(folder: Path, log: Path) -> None:
+    """Only a forward call on the CPU has a bound."""
+    cases = [stored.case("well").replace("/call/", "/node/"), stored.case("well", direction="backward")]
+    store.create(folder, stored.run(cases))
+    schedule.measure(folder, settings(), ignore, never)
+    assert len(requests_in(log, "sample")) == 4
+    assert requests_in(log, "limits") == []
+    assert lines_of(folder, "limits") == []
+
+
 @pytest.mark.parametrize(
     ("behaviour", "reason", "workers"),
     [

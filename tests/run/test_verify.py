@@ -57,6 +57,17 @@ def test_every_case_has_a_finding_in_the_order_of_the_plan(folder: Path) -> None
     assert len(requests(folder, "verify")) == len(names)
 
 
+def test_the_worker_that_plans_is_asked_before_another_is_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+    begin = worker_process.Worker._start
+    monkeypatch.setattr(worker_process.Worker, "_start", lambda *given: started.append(1) or begin(*given))
+    plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
+    assert [status for _, status in verify()] == [None, "crashed", None]
+    assert len(started) == 2
+
+
 def test_a_finding_is_plain_data(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("wrong"))
     right, wrong = (finding.as_dict() for finding in verify_cases(EVERYTHING, LONG, lambda done, total: None))

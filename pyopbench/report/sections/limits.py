@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.core import formatting
 from pyopbench.core.model import Case
+from pyopbench.judge.bounded_cases import may_have_bound
 from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
 from pyopbench.report.charts.latency import Scene
 from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
@@ -41,6 +42,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
     limits = judgement.limits
     if judgement.run.cannot:  # other tools do not measure them
         return ()
+    if limits is None and not any(may_have_bound(Case.from_id(key)) for key in judgement.run.cases):
+        return ()  # they were not measured, because they would tell nothing
     if limits is None:
         return (Paragraph(_why_none(judgement.run.limits), "warn"),)
     blocks = (Paragraph(_intro(limits)), *_failed(judgement), _bandwidths(limits), _peaks(limits), Paragraph(MEANING))
