@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +13,19 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.judge import judge
+from pyopbench.judge.requirements import PROBES
 from pyopbench.report.wording.measuring import sampling_text
+from pyopbench.results import probes as probes_file
 from pyopbench.results.open_file import REPORT, read_bytes
+from pyopbench.run import start
 from pyopbench.run.schedule import Ended
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
 
 EXIT_WRONG = 1
+
+NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it, and report again:"
 
 EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
@@ -67,12 +74,43 @@ def write_report(
     if as_json:
         out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
     else:
-        print_report(judgement, folder, ended)
+        print_report(judgement, folder, ended, retry_commands(judgement, folders))
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> None:
-    """Print the answers, what is to be known about them, what failed, and where the report is."""
+def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
+    """Return the commands that try what was not tried of what is required, and report again; none if all was.
+
+    Args:
+        judgement: of stored results.
+        folders: that they are in; results of other tools have nothing to try.
+    """
+    wanted = [(one.op, two) for one in judgement.decisions for two in one.unknown if two.requirement in PROBES]
+    if not wanted or not start.are_own(folders):
+        return []
+    ops = dict.fromkeys(op for op, _ in wanted)
+    labels = dict.fromkeys(label for _, one in wanted for label in one.labels)
+    probes = dict.fromkeys(PROBES[one.requirement] for _, one in wanted)
+    named = [word for op in ops for word in ("--op", *judgement.run.own.get(op, (op,)))]
+    tried = ["--probe", ",".join(probes), "--variant", ",".join(labels)]
+    found = []
+    for folder in folders:
+        tf = start.tf_of(folder)
+        on = [] if tf is None else ["--tf", tf]
+        found.append(shlex.join(["pyopbench", "probe", *named, *tried, *on, "--out", str(folder / probes_file.FILE)]))
+    required = ["--require", ",".join(judgement.requires)]
+    return [*found, shlex.join(["pyopbench", "report", *map(str, folders), *required])]
+
+
+def print_report(judgement: Judgement, folder: Path, ended: Ended | None, retry: Sequence[str] = ()) -> None:
+    """Print the answers, what is to be known about them, what failed, and where the report is.
+
+    Args:
+        judgement: what was found.
+        folder: of the report.
+        ended: how the measuring ended; None where nothing was measured now.
+        retry: commands that find out what is required and not known.
+    """
     from pyopbench.judge import stopping
     from pyopbench.report import terminal
     from pyopbench.report.sections._required import remarks
@@ -85,6 +123,10 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None) -> Non
         print_table(table.title, table.columns, table.rows)
     for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
         say(escape(note), mark="- ")
+    if retry:
+        say(NOT_TRIED)
+        for command in retry:
+            out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
         most = int(judgement.run.settings["launches"])

@@ -65,3 +65,13 @@ def test_stored_results_have_a_schema_that_is_printed(results, of, name):
     content = (results / name).read_text(encoding="utf-8")
     for document in content.splitlines() if of == "samples" else [content]:
         jsonschema.validate(json.loads(document), printed)
+
+
+def test_what_is_required_and_was_not_tried_comes_with_the_commands_that_try_it(results):
+    shown = invoke("report", results, "--require", "savedmodel,xla", COLUMNS="200").stdout
+    commands = [line.strip() for line in shown.splitlines() if line.startswith("  pyopbench ")]
+    probing, reporting = commands
+    assert probing.startswith("pyopbench probe --op ")
+    assert "--probe savedmodel,xla --variant " in probing
+    assert probing.endswith(f"--out {results / 'probes.json'}")
+    assert reporting == f"pyopbench report {results} --require savedmodel,xla"

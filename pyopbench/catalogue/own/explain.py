@@ -6,6 +6,7 @@ import ast
 import inspect
 import linecache
 import re
+import sys
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -90,6 +91,12 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
     lacking = place and _lacking(error, *place)
     if lacking:
         return f"`{lacking}` has no tnp counterpart"
+    library = _compiled_library(error)
+    if library:
+        return (
+            f"`{library}` is compiled code, which takes arrays of NumPy's and no tensors: keep the callback, or write "
+            f"this step with TensorFlow's ops"
+        )
     elsewhere = NOT_IN_TNP.search(str(error))
     if elsewhere:
         return f"`np.{elsewhere[1]}` has no tnp counterpart"
@@ -101,6 +108,13 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
     for pattern, words in NUMBA_WORDS:
         said = pattern.sub(words, said)
     return f"Numba: {said}"
+
+
+def _compiled_library(error: BaseException) -> str:
+    """Return the library whose compiled code raised an error of its own, as `cv2.error`; empty for any other error."""
+    home = type(error).__module__.split(".")[0]
+    is_of_compiled = type(error).__name__ == "error" and home not in sys.stdlib_module_names
+    return home if is_of_compiled else ""
 
 
 def _lacking(error: BaseException, file: str, line: int) -> str | None:

@@ -12,8 +12,13 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from pyopbench.catalogue.traced import assignment, dtypes, indexing, views
 from pyopbench.catalogue.traced.as_python import AsPython
+from pyopbench.catalogue.traced.catching import refuse_where_named
 from pyopbench.catalogue.traced.keys import key_of
+from pyopbench.catalogue.traced.storage import JOINED
 from pyopbench.catalogue.traced.tape import refuse, step
+
+BITS_OF_PLACES = 40
+"""An array of more elements fits in no memory."""
 
 
 class TracedArray(AsPython, NDArrayOperatorsMixin):
@@ -52,7 +57,7 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
 
     def _size(self, axis: int) -> TracedArray:
         tensor = self.value
-        return number(step("shape", lambda: tf.shape(tensor, tf.int64)[axis]), int)
+        return place_number(step("shape", lambda: tf.shape(tensor, tf.int64)[axis]))
 
     @property
     def size(self) -> Any:
@@ -83,6 +88,8 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         key = key_of(key, as_traced)
+        if any(map(tf.is_tensor, key)):
+            refuse_where_named(IndexError, "x[i]", fix="test the index before")
         value = self.value
         if not indexing.is_basic(key):
             if isinstance(value, np.ndarray) and indexing.is_known(key):
@@ -104,6 +111,8 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, new: Any) -> None:
         key = key_of(key, as_traced)
+        if any(map(tf.is_tensor, key)):
+            refuse_where_named(IndexError, "x[i] = value", fix="test the index before")
         if isinstance(new, TracedArray) and new._parent is self and isinstance(new._lens, views.Picked):
             same = len(key) == len(new._lens.key) and all(a is b for a, b in zip(key, new._lens.key, strict=True))
             if same:  # the end of `x[key] += 1`, which has been written through the view
@@ -129,6 +138,9 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
         )
 
     def _refuse_cast(self, new: TracedArray, dtype: Any) -> None:
+        if self._root._mixed and new.dtype.kind in "fc" and any(kind.kind in "iub" for kind, _ in self._root._mixed):
+            why = "writes floats to what is an array of integers or of floats, as values decide"
+            raise refuse(JOINED, why=why, fix="name its dtype")
         if new.dtype.kind == "c" and dtype.kind != "c":
             raise refuse("x[...] = complex", why="drops the imaginary part", fix=".real")
 
@@ -195,6 +207,13 @@ for _name in (
 def number(tensor: Any, weak: type) -> TracedArray:
     """Return a tensor without axes as the traced Python number that it stands for."""
     return TracedArray(tensor, scalar=True, weak=weak)
+
+
+def place_number(tensor: Any) -> TracedArray:
+    """Return a tensor that counts elements as the traced Python integer that it stands for."""
+    found = number(tensor, int)
+    found._bits = BITS_OF_PLACES
+    return found
 
 
 def as_traced(value: Any) -> TracedArray:

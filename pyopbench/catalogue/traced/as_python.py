@@ -31,16 +31,16 @@ class AsPython(Storage):
     def _number(self, kind: Any, name: str) -> Any:
         array = self.known
         if array is None:
-            raise refuse(
-                f"{name}(...) of a value", why="needs the number while the graph is built", fix="leave it an array"
-            )
+            missing = name if "[" in name else f"{name}(...)"
+            fix = "np.array(list)[i]" if "[" in name else "leave it an array"
+            raise refuse(f"{missing} of a value", why="needs the number while the graph is built", fix=fix)
         return kind(array)
 
     def __int__(self) -> int:
         return int(self._number(int, "int"))
 
     def __index__(self) -> int:
-        return int(self._number(operator.index, "range"))
+        return int(self._number(operator.index, "list[i]"))
 
     def __float__(self) -> float:
         return float(self._number(float, "float"))

@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, number, wrap
+from pyopbench.catalogue.traced.mixed_dtypes import LOGICAL, mixed_of
+from pyopbench.catalogue.traced.python_numbers import checked, pythons_numbers, real_power
 from pyopbench.catalogue.traced.special_functions import SPECIAL
 from pyopbench.catalogue.traced.storage import in_order_of
 from pyopbench.catalogue.traced.tape import refuse, step
@@ -18,7 +20,8 @@ from pyopbench.catalogue.traced.untyped import np
 OPERATORS = frozenset(
     {
         *("add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "power", "negative"),
-        *("positive", "absolute", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"),
+        *("positive", "absolute", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "divmod"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"),
     }
 )
 """What Python's operators call: of Python's numbers they return Python's numbers, which have no dtype of their own."""
@@ -98,7 +101,9 @@ def _plain(ufunc: Any, operands: Sequence[TracedArray], dtype: Any) -> Any:
     given = [one.value.item() if one.weak else one.value for one in operands]
     found = ufunc(*given, dtype=dtype) if dtype is not None else ufunc(*given)
     is_weak = ufunc.__name__ in OPERATORS and all(one.weak for one in operands)
-    return found.item() if is_weak else wrap(found)
+    if is_weak:
+        return tuple(one.item() for one in found) if isinstance(found, tuple) else found.item()
+    return wrap(found)
 
 
 def implementation_of(ufunc: Any, spelled: str) -> Any:
@@ -116,8 +121,12 @@ def implementation_of(ufunc: Any, spelled: str) -> Any:
 def _traced(ufunc: Any, operands: Sequence[TracedArray], dtype: Any, spelled: str) -> Any:
     implementation = implementation_of(ufunc, spelled)
     is_weak = ufunc.__name__ in OPERATORS and all(one.weak for one in operands)
+    if is_weak:
+        operands = pythons_numbers(ufunc.__name__, spelled, operands)
+    mixed = mixed_of(ufunc, spelled, operands, pythons=ufunc.__name__ in OPERATORS) if dtype is None else ()
     # Among themselves Python's truth values are the integers 0 and 1.
-    examples = [1 if is_weak and one.weak is bool else one.example for one in operands]
+    is_number = is_weak and not (ufunc.__name__ in LOGICAL and all(one.weak is bool for one in operands))
+    examples = [1 if is_number and one.weak is bool else one.example for one in operands]
     given, returned = dtypes.loop(ufunc, examples, dtype)
     if ufunc.__name__ in COMPARISONS and not all(map(dtypes.holds, given, operands)):
         given = [np.dtype(np.int64)] * len(given)
@@ -131,9 +140,20 @@ def _traced(ufunc: Any, operands: Sequence[TracedArray], dtype: Any, spelled: st
     if ufunc.signature is None:
         _check_shapes(operands)
     found = step(spelled, lambda: _computed(implementation, values, given, returned))
-    if is_weak:
-        return number(found, type(np.zeros((), returned[0]).item()))
-    return in_order_of(wrap(found), operands)
+    result = _as_python(ufunc, found, operands, returned[0]) if is_weak else in_order_of(wrap(found), operands)
+    for one in result if mixed and isinstance(result, tuple) else (result,):
+        if mixed:
+            one._mixed = mixed
+    return result
+
+
+def _as_python(ufunc: Any, found: Any, operands: Sequence[TracedArray], dtype: Any) -> Any:
+    kind = type(np.zeros((), dtype).item())
+    if isinstance(found, tuple):
+        return tuple(number(one, kind) for one in found)
+    if kind is float and ufunc.__name__ == "power":
+        found = real_power(found, operands)
+    return checked(ufunc.__name__, found, operands) if kind is int else number(found, kind)
 
 
 def _check_shapes(operands: Sequence[TracedArray]) -> None:

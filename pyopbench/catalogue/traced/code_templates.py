@@ -17,7 +17,7 @@ def SET(_pyopbench_new):
     NONLOCAL
     (TARGETS) = _pyopbench_new
     UNBIND
-STATE = {RUNTIME}.State(NAMES, LIVE, GET, SET, _pyopbench_seen)
+STATE = {RUNTIME}.State(NAMES, LIVE, GET, SET, _pyopbench_seen, VISIBLE, CATCHES)
 """
 
 
@@ -49,6 +49,9 @@ def PART():
     BODY
 SIGNAL = {RUNTIME}.run_while(ASKS, PART, STATE)
 """
+
+
+CATCHES_WARNINGS = f"{RUNTIME}.refuse_to_warn()"
 
 
 RETURN = f"if type(SIGNAL) is {RUNTIME}.Returned: return SIGNAL.value"
@@ -89,6 +92,30 @@ def located(node: ast.AST, made: Sequence[Any]) -> list[Any]:
             if "lineno" in part._attributes:
                 ast.copy_location(part, node)
     return list(made)
+
+
+class Comparing(ast.NodeTransformer):
+    """Makes `x is y` a call, because a joined value has another identity than what it was joined of."""
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """Return a comparison, as a call if it is one of identity."""
+        self.generic_visit(node)
+        if not is_identity(node):
+            return node
+        kind = "is_same" if isinstance(node.ops[0], ast.Is) else "is_other"
+        call = ast.parse(f"{RUNTIME}.{kind}()", mode="eval").body
+        assert isinstance(call, ast.Call)
+        located(node, [call])
+        call.args = [node.left, *node.comparators]
+        return call
+
+
+def is_identity(node: ast.AST) -> bool:
+    """Is an expression `x is y`, or `x is not y`, of what may be values?"""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+        return False
+    sides = (node.left, *node.comparators)
+    return not any(isinstance(one, ast.Constant) and one.value in (None, ...) for one in sides)
 
 
 class _Filling(ast.NodeTransformer):

@@ -17,6 +17,7 @@ from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_trace
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
 from pyopbench.catalogue.traced.joining import filled
 from pyopbench.catalogue.traced.methods import METHODS
+from pyopbench.catalogue.traced.mixed_dtypes import of_nest
 from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.untyped import np
 
@@ -34,10 +35,12 @@ def stacked(nest: Any, dtype: Any = None) -> TracedArray:
     if None in inner:
         raise refuse("np.array([...])", why="of arrays whose shape only the graph knows", fix="use np.stack")
     values = [one.value for one in leaves]
-    return TracedArray(
+    found = TracedArray(
         step("array", lambda: tf.reshape(tf.stack([as_tensor(one, kind) for one in values]), (*shape, *inner))),
         c_order=True,
     )
+    found._mixed = of_nest(leaves) if dtype is None else ()
+    return found
 
 
 def _leaves(nest: Any) -> tuple[list[TracedArray], tuple[int, ...]]:
@@ -69,10 +72,17 @@ def is_dynamic(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(is_dynamic, value))
 
 
-def array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **options: Any) -> Any:
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **options: Any) -> Any:
     """Return an array of its own, of anything that NumPy takes for one."""
-    found = asarray(object, dtype)
-    found = METHODS["copy"](found) if copy or found is not object else found
+    found = asarray(object, dtype, order)
+    if copy or found is not object:
+        in_c_order = order == "C" or (order != "F" and (type(found) is not TracedArray or found.gives_c_order))
+        mixed = getattr(found, "_mixed", ())
+        found = METHODS["copy"](found)
+        if mixed:
+            found._mixed = mixed
+        if not in_c_order and type(found) is TracedArray:
+            found._c_order = False
     found = TracedArray(found.value) if found.is_scalar else found
     while found.ndim < ndmin:
         found = found[None]
@@ -83,7 +93,9 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any
     """Return an array: itself if it is one of the dtype that is asked for."""
     if type(a) is TracedArray:
         plain = TracedArray(a.value) if a.is_scalar else a
-        return plain if dtype is None or np.dtype(dtype) == a.dtype else METHODS["astype"](plain, dtype)
+        if dtype is not None and np.dtype(dtype) != a.dtype:
+            plain = METHODS["astype"](plain, dtype)
+        return METHODS["copy"](plain) if options.get("copy") else _ordered(plain, order)
     if tf.is_tensor(a):
         return asarray(TracedArray(a), dtype)
     if isinstance(a, map | zip | filter | range):
@@ -95,6 +107,30 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any
             return stacked(a, dtype)
         a = _known(a)
     return _outside(np.asarray(a, dtype))
+
+
+def _ordered(x: TracedArray, order: Any) -> Any:
+    """Return an array itself, or a copy where its elements lie in another order than the one that is asked for."""
+    if order not in ("C", "F"):
+        return x
+    layout = x.layout
+    if layout is None and not (x.is_in_c_order and (order == "C" or x.ndim < 2)):
+        return x.maybe_view(f"order={order!r}", x.value)
+    if layout is None or layout.flags["C_CONTIGUOUS" if order == "C" else "F_CONTIGUOUS"]:
+        return x
+    found = METHODS["copy"](x)
+    found._c_order = order == "C" or x.ndim < 2
+    return found
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """Return an array of at least one axis in C order: itself if it is."""
+    return np.atleast_1d(asarray(a, dtype, "C"))
+
+
+def asfortranarray(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """Return an array in Fortran's order: itself if it is."""
+    return asarray(a, dtype, "F")
 
 
 def _outside(value: Any) -> Any:
@@ -115,7 +151,10 @@ def _filling(name: str, fill: Any) -> Callable[..., Any]:
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
     """Return an array of one value, which may be traced."""
     value = as_traced(fill_value)
-    return filled(shape, value, dtypes.check(value.dtype if dtype is None else dtype))
+    found = filled(shape, value, dtypes.check(value.dtype if dtype is None else dtype))
+    if value._mixed and dtype is None:
+        found._mixed = value._mixed
+    return found
 
 
 def arange(*arguments: Any, dtype: Any = None, **options: Any) -> Any:
@@ -225,8 +264,8 @@ CREATION: dict[str, Any] = {
     "array": array,
     "asarray": asarray,
     "asanyarray": asarray,
-    "ascontiguousarray": asarray,
-    "asfortranarray": asarray,
+    "ascontiguousarray": ascontiguousarray,
+    "asfortranarray": asfortranarray,
     "asarray_chkfinite": asarray,
     "zeros": _filling("zeros", 0),
     "ones": _filling("ones", 1),

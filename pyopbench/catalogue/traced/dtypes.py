@@ -93,6 +93,11 @@ def constant(value: Any, dtype: Any) -> Any:
     return tf.constant(np.asarray(value, dtype) if not isinstance(value, np.ndarray) else value.astype(dtype))
 
 
+BY_WAY_OF = {tf.uint8: tf.int32, tf.int8: tf.int32, tf.uint16: tf.int32, tf.int16: tf.int32, tf.uint32: tf.int64}
+"""Integers of which TensorFlow takes the nearest to a float that is out of their range, for some elements of an array,
+where NumPy keeps the low bits of a wider one."""
+
+
 def cast(tensor: Any, dtype: Any) -> Any:
     """Return a tensor of another dtype, by NumPy's rules."""
     wanted = tf.as_dtype(np.dtype(dtype))
@@ -100,6 +105,8 @@ def cast(tensor: Any, dtype: Any) -> Any:
         return tensor
     if wanted == tf.bool:
         return tf.not_equal(tensor, tf.zeros((), tensor.dtype))
+    if tensor.dtype.is_floating and wanted in BY_WAY_OF:
+        tensor = tf.cast(tensor, BY_WAY_OF[wanted])
     return tf.cast(tensor, wanted)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.traced import (
@@ -26,6 +28,7 @@ from pyopbench.catalogue.traced import (
 )
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import write_cast
+from pyopbench.catalogue.traced.catching import raise_where, refuse_where_named
 from pyopbench.catalogue.traced.registry import TABLE
 from pyopbench.catalogue.traced.storage import in_order_of
 from pyopbench.catalogue.traced.tape import refuse, step
@@ -35,6 +38,10 @@ MODULES = (
     *(scatter, selecting, shaping, signals, sorting, splitting, statistics),
 )
 """Those that enter functions into the table."""
+
+
+EXTREMES = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "nanmax", "nanmin", "nanargmax", "nanargmin"})
+"""Functions that raise if there are no elements."""
 
 
 OWN_ORDER = ("einsum", "fft.", "linalg.")
@@ -73,6 +80,7 @@ def call_by_name(name: str, arguments: Sequence[Any], options: Mapping[str, Any]
     entry = TABLE[name]
     for array in _arrays((arguments, options)):
         array.value  # noqa: B018 - what a view shows is looked up by a step of its own
+    _ask_what_raises(name, arguments, options)
     if entry.is_step:
         found = wrap(step(name, lambda: _tensors(entry.function(*arguments, **options))))
         if not name.startswith(OWN_ORDER):
@@ -83,6 +91,19 @@ def call_by_name(name: str, arguments: Sequence[Any], options: Mapping[str, Any]
         return found
     write_cast(output, as_traced(found))
     return output
+
+
+def _ask_what_raises(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Ask for what the body catches as an error, of a function that raises it for some values."""
+    if name.startswith("linalg."):
+        refuse_where_named(np.linalg.LinAlgError, f"np.{name}", fix="test the matrix before")
+    if name in EXTREMES and options.get("initial") is None and arguments:
+        x = as_traced(arguments[0])
+        axis = options.get("axis", arguments[1] if len(arguments) > 1 else None)
+        axes = reductions.axes_of(axis, x.ndim)
+        if any(x.static_shape[one] is None for one in axes):
+            error = ValueError("zero-size array to reduction operation which has no identity")
+            raise_where(error, lambda: math.prod(x.shape[one] for one in axes) == 0)
 
 
 def _arrays(nest: Any) -> Iterator[TracedArray]:

@@ -12,7 +12,18 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.grown_list import GrownList, cast_stack
-from pyopbench.catalogue.traced.state_tree import STACKED, CannotJoin, Const, Nest, Same, Slot, as_slot, is_stacked
+from pyopbench.catalogue.traced.state_tree import (
+    STACKED,
+    CannotJoin,
+    Const,
+    Nest,
+    Same,
+    Slot,
+    as_slot,
+    is_stacked,
+    slots_of,
+)
+from pyopbench.catalogue.traced.storage import Mixed
 
 
 def join(one: Any, other: Any) -> Any:
@@ -38,12 +49,16 @@ def join(one: Any, other: Any) -> Any:
 def _are_equal(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
+    if one == 0 and isinstance(one, float | complex | np.generic) and repr(one) != repr(other):  # 0.0 and -0.0
+        return False
     return bool(one == other or (one != one and other != other))
 
 
 def _joined_nests(one: Nest, other: Nest) -> Nest:
     if one.value is not None and one.value is other.value:
-        return one
+        return replace(one, parts=())
+    if one.is_shared or other.is_shared:
+        raise CannotJoin(f"{described(one)}, under two names, or {described(other)}")
     alike = (one.kind, one.keys, len(one.parts)) == (other.kind, other.keys, len(other.parts))
     if not alike and one.kind is other.kind is GrownList:
         return _grown(one, other)
@@ -89,6 +104,7 @@ def _elements(nest: Nest) -> list[Slot]:
 
 
 def _joined_slots(one: Slot, other: Slot) -> Slot:
+    mixed = tuple(dict.fromkeys((*_dtypes_of(one), *_dtypes_of(other))))
     if one.dtype != other.dtype or one.weak is not other.weak:
         one, other = _of_one_dtype(one, other), _of_one_dtype(other, one)
     kinds = [(slot.dtype, slot.weak, slot.is_scalar, len(slot.shape)) for slot in (one, other)]
@@ -105,7 +121,12 @@ def _joined_slots(one: Slot, other: Slot) -> Slot:
         one.c_order and other.c_order,
         tuple(kin.values()),
         is_shared=one.has_other_names or other.has_other_names,
+        mixed=mixed if len(mixed) > 1 else (),
     )
+
+
+def _dtypes_of(slot: Slot) -> Mixed:
+    return slot.mixed or ((slot.dtype, slot.weak),)
 
 
 def _of_one_dtype(one: Slot, other: Slot) -> Slot:
@@ -143,14 +164,18 @@ def fitted(joined: Any, tree: Any, tensors: Iterator[Any]) -> list[Any]:
         tree: one of the two that it was joined of.
         tensors: of that one, as of `tensors_of`.
     """
+    if not isinstance(joined, Nest | Slot):  # the same on both ways, or a name that only one of them binds
+        return []
+    if isinstance(joined, Nest) and joined.value is not None:  # itself on both ways
+        for _ in slots_of(tree):
+            next(tensors)
+        return []
     if is_stacked(joined) and not is_stacked(tree):
         (slot,) = joined.parts
         found = [next(tensors) if isinstance(part, Slot) else tf.constant(part.value) for part in tree.parts]
         return [cast_stack(found, slot.shape[1:], slot.dtype)]
     if isinstance(tree, Nest):
         return [one for a, b in zip(joined.parts, tree.parts, strict=True) for one in fitted(a, b, tensors)]
-    if not isinstance(joined, Slot):
-        return []
     tensor = next(tensors) if isinstance(tree, Slot) else tf.constant(np.asarray(tree.value))
     return [tf.identity(dtypes.cast(tensor, joined.dtype))]
 

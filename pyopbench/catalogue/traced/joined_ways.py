@@ -8,11 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from pyopbench.catalogue.traced.catching import is_caught
 from pyopbench.catalogue.traced.joined_trees import filled, fitted, join
 from pyopbench.catalogue.traced.parts import Outcome, Ways, start_of
 from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.catalogue.traced.snapshot import UNBOUND
-from pyopbench.catalogue.traced.state_tree import CannotJoin, Same, slots_of, tensors_of
+from pyopbench.catalogue.traced.state_tree import CannotJoin, Same, holds_shared, slots_of, tensors_of
 from pyopbench.catalogue.traced.tape import current
 
 MOST_WAYS = 300
@@ -44,13 +45,16 @@ def join_ways(ways: Ways, condition: Any, log: Sequence[Any], decisions: tuple[b
     if len(decisions) >= MOST_DECISIONS:
         raise CannotJoin(f"{MOST_DECISIONS} questions")
     yes, no = (_traced(ways, list(log), (*decisions, answer)) for answer in (True, False))
+    for error in (yes.error, no.error):
+        if error is not None and is_caught(type(error)):
+            raise CannotJoin(f"{type(error).__name__}, which is caught,")
     if yes.error is not None and no.error is not None:
         raise yes.error
     if yes.error is not None or no.error is not None:
         return _required(condition, yes, no)
     keys = list(dict.fromkeys((*yes.outcome, *no.outcome)))
     sides = [_completed(way, keys, ways) for way in (yes, no)]
-    trees = {key: _join(key, sides[0][key], sides[1][key]) for key in keys}
+    trees = {key: _join(key, sides[0][key], sides[1][key], ways) for key in keys}
 
     def branch(way: _Way, side: Outcome) -> Any:
         def build() -> list[Any]:
@@ -72,8 +76,11 @@ def _completed(way: _Way, keys: Sequence[Any], ways: Ways) -> Outcome:
     return {key: way.outcome[key] if key in way.outcome else start_of(key, ways.before) for key in keys}
 
 
-def _join(key: Any, one: Any, other: Any) -> Any:
-    if key[0] == "name" and any(isinstance(tree, Same) and tree.value is UNBOUND for tree in (one, other)):
+def _join(key: Any, one: Any, other: Any, ways: Ways) -> Any:
+    unbound = [isinstance(tree, Same) and tree.value is UNBOUND for tree in (one, other)]
+    if key[0] == "name" and any(unbound):
+        if ways.before.state.catches_unbound and not all(unbound):
+            raise CannotJoin("a name unbound, which the function finds out,")
         return Same(UNBOUND)  # to read it is an error on one of the ways
     return join(one, other)
 
@@ -104,6 +111,8 @@ def _traced(ways: Ways, log: list[Any], decisions: tuple[bool, ...]) -> _Way:
 def _required(condition: Any, yes: _Way, no: _Way) -> Outcome:
     """Return what the one way leaves on which the body does not raise; the graph raises on the other one."""
     raises, other = (yes, no) if yes.error is not None else (no, yes)
+    if any(map(holds_shared, other.outcome.values())):
+        raise CannotJoin("a list under two names, or an error")
     message = f"{type(raises.error).__name__}: {raises.error}"
     required = tf.logical_not(condition) if raises is yes else condition
     with tf.control_dependencies([tf.debugging.Assert(required, [message])]):

@@ -25,6 +25,11 @@ def concrete(build: Callable[..., Any], specs: Sequence[Any]) -> Any:
         raise CannotJoin(f"a name unbound: {error}") from error
 
 
+def spec_of(slot: Slot) -> Any:
+    """Return what a graph takes for the tensor of a slot."""
+    return tf.TensorSpec(slot.shape, tf.as_dtype(slot.dtype))
+
+
 def blank(tree: Any) -> Any:
     """Return a tree of zeros like another one, which nothing reads."""
     if isinstance(tree, Nest):
@@ -57,6 +62,20 @@ def without_kin(tree: Any) -> Any:
     return replace(tree, kin=(), same=None) if isinstance(tree, Slot) else tree
 
 
+def asked_unless_left(asked: Any) -> Any:
+    """Return a condition that is not asked for where a round was left by `break`: it might not be defined there."""
+
+    def goes_on(_: Any, is_left: Any, *tensors: Any) -> Any:
+        return tf.cond(is_left, lambda: tf.constant(False), lambda: asked(*tensors))
+
+    return goes_on
+
+
+def as_int64(length: Any) -> Any:
+    """Return a length, of Python's or traced, as a tensor."""
+    return tf.constant(length, tf.int64) if type(length) is int else tf.cast(length.tensor, tf.int64)
+
+
 class Beginning:
     """A context in which names, lists and arrays are what a round begins with; all is put back behind it."""
 
@@ -85,7 +104,7 @@ class Beginning:
     def _begins(self, name: str, value: Any, live: tuple[bool, bool]) -> Any:
         if ("name", name) in self.trees:
             return value_of(self.trees["name", name])
-        return value if live[1] and ("name", name) not in self.dropped else UNBOUND
+        return value if any(live) and ("name", name) not in self.dropped else UNBOUND
 
     def __exit__(self, *error: Any) -> None:
         self._written.restore()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from pyopbench.catalogue.traced.array import TracedArray
 from pyopbench.catalogue.traced.parts import BREAK, run_part
-from pyopbench.catalogue.traced.sequences import Sequence, sequence_of
+from pyopbench.catalogue.traced.refusal import Refused
+from pyopbench.catalogue.traced.sequences import Range, Sequence, sequence_of
 from pyopbench.catalogue.traced.snapshot import State
 from pyopbench.catalogue.traced.staged_loop import name_of, run_staged
 from pyopbench.catalogue.traced.state_tree import CannotJoin
@@ -30,12 +31,31 @@ def run_for(iterable: Any, part: Callable[[Any], Any], state: State) -> Any:
     tape = current()
     if tape is None or tape.inside:
         return _unrolled(iterable, part)
-    sequence = sequence_of(iterable)
+    sequence = None if _is_used_up_by_name(iterable, state) else sequence_of(iterable)
     if sequence is None:
-        return _unrolled(iterable, lambda item: _round(part, item, state))
+        return _unrolled(_checked(iterable), lambda item: _round(part, item, state))
     if type(sequence.length) is not int:
-        return _of_unknown_length(sequence, part, state)
+        return _of_unknown_length(sequence, part, state, iterable)
     return _of_known_length(sequence, part, state)
+
+
+def _is_used_up_by_name(iterable: Any, state: State) -> bool:
+    """Is it an iterator that a name leads to, so that what a loop leaves of it is seen?"""
+    is_used_up = isinstance(iterable, Iterator) and not isinstance(iterable, Range)
+    return is_used_up and any(value is iterable for value in state.seen())
+
+
+def _checked(iterable: Any) -> Iterator[Any]:
+    """Yield elements; of a list as long as it is one of Python's."""
+    for item in iterable:
+        yield item
+        if getattr(iterable, "stacked", None) is not None:
+            raise _grows()
+
+
+def _grows() -> Refused:
+    why = "goes over a list that grows meanwhile, as values decide"
+    return refuse("for x in list", why=why, fix="count in a `while` loop, with `list[i]` and `len(list)`")
 
 
 def _unrolled(iterable: Any, run: Callable[[Any], Any]) -> Any:
@@ -63,7 +83,8 @@ class _Call:
         return self.function()
 
 
-def _of_unknown_length(sequence: Sequence, part: Callable[[Any], Any], state: State) -> Any:
+def _of_unknown_length(sequence: Sequence, part: Callable[[Any], Any], state: State, iterable: Any) -> Any:
+    stacked = getattr(iterable, "stacked", None)
     try:
         run_staged(_Rounds(part, state, sequence=sequence))
     except CannotJoin as error:
@@ -72,6 +93,13 @@ def _of_unknown_length(sequence: Sequence, part: Callable[[Any], Any], state: St
             why=f"goes over what is as long as a value says, and a round of it leaves {error}",
             fix="use operations on whole arrays",
         ) from error
+    except Refused as refusal:
+        tape = current()
+        if tape is not None:
+            tape.refusal = tape.refusal or refusal  # the body may catch it
+        raise
+    if getattr(iterable, "stacked", None) is not stacked:
+        raise _grows()
     return None
 
 
@@ -141,7 +169,7 @@ def run_while(asks: Callable[[], Any], part: Callable[[], Any], state: State) ->
                 run_staged(here)
                 return None
             try:
-                answer, pending = asks(), None
+                answer, pending = tape.attempt(asks), None
             except Fork as fork:
                 answer, pending = None, fork
             if pending is not None or not _is_known(answer):
@@ -153,7 +181,18 @@ def run_while(asks: Callable[[], Any], part: Callable[[], Any], state: State) ->
                 raise pending
         if not answer:
             return None
-        signal = run_part(part, state)
+        if tape is None or tape.inside:
+            signal = part()
+        else:
+            mark = tape.mark()
+            try:
+                signal = run_part(part, state)
+            except Fork:
+                undone = tape.rewind(mark)
+                if _try_staged(here):
+                    return None
+                tape.redo(undone)
+                raise
         if signal is not None:
             return None if signal is BREAK else signal
 

@@ -33,6 +33,8 @@ def _astype(x: TracedArray, dtype: Any, order: str = "K", casting: str = "unsafe
     kind = dtypes.check(dtype)
     if not np.can_cast(x.dtype, kind, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype} to {kind} according to the rule {casting!r}")
+    if options.get("copy") is False and kind == x.dtype and order == "K" and not x.is_scalar:
+        return x
     value = x.value
     if isinstance(value, np.ndarray):
         found = value.astype(kind)

@@ -6,12 +6,15 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from pyopbench.catalogue.traced.catching import catches, names_of
+
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 """What has names of its own."""
 
 IMMOVABLE = (
     *(ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef, ast.Global),
-    *(ast.Nonlocal, ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom, ast.NamedExpr),
+    *(ast.Nonlocal, ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom, ast.NamedExpr, ast.Match),
+    *([ast.TryStar] if hasattr(ast, "TryStar") else []),
 )
 """What means another thing in another function, or cannot be undone."""
 
@@ -57,6 +60,32 @@ def is_movable(node: ast.AST) -> bool:
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
             return False
     return True
+
+
+def catches_unbound(node: ast.AST) -> bool:
+    """Does a function catch the error of a name that is not bound?"""
+    return any(
+        isinstance(one, ast.ExceptHandler) and catches(names_of(one.type), UnboundLocalError) for one in ast.walk(node)
+    )
+
+
+def catches_warnings(node: ast.AST) -> bool:
+    """Does a function catch what NumPy raises only if it is told to, as warnings and errors of floats?"""
+    return any(
+        isinstance(one, ast.ExceptHandler)
+        and any(name == "FloatingPointError" or name.endswith("Warning") for name in names_of(one.type))
+        for one in ast.walk(node)
+    )
+
+
+def is_private(node: ast.AST) -> bool:
+    """Is there a name that means another one in a class?"""
+    names = [
+        one.attr if isinstance(one, ast.Attribute) else one.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Attribute | ast.Name)
+    ]
+    return any(name.startswith("__") and not name.endswith("__") for name in names)
 
 
 def leaves(nodes: Iterable[ast.AST]) -> bool:

@@ -15,11 +15,21 @@ import types
 from typing import Any
 
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
+from pyopbench.catalogue.traced.catching import refuse_to_warn
 from pyopbench.catalogue.traced.code_templates import RUNTIME
 from pyopbench.catalogue.traced.creation import CREATION, _known, is_dynamic
 from pyopbench.catalogue.traced.functions import call_function
 from pyopbench.catalogue.traced.grown_list import GrownList, as_argument
+from pyopbench.catalogue.traced.identity import TYPE, is_other, is_same
 from pyopbench.catalogue.traced.loops import run_for, run_while
+from pyopbench.catalogue.traced.not_traced import (
+    RandomModule,
+    is_compiled,
+    is_of_random_object,
+    is_random,
+    refused_random,
+    refusing_tensors,
+)
 from pyopbench.catalogue.traced.number_functions import MATH, extreme, length, rounded
 from pyopbench.catalogue.traced.parts import BREAK, Returned, run_part
 from pyopbench.catalogue.traced.rewriting import keeps_something, rewritten
@@ -32,8 +42,6 @@ from pyopbench.catalogue.traced.untyped import np
 
 UNTOUCHED = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "pyopbench", "numba"}
 """Top-level modules whose functions are called as they are."""
-
-RANDOM = "random"
 
 
 def rebound(function: Any) -> Any:
@@ -68,13 +76,13 @@ def _copied(function: types.FunctionType) -> Any:
     cells = tuple(map(_cell, function.__closure__ or ())) or None
     tape = current()
     if tape is not None and keeps_something(function.__code__):
-        tape.shared.joins = False
+        tape.shared.joins, tape.shared.has_hidden_state = False, True
     code = function.__code__ if _top(function) == "numpy" else rewritten(function.__code__, function.__qualname__)
     by_name = dict(zip(function.__code__.co_freevars, cells or (), strict=True))
     cells = tuple(by_name[name] for name in code.co_freevars) or None
     copy = types.FunctionType(code, scope, function.__name__, None, cells)
     copy.__defaults__ = function.__defaults__ and tuple(map(_meant, function.__defaults__))
-    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__kwdefaults__ = function.__kwdefaults__ and {k: _meant(v) for k, v in function.__kwdefaults__.items()}
     copy.__module__ = function.__module__
     return copy
 
@@ -88,10 +96,14 @@ def _cell(cell: Any) -> Any:
 
 _SCOPES: dict[int, _Scope] = {}
 
+_CACHED = type(functools.lru_cache(rebound))
+"""What `functools.cache` makes of a function."""
+
 
 def forget() -> None:
     """Forget all copies, so that a body that is traced again finds its modules as they are then."""
     _SCOPES.clear()
+    _MODULES.clear()
 
 
 def _meant(value: Any) -> Any:
@@ -105,15 +117,18 @@ def _meant(value: Any) -> Any:
     if isinstance(value, np.ufunc | types.BuiltinFunctionType | type):
         return _replacement(value)
     if isinstance(value, functools.partial):
-        return functools.partial(_meant(value.func), *map(_meant, value.args), **value.keywords)
+        named = {name: _meant(one) for name, one in value.keywords.items()}
+        return functools.partial(_meant(value.func), *map(_meant, value.args), **named)
+    if isinstance(value, _CACHED):  # what it would return again may not be of this graph
+        return _meant(value.__wrapped__)
     if isinstance(value, types.MethodType):
         return types.MethodType(_meant(value.__func__), value.__self__)
-    if _is_random(type(value).__module__):
-        return _RandomModule()
+    if is_random(type(value).__module__):
+        return RandomModule()
     if _top(value) == "numpy" and hasattr(value, "__wrapped__"):  # has the protocol, and is no Python function
         replaced = _replacement(value)
         return _returning(value) if replaced is value else replaced
-    return _NUMPY_BY_ID.get(id(value), value)
+    return refusing_tensors(value) if is_compiled(value) else _NUMPY_BY_ID.get(id(value), value)
 
 
 def _outside(array: Any) -> Any:
@@ -154,24 +169,11 @@ def _replacement(value: Any) -> Any:
     if isinstance(value, types.BuiltinFunctionType):
         if _top(value) == "numpy" or str(getattr(value, "__module__", "")).startswith("numpy"):
             return _returning(value)
-        self_ = getattr(value, "__self__", None)
-        if _is_random(getattr(value, "__module__", "")) or type(self_).__module__.startswith(
-            ("numpy.random", "random")
-        ):
-            return _refused_random
-    if isinstance(value, types.FunctionType) and _is_random(value.__module__ or ""):
-        return _refused_random
-    return value
-
-
-def _is_random(home: str | None) -> bool:
-    return str(home).startswith(("numpy.random", "random"))
-
-
-def _refused_random(*arguments: Any, **options: Any) -> Any:
-    raise refuse(
-        "np.random", why="would give the same numbers in every call of the graph", fix="pass them in as inputs"
-    )
+        if is_random(getattr(value, "__module__", "")) or is_of_random_object(value):
+            return refused_random
+    if isinstance(value, types.FunctionType) and is_random(value.__module__ or ""):
+        return refused_random
+    return refusing_tensors(value) if is_compiled(value) else value
 
 
 class _Returning:
@@ -231,17 +233,12 @@ class _Module(types.ModuleType):
         return meant
 
 
-class _RandomModule:
-    def __getattr__(self, name: str) -> Any:
-        return _refused_random
-
-
 def _meant_module(module: types.ModuleType) -> Any:
     if module in _MODULES:
         return _MODULES[module]
     top = module.__name__.split(".")[0]
-    if _is_random(module.__name__):
-        meant: Any = _RandomModule()
+    if is_random(module.__name__):
+        meant: Any = RandomModule()
     elif module is math:
         meant = _Module(module, dict(MATH))
     elif top in UNTOUCHED:
@@ -256,7 +253,6 @@ _MODULES: dict[types.ModuleType, Any] = {}
 
 
 _NUMPY: dict[str, Any] = {**CREATION, **SCALARS}
-
 _BY_VALUE: dict[Any, Any] = {
     getattr(np, name): made for name, made in _NUMPY.items() if callable(getattr(np, name, None))
 }
@@ -282,6 +278,7 @@ _BUILTINS = {
     "round": rounded,
     "__import__": _importing,
     **SEQUENCES,
+    "type": TYPE,
 }
 
 _PARTS = types.SimpleNamespace(
@@ -294,5 +291,8 @@ _PARTS = types.SimpleNamespace(
     BREAK=BREAK,
     List=GrownList,
     Returned=Returned,
+    is_same=is_same,
+    is_other=is_other,
+    refuse_to_warn=refuse_to_warn,
 )
 """What rewritten code calls."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, number
+from pyopbench.catalogue.traced.catching import raise_where
 from pyopbench.catalogue.traced.creation import _known, is_dynamic
+from pyopbench.catalogue.traced.python_numbers import rounded_decimal
 from pyopbench.catalogue.traced.scalar_types import as_number
 from pyopbench.catalogue.traced.tape import step
 from pyopbench.catalogue.traced.untyped import np
@@ -20,7 +23,13 @@ def _mathematical(name: str, ufunc: Any) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         if not is_dynamic(list(arguments)):
             return plain(*_known(arguments))
-        found = ufunc(*(as_number(float)(one) for one in arguments))
+        given = [as_number(float)(one) for one in arguments]
+        if name in ("floor", "ceil", "trunc"):
+            raise_where(ValueError("cannot convert float NaN to integer"), lambda: np.isnan(given[0]))
+            raise_where(OverflowError("cannot convert float infinity to integer"), lambda: np.isinf(given[0]))
+        found = ufunc(*given)
+        if not name.startswith("is"):
+            _raise_as_math(name, given, found)
         value = found.value
         kind = int if name in ("floor", "ceil", "trunc") else bool if name.startswith("is") else float
         return (
@@ -30,6 +39,18 @@ def _mathematical(name: str, ufunc: Any) -> Callable[..., Any]:
         )
 
     return call
+
+
+OVERFLOWING = ("exp", "expm1", "sinh", "cosh", "hypot", "pow")
+"""Functions of which an infinite result is too large; of others it is outside of what they are defined for."""
+
+
+def _raise_as_math(name: str, given: list[Any], found: Any) -> None:
+    """Raise what functions of `math` do in place of NaN and infinity, if the body catches it."""
+    is_nan, is_infinite = (lambda: any(map(np.isnan, given))), (lambda: any(map(np.isinf, given)))
+    raise_where(ValueError("math domain error"), lambda: np.isnan(found) and not is_nan())
+    error = OverflowError("math range error") if name in OVERFLOWING else ValueError("math domain error")
+    raise_where(error, lambda: np.isinf(found) and not is_nan() and not is_infinite())
 
 
 MATH_UFUNCS = {
@@ -91,5 +112,7 @@ def rounded(value: Any, digits: Any = None) -> Any:
     """Return `round`, which takes traced numbers and arrays too."""
     if type(value) is not TracedArray:
         return round(value) if digits is None else round(value, digits)
+    if digits is not None and value.weak is float and not value.is_known:
+        return rounded_decimal(value, operator.index(digits))
     found = np.round(value, digits or 0)
     return as_number(int)(found) if digits is None and value.is_scalar else found

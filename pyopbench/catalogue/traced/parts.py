@@ -6,13 +6,14 @@ to arrays, and what is in lists and dicts; all of that is put back before it is 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyopbench.catalogue.traced import journal
-from pyopbench.catalogue.traced.grown_list import GrownList
-from pyopbench.catalogue.traced.snapshot import UNBOUND, Snapshot, State, refill
+from pyopbench.catalogue.traced.refusal import Refused
+from pyopbench.catalogue.traced.snapshot import UNBOUND, Snapshot, State, holds_the_same, references, refill
 from pyopbench.catalogue.traced.state_tree import CannotJoin, Nest, Origin, Same, Slot, nest_of, tree_of, value_of
 from pyopbench.catalogue.traced.storage import SERIALS, Storage
 from pyopbench.catalogue.traced.tape import Fork, Tape, current, recording, refuse
@@ -45,13 +46,17 @@ def outcome_of(signal: Any, before: Snapshot, written: journal.Journal) -> Outco
     Raises:
         CannotJoin: it wrote to what no name leads to.
     """
-    origin = Origin(before.born, before.containers)
-    found: Outcome = {SIGNAL: tree_of(signal, origin)}
+    tape = current()
+    before.refuse_writing()
+    if before.has_other_classes() or (tape is not None and tape.shared.has_hidden_state):
+        raise CannotJoin("something else outside of the function")
     state = before.state
+    origin = Origin(before.born, before.containers, functools.partial(references, state))
+    found: Outcome = {SIGNAL: tree_of(signal, origin)}
     for name, value, live in zip(state.names, state.get(), state.live, strict=True):
         found["name", name] = tree_of(value, origin) if any(live) else Same(UNBOUND)
     for place, container in before.containers.items():
-        if not _holds_the_same(container, before.copies[place]):
+        if not holds_the_same(container, before.copies[place]):
             if isinstance(container, set):
                 raise CannotJoin("a set that is changed")
             found["items", place] = nest_of(container, origin)
@@ -60,17 +65,6 @@ def outcome_of(signal: Any, before: Snapshot, written: journal.Journal) -> Outco
             raise CannotJoin("an array that no name leads to")
         found["root", id(root)] = _slot_of(root)
     return found
-
-
-def _holds_the_same(container: Any, copy: Any) -> bool:
-    if isinstance(container, GrownList) and (container.stacked is not None or copy.stacked is not None):
-        return container.stacked is copy.stacked
-    if isinstance(container, set):
-        return bool(container == copy)
-    pairs = [(list(one.items()) if isinstance(one, dict) else list(one)) for one in (container, copy)]
-    if isinstance(container, dict):
-        pairs = [[part for pair in one for part in pair] for one in pairs]
-    return len(pairs[0]) == len(pairs[1]) and all(a is b for a, b in zip(*pairs, strict=True))
 
 
 def _slot_of(root: Storage) -> Slot:
@@ -82,7 +76,7 @@ def start_of(key: Key, before: Snapshot) -> Any:
     kind, which = key
     if kind == "root":
         return _slot_of(before.roots[which])
-    origin = Origin(next(SERIALS), {} if kind == "name" else before.containers)
+    origin = Origin(next(SERIALS), {} if kind == "name" else before.containers, lambda: before.references)
     if kind == "items":
         return nest_of(before.copies[which], origin)
     return tree_of(before.values[before.state.names.index(which)], origin)
@@ -149,7 +143,10 @@ def run_part(call: Callable[[], Any], state: State) -> Any:
         What the part returns: None, or how it was left.
     """
     tape = current()
-    if tape is None or tape.inside or not tape.shared.joins:
+    if tape is None or tape.inside:
+        return call()
+    tape.stop_if_asked()
+    if not tape.shared.joins:
         return call()
     code, mark = call.__code__, tape.mark()
     if tape.has_left(code):
@@ -160,17 +157,22 @@ def run_part(call: Callable[[], Any], state: State) -> Any:
         return call()
     with journal.kept() as written:
         try:
-            return call()
+            return tape.attempt(call)
         except Fork as fork:
             pending = fork
     written.restore()
     before.restore()
-    log, decisions = tape.since(mark)
+    log, decisions = pending.log[mark[0] :], tape.decisions[mark[1] :]
+    tape.fork = None
     try:
         outcome = Ways(call, before, number).joined(pending.condition, log, decisions)
     except CannotJoin as error:
         tape.shared.apart[code] = str(error)
+        tape.fork = pending
         raise pending from None
+    except Refused as error:
+        tape.refusal = tape.refusal or error  # the body may catch it
+        raise
     tape.end_part(code, mark, Left(outcome, before, len(decisions)), len(decisions))
     return leave(outcome, before)
 
@@ -197,15 +199,14 @@ class Ways:
         tape.parts = self.number
         with recording(tape), journal.kept() as written:
             try:
-                signal = self.call()
-                if tape.refusal is not None:
-                    raise tape.refusal
+                signal = tape.attempt(self.call)
                 return outcome_of(signal, self.before, written)
             except Fork as fork:
                 condition, log = fork.condition, fork.log
+                tape.fork = None
             except Exception:
-                if tape.refusal is not None:
-                    raise tape.refusal from None
+                if tape.fault is not None:  # no error of the body's, that the graph would raise too
+                    raise tape.fault from None
                 raise
             finally:
                 written.restore()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from pyopbench.core.errors import PyopbenchError
 
 STANDARD_LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]))
 PACKAGES = "site-packages"
-FOREIGN = (str(Path(np.__file__).parent), str(Path(tf.__file__).parent), str(CATALOGUE / "traced"), "<")
+FOREIGN = (str(Path(np.__file__).parent), str(Path(tf.__file__).parent), str(CATALOGUE.parent), "<")
 """Where the frames between the user's line and a refusal lie."""
 
 
@@ -44,6 +45,26 @@ def place_of_user() -> tuple[str, int] | None:
     frames = [place for place in _frames(sys._getframe(1)) if not place[0].startswith(FOREIGN)]
     of_users = [one for one in frames if PACKAGES not in one[0] and not one[0].startswith(STANDARD_LIBRARY)]
     return next(iter(of_users or frames), None)
+
+
+def where_unbound(error: NameError) -> tuple[str, tuple[str, int] | None]:
+    """Return the name that was unbound where it was read, and file and line of that."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None:
+        return "a name", None
+    code = last.tb_frame.f_code
+    read = [one.argval for one in dis.get_instructions(code) if one.offset == last.tb_lasti]
+    return str(read[0]) if read else "a name", (code.co_filename, last.tb_lineno)
+
+
+def is_of_tensorflow(error: BaseException) -> bool:
+    """Was an error raised by TensorFlow's own code, and not by what stands for NumPy's?"""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last is not None and last.tb_frame.f_code.co_filename.startswith(str(Path(tf.__file__).parent))
 
 
 def _frames(frame: Any) -> Iterator[tuple[str, int]]:

@@ -19,6 +19,7 @@ from typing import Any
 from pyopbench.catalogue.traced import name_uses
 from pyopbench.catalogue.traced.code_templates import (
     BLOCK,
+    CATCHES_WARNINGS,
     FOR,
     PASS_ON,
     RETURN,
@@ -26,8 +27,10 @@ from pyopbench.catalogue.traced.code_templates import (
     SEEN,
     STATE,
     WHILE,
+    Comparing,
     fill,
     growing,
+    is_identity,
     located,
     reading,
 )
@@ -48,13 +51,16 @@ def rewritten(code: types.CodeType, qualified_name: str) -> types.CodeType:
 def _rewritten(code: types.CodeType, file: str, line: int, name: str) -> types.CodeType:
     source = "".join(linecache.getlines(file))
     found = functions_at(source, line, name)
-    if len(found) != 1 or not _has_loop_or_if(found[0]):
+    if len(found) != 1 or not _has_what_to_rewrite(found[0]):
         return code
     if not any(is_same(one, code) for one in codes_at(source, file, line)):  # the file is not what was run
         return code
     (node,) = found
     node.decorator_list, node.args.defaults, node.args.kw_defaults = [], [], [None] * len(node.args.kwonlyargs)
+    node = Comparing().visit(node)
+    warns = fill(CATCHES_WARNINGS, node) if name_uses.catches_warnings(node) else []
     _Function(node, code.co_freevars).rewrite()
+    node.body = [*warns, *node.body]
     return compiled_in(node, code) or code
 
 
@@ -66,9 +72,10 @@ def keeps_something(code: types.CodeType) -> bool:
     return any(keeps_something(one) for one in code.co_consts if isinstance(one, types.CodeType))
 
 
-def _has_loop_or_if(node: ast.FunctionDef) -> bool:
-    inside = [one for one in ast.walk(node) if isinstance(one, ast.For | ast.While | ast.If)]
-    return bool(inside) and not name_uses.OF_FRAMES & set(name_uses.reads([node]))
+def _has_what_to_rewrite(node: ast.FunctionDef) -> bool:
+    inside = any(isinstance(one, ast.For | ast.While | ast.If) or is_identity(one) for one in ast.walk(node))
+    is_of_frames = bool(name_uses.OF_FRAMES & set(name_uses.reads([node])))
+    return (inside or name_uses.catches_warnings(node)) and not is_of_frames and not name_uses.is_private(node)
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,9 @@ class _Function:
         self.reads: Counter[str] = name_uses.reads(node.body)
         self.declared = any(isinstance(one, ast.Global | ast.Nonlocal) for one in ast.walk(node))
         self.assigned = name_uses.assigned(node.body)
-        self.visible = {*around, *self.assigned, *(one.arg for one in _arguments(node))}
+        self.given = {*around, *(one.arg for one in _arguments(node))}
+        self.visible = {*self.given, *self.assigned}
+        self.catches_unbound = name_uses.catches_unbound(node)
         self.count = 0
 
     def rewrite(self) -> None:
@@ -175,6 +184,8 @@ class _Function:
             READ_ASSIGNED=reading(names),
             NAMES=ast.Constant(tuple(names)),  # type: ignore[arg-type]
             LIVE=ast.Constant(live),  # type: ignore[arg-type]
+            VISIBLE=ast.Constant(tuple((name, name in self.given) for name in sorted(self.visible))),  # type: ignore[arg-type]
+            CATCHES=ast.Constant(self.catches_unbound),
             TARGETS=ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()),
             UNBIND=unbind,
             **named,

@@ -9,7 +9,9 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, number, wrap
+from pyopbench.catalogue.traced.catching import raise_where
 from pyopbench.catalogue.traced.creation import _known, is_dynamic
+from pyopbench.catalogue.traced.storage import ALL_BITS
 from pyopbench.catalogue.traced.tape import step
 from pyopbench.catalogue.traced.untyped import np
 
@@ -26,8 +28,13 @@ def as_number(kind: type) -> Callable[..., Any]:
             raise TypeError("only length-1 arrays can be converted to Python scalars")
         value = x.value
         if x.dtype.kind == "f" and kind is int:
+            raise_where(ValueError("cannot convert float NaN to integer"), lambda: np.isnan(x))
+            raise_where(OverflowError("cannot convert float infinity to integer"), lambda: np.isinf(x))
             return number(step("int", lambda: tf.reshape(dtypes.cast(value, to), [])), int)
-        return number(step(kind.__name__, lambda: tf.reshape(dtypes.cast(value, to), [])), kind)
+        found = number(step(kind.__name__, lambda: tf.reshape(dtypes.cast(value, to), [])), kind)
+        if x.dtype.kind in "iu":
+            found._bits = x._bits if x.weak is int else min(ALL_BITS, 8 * x.dtype.itemsize)
+        return found
 
     return convert
 

@@ -227,7 +227,7 @@ def imag(val: Any) -> Any:
 
 
 def _part(x: TracedArray, name: str, on_array: Any, on_tensor: Any) -> Any:
-    found = x.seen_through(views.ReadOnly(name, on_array, on_tensor))
+    found = x.seen_through(views.PartOfComplex(name, on_array, on_tensor))
     return found.as_scalar() if x.is_scalar else found
 
 

@@ -9,18 +9,29 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
-from pyopbench.catalogue.traced.array import TracedArray, number
+from pyopbench.catalogue.traced.array import TracedArray, number, place_number
 from pyopbench.catalogue.traced.joined_trees import filled, fitted, join
-from pyopbench.catalogue.traced.loop_begin import Beginning, blank, concrete, fresh, outer, without_kin
+from pyopbench.catalogue.traced.loop_begin import (
+    Beginning,
+    as_int64,
+    asked_unless_left,
+    blank,
+    concrete,
+    fresh,
+    outer,
+    spec_of,
+    without_kin,
+)
 from pyopbench.catalogue.traced.parts import BREAK, SIGNAL, Key, Left, Outcome, Ways, leave, leave_again, start_of
 from pyopbench.catalogue.traced.snapshot import UNBOUND, Snapshot
 from pyopbench.catalogue.traced.state_tree import (
     CannotJoin,
     Const,
+    Nest,
     Same,
     Slot,
+    alike,
     as_slot,
-    signature,
     slots_of,
     tensors_of,
 )
@@ -76,7 +87,7 @@ class _Loop:
         for _ in range(MOST_TRACES):
             traced = self._traced(carried)
             wider = self._wider(carried, traced.outcome)
-            if list(wider) == list(carried) and all(signature(wider[key]) == signature(carried[key]) for key in wider):
+            if list(wider) == list(carried) and all(alike(wider[key], carried[key]) for key in wider):
                 self._expect(wider)
                 return self._built(wider, traced)
             carried = wider
@@ -87,10 +98,16 @@ class _Loop:
         tape = current()
         assert tape is not None
         places = {"root": list(self.before.roots), "items": list(self.before.containers)}
-        tape.shared.loops[name_of(self.rounds)] = [
+        tape.shared.loops[self._known_as()] = [
             (kind, places[kind].index(which) if kind in places else which, tree)
             for (kind, which), tree in carried.items()
         ]
+
+    def _known_as(self) -> Any:
+        """Return what a loop is known by whose rounds leave the same dtypes: its code, and what its names lead to."""
+        arrays = (one for one in self.before.objects.values() if type(one) is TracedArray)
+        types = tuple(map(type, self.before.values))
+        return name_of(self.rounds), types, tuple((one.dtype, one.ndim, one.weak) for one in arrays)
 
     def _expected(self) -> Outcome:
         """Return what went from round to round when the loop was traced before: a trace that is not needed again."""
@@ -98,7 +115,7 @@ class _Loop:
         assert tape is not None
         places = {"root": list(self.before.roots), "items": list(self.before.containers)}
         found: Outcome = {}
-        for kind, which, tree in tape.shared.loops.get(name_of(self.rounds), ()):
+        for kind, which, tree in tape.shared.loops.get(self._known_as(), ()):
             if kind in places and which >= len(places[kind]):
                 return {}
             key = (kind, places[kind][which] if kind in places else which)
@@ -133,7 +150,8 @@ class _Loop:
         if isinstance(tree, Same) and tree.value is UNBOUND:
             self.dropped.add(key)
             return True
-        return isinstance(tree, Slot) and tree.same is value
+        itself = tree.same if isinstance(tree, Slot) else tree.value if isinstance(tree, Nest) else None
+        return itself is not None and itself is value
 
     def _begins_with(self, key: Key, tree: Any) -> Any:
         """Return what the first round begins with; for a name that each round binds, anything of the same shape."""
@@ -155,11 +173,13 @@ class _Loop:
     def _may_drop(self, key: Key) -> bool:
         """May a name be left unbound, because no round reads what the one before has left in it?"""
         names = self.before.state.names
-        return key[0] == "name" and not self.before.state.live[names.index(key[1])][1]
+        if key[0] != "name":
+            return False
+        is_read_later, is_read_first = self.before.state.live[names.index(key[1])]
+        return not is_read_first and not (is_read_later and self.before.state.catches_unbound)
 
     def _traced(self, carried: Outcome) -> _Traced:
-        slots = [slot for tree in carried.values() for slot in slots_of(tree)]
-        specs = [tf.TensorSpec(slot.shape, tf.as_dtype(slot.dtype)) for slot in slots]
+        specs = [spec_of(slot) for tree in carried.values() for slot in slots_of(tree)]
         made: list[Outcome] = []
 
         def build(place: Any, *tensors: Any) -> list[Any]:
@@ -180,7 +200,7 @@ class _Loop:
             if rounds.sequence is None:
                 signal = rounds.part()
             else:
-                signal = rounds.part(rounds.sequence.element(number(place, int)))
+                signal = rounds.part(rounds.sequence.element(place_number(place)))
             if signal is None:
                 return 0
             if signal is not BREAK:
@@ -192,7 +212,7 @@ class _Loop:
     def _built(self, carried: Outcome, traced: _Traced) -> Outcome:
         initial = self._initial(carried)
         may_break = not (isinstance(traced.outcome[SIGNAL], Const) and traced.outcome[SIGNAL].value == 0)
-        length = None if self.rounds.sequence is None else _as_int64(self.rounds.sequence.length)
+        length = None if self.rounds.sequence is None else as_int64(self.rounds.sequence.length)
         asked = None if self.rounds.asks is None else self._asked(carried)
 
         def goes_on(place: Any, is_left: Any, *tensors: Any) -> Any:
@@ -208,7 +228,7 @@ class _Loop:
         shapes = [tf.TensorShape([]), tf.TensorShape([]), *(tf.TensorShape(slot.shape) for slot in slots)]
         begin = [tf.constant(0, tf.int64), tf.constant(False), *initial]
         if asked is not None and may_break:
-            goes_on = _asked_unless_left(asked)
+            goes_on = asked_unless_left(asked)
         _, _, *results = tf.while_loop(goes_on, body, begin, shape_invariants=shapes)
         found: Outcome = {SIGNAL: Const(None)}
         tensors = iter(results)
@@ -251,14 +271,15 @@ class _Loop:
 
     def _asked(self, carried: Outcome) -> Any:
         """Return the condition as a function of a graph."""
-        slots = [slot for tree in carried.values() for slot in slots_of(tree)]
         rounds = self.rounds
 
         def call() -> Any:
+            now = Snapshot(rounds.state)
             answer = rounds.asks()
-            if type(answer) is not TracedArray or answer.known is not None:
-                return bool(answer)
-            if answer.static_shape != () and answer.static_shape != (1,) * answer.ndim:
+            if now.has_other_elements():
+                raise CannotJoin("another list after its condition was asked for")
+            is_traced = type(answer) is TracedArray and answer.known is None
+            if not is_traced or answer.static_shape != (1,) * answer.ndim:
                 return bool(answer)
             value = answer.value
             return number(step("bool", lambda: tf.reshape(dtypes.cast(value, bool), [])), bool)
@@ -266,28 +287,13 @@ class _Loop:
         def build(*tensors: Any) -> Any:
             with self._beginning(carried, tensors):
                 outcome = _ways(call, rounds.state).outcome([], ())
-            changed = [key for key, tree in outcome.items() if key[0] in ("root", "items")]
-            known = {key for key in carried if key[0] in ("root", "items")}
-            if set(changed) - known:
-                raise CannotJoin("something else after its condition was asked for")
+            if any(key[0] == "root" for key in outcome):
+                raise CannotJoin("another array after its condition was asked for")
             slot = as_slot(outcome[SIGNAL])
             assert slot is not None
             return tf.cast(tf.convert_to_tensor(slot.value), tf.bool)
 
-        return concrete(build, [tf.TensorSpec(slot.shape, tf.as_dtype(slot.dtype)) for slot in slots])
-
-
-def _asked_unless_left(asked: Any) -> Any:
-    """Return a condition that is not asked for where a round was left by `break`: it might not be defined there."""
-
-    def goes_on(_: Any, is_left: Any, *tensors: Any) -> Any:
-        return tf.cond(is_left, lambda: tf.constant(False), lambda: asked(*tensors))
-
-    return goes_on
-
-
-def _as_int64(length: Any) -> Any:
-    return tf.constant(length, tf.int64) if type(length) is int else tf.cast(length.tensor, tf.int64)
+        return concrete(build, [spec_of(slot) for tree in carried.values() for slot in slots_of(tree)])
 
 
 def _ways(call: Callable[[], Any], state: Any) -> Ways:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray
 from pyopbench.catalogue.traced.grown_list import FROZEN, GrownList
+from pyopbench.catalogue.traced.storage import Mixed
 
 CONSTANTS = (int, float, bool, complex, str, bytes, type(None), type(Ellipsis))
 
@@ -48,12 +50,14 @@ class Nest:
         keys: of a dict.
         parts: what is in it.
         value: the list or dict itself if it was there before the part, None if it was made in it.
+        is_shared: does more than one name or place lead to it, so that a copy of it would not do?
     """
 
     kind: type
     keys: tuple[Any, ...]
     parts: tuple[Any, ...]
     value: Any
+    is_shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Slot:
         same: the array itself if it was there before.
         sharing: how many names an array of the part's own has.
         is_shared: may it be the same array as that of another name?
+        mixed: the dtypes that it may have in NumPy, if there are several.
     """
 
     value: Any
@@ -79,6 +84,7 @@ class Slot:
     same: Any = None
     sharing: Counter[str] = field(default_factory=Counter, compare=False)
     is_shared: bool = False
+    mixed: Mixed = ()
 
     @property
     def has_other_names(self) -> bool:
@@ -87,8 +93,18 @@ class Slot:
 
     @property
     def spec(self) -> tuple[Any, ...]:
-        """What has to be equal for two rounds of a loop to take the same tensor."""
-        return self.dtype, self.shape, self.is_scalar, self.weak
+        """What a round of a loop may depend on: the dtype and the shape, and what may be written to."""
+        kin = frozenset(map(id, self.kin))
+        return (
+            self.dtype,
+            self.shape,
+            self.is_scalar,
+            self.weak,
+            self.c_order,
+            kin,
+            self.has_other_names,
+            frozenset(self.mixed),
+        )
 
 
 Tree = Const | Same | Nest | Slot
@@ -101,12 +117,19 @@ class Origin:
     Attributes:
         born: the serial number of the first array that the part has made.
         containers: lists and dicts, by identity.
+        count: tells how many names and places lead to each list and dict, by identity.
         held: how many names each array of the part's own has, by identity.
     """
 
     born: int
     containers: Mapping[int, Any]
+    count: Callable[[], Mapping[int, int]]
     held: dict[int, Counter[str]] = field(default_factory=dict)
+
+    @functools.cached_property
+    def references(self) -> Mapping[int, int]:
+        """How many names and places lead to each list and dict."""
+        return self.count()
 
 
 def tree_of(value: Any, origin: Origin) -> Any:
@@ -122,12 +145,20 @@ def tree_of(value: Any, origin: Origin) -> Any:
 
 def nest_of(value: Any, origin: Origin, *, same: Any = None) -> Nest:
     """Return what is in a list, tuple or dict, taken apart; `same` is it if it was there before the part."""
-    if type(value) is GrownList and value.stacked is not None and same is None:
-        slot = _slot(value.stacked, origin)
-        return Nest(GrownList, (STACKED, value.is_of_scalars, value.weak), (replace(slot, same=None),), None)
+    is_shared = not isinstance(value, tuple) and origin.references.get(id(value), 0) > 1
+    if type(value) is GrownList and value.stacked is not None:
+        slot = replace(_slot(value.stacked, origin), same=None)
+        return Nest(GrownList, (STACKED, value.is_of_scalars, value.weak), (slot,), same, is_shared)
     keys = tuple(value) if isinstance(value, dict) else ()
-    parts = () if same is not None else tuple(value.values() if isinstance(value, dict) else value)
-    return Nest(type(value), keys, tuple(tree_of(one, origin) for one in parts), same)
+    parts = tuple(tree_of(one, origin) for one in (value.values() if isinstance(value, dict) else value))
+    return Nest(_kind_of(value), keys, parts, same, is_shared)
+
+
+def _kind_of(value: Any) -> type:
+    """Return the type of a list, tuple or dict; of one of another type, which only takes elements, what they are in."""
+    if isinstance(value, tuple) or type(value) in (list, dict, GrownList):
+        return type(value)
+    return dict if isinstance(value, dict) else list
 
 
 def _slot(array: TracedArray, origin: Origin) -> Slot:
@@ -149,12 +180,20 @@ def _slot(array: TracedArray, origin: Origin) -> Slot:
         kin,
         array if array._serial < origin.born else None,
         sharing,
+        mixed=root._mixed,
     )
 
 
 def is_stacked(tree: Any) -> bool:
     """Is a tree that of a list whose elements are one tensor?"""
     return isinstance(tree, Nest) and tree.keys[:1] == (STACKED,)
+
+
+def holds_shared(tree: Any) -> bool:
+    """Is there a list or dict of the part's own in a tree, to which more than one name or place leads?"""
+    if not isinstance(tree, Nest) or tree.value is not None:
+        return False
+    return tree.is_shared or any(map(holds_shared, tree.parts))
 
 
 def as_slot(tree: Any) -> Slot | None:
@@ -204,11 +243,13 @@ def value_of(tree: Any) -> Any:
     if tree.same is not None:
         return tree.same
     found = TracedArray(tree.value, scalar=tree.is_scalar, weak=tree.weak, c_order=tree.c_order or tree.is_scalar)
+    found._mixed = tree.mixed
     kin = (*tree.kin, FROZEN) if tree.has_other_names else tree.kin
     found._kin = tuple((root, root._version) for root in kin)
     return found
 
 
-def signature(tree: Any) -> list[Any]:
-    """Return what has to be equal for two rounds of a loop to take the same tensors."""
-    return [slot.spec for slot in slots_of(tree)]
+def alike(one: Any, other: Any) -> bool:
+    """Is a round of a loop that begins with one tree the same as one that begins with another?"""
+    first, second = slots_of(one), slots_of(other)
+    return len(first) == len(second) and all(a.spec == b.spec for a, b in zip(first, second, strict=True))

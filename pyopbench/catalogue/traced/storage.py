@@ -15,6 +15,12 @@ from pyopbench.catalogue.traced.tape import current, refuse
 JOINED = "x[...] = value"
 """What is refused of arrays that may be one or another."""
 
+ALL_BITS = 63
+"""Of an integer of 64 bits, without its sign."""
+
+Mixed = tuple[tuple[np.dtype[Any], type | None], ...]
+"""Dtypes that a value may have in NumPy, with the types of Python's numbers; none if it has one."""
+
 SERIALS = itertools.count()
 """Numbers of arrays, in the order in which they are made."""
 
@@ -43,6 +49,8 @@ class Storage:
         self._layout: Any = None
         self._kin: tuple[tuple[Storage, int], ...] = ()  # what it may be the same array as, and their versions
         self._serial = next(SERIALS)
+        self._mixed: Mixed = ()
+        self._bits = ALL_BITS  # of a Python integer: how many its magnitude has at most
         self.is_outside = False  # of the body, like an array of its module, which a graph cannot write to
         if c_order is None:
             c_order = value.flags.c_contiguous if isinstance(value, np.ndarray) else len(value.shape) < 2

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyopbench.catalogue.traced.refusal import Refused, place_of_user
+from pyopbench.catalogue.traced.refusal import Refused, is_of_tensorflow, place_of_user
 
 MOST_STEPS = 2_500
 """NumPy operations on all ways through a body, each of them a few ops of TensorFlow: some seconds of tracing. A graph
@@ -24,7 +24,14 @@ PART = "a part of the body"
 
 
 class Fork(BaseException):
-    """A body asks for the truth of a value. No `Exception`, so that no body catches it."""
+    """A body asks for the truth of a value.
+
+    It is no `Exception`, so that few bodies catch it. Where one does, with `except:`, the tape knows of it.
+
+    Attributes:
+        condition: the value.
+        log: the steps before the question.
+    """
 
     def __init__(self, condition: Any, log: list[Any]) -> None:
         super().__init__("the truth of a value")
@@ -43,6 +50,8 @@ class Shared:
         joins: are ways joined behind the part of the body in which they part? Else at the end of the body.
         has_joined: were any?
         loops: what goes from round to round of each loop that is one of the graph, for when it is traced again.
+        outside: what the functions may change that their names do not lead to, in modules.
+        has_hidden_state: does a function assign names of a module, or of a function around it, which nobody puts back?
         apart: code of parts whose ways cannot be joined behind it, and of loops that cannot be one of the graph; why.
     """
 
@@ -52,6 +61,8 @@ class Shared:
     has_joined: bool = False
     loops: dict[Any, Any] = field(default_factory=dict)
     apart: dict[Any, str] = field(default_factory=dict)
+    outside: tuple[Any, ...] = ()
+    has_hidden_state: bool = False
 
 
 class Tape:
@@ -61,6 +72,11 @@ class Tape:
         log: name and result of each step that was taken already, in this graph or one around it.
         decisions: the answers to the questions that were asked already.
         shared: what all calls of a body while it is traced have in common.
+
+    Attributes:
+        fork: the question that was asked without an answer.
+        refusal: the first thing that was refused.
+        fault: a step that TensorFlow failed at.
     """
 
     def __init__(self, log: list[Any], decisions: tuple[bool, ...], shared: Shared | None = None) -> None:
@@ -72,11 +88,35 @@ class Tape:
         self.parts = 0
         self.inside = False
         self.refusal: Refused | None = None
+        self.fork: Fork | None = None
+        self.fault: Refused | None = None
+
+    def attempt(self, call: Callable[[], Any]) -> Any:
+        """Return what a call returns.
+
+        Raises:
+            Fork: it asked a question, also if the body caught what that raised and went on.
+            Refused: it did what cannot be traced, or TensorFlow could not, also if the body caught that.
+        """
+        try:
+            found = call()
+        except Fork:
+            raise
+        except Exception as error:
+            stop = self.fork or self.refusal
+            if stop is None or stop is error:
+                raise
+            raise stop from None
+        stop = self.fork or self.refusal or self.fault
+        if stop is not None:
+            raise stop
+        return found
 
     def step(self, name: str, build: Callable[[], Any]) -> Any:
         """Return what `build` does, or did when the body was called before; steps of steps are not counted."""
         if self.inside:
             return build()
+        self.stop_if_asked()
         place = len(self.done)
         if self.shared.steps >= MOST_STEPS:
             raise _too_many_steps(name, MOST_STEPS + 1, self.shared)
@@ -89,6 +129,10 @@ class Tape:
             self.inside = True
             try:
                 result = build()
+            except Exception as error:
+                if self.fault is None and is_of_tensorflow(error):
+                    self.fault = Refused(name, why=f"fails in TensorFlow: {str(error).splitlines()[0][:200]}")
+                raise
             finally:
                 self.inside = False
         self.done.append((name, result))
@@ -109,23 +153,20 @@ class Tape:
         return self.log[len(self.done)][1]
 
     def mark(self) -> tuple[int, int, int]:
-        """Return where the call is, for `since`, `rewind` and `end_part`."""
+        """Return where the call is, for `rewind` and `end_part`."""
         return len(self.done), self.asked, self.parts
 
-    def since(self, mark: tuple[int, int, int]) -> tuple[list[Any], tuple[bool, ...]]:
-        """Return the steps and the decisions since a mark."""
-        return self.done[mark[0] :], self.decisions[mark[1] :]
-
-    def rewind(self, mark: tuple[int, int, int]) -> tuple[list[Any], int, int]:
-        """Go back to a mark; returns what was undone, for `redo`."""
-        undone = (list(self.done), self.asked, self.parts)
+    def rewind(self, mark: tuple[int, int, int]) -> tuple[list[Any], int, int, Fork | None]:
+        """Go back to a mark, before what was asked since; returns what was undone, for `redo`."""
+        undone = (list(self.done), self.asked, self.parts, self.fork)
         del self.done[mark[0] :]
         self.asked, self.parts = mark[1:]
+        self.fork = None
         return undone
 
-    def redo(self, undone: tuple[list[Any], int, int]) -> None:
+    def redo(self, undone: tuple[list[Any], int, int, Fork | None]) -> None:
         """Go on from where `rewind` went back."""
-        self.done[:], self.asked, self.parts = undone
+        self.done[:], self.asked, self.parts, self.fork = undone
 
     def end_part(self, code: Any, mark: tuple[int, int, int], left: Any, decisions: int) -> None:
         """Note what a part that began behind a mark has left, in place of its steps and of parts inside."""
@@ -146,10 +187,17 @@ class Tape:
 
     def decide(self, condition: Any) -> bool:
         """Return the truth of a condition, or end the call where it is asked for the first time."""
+        self.stop_if_asked()
         self.asked += 1
         if self.asked <= len(self.decisions):
             return self.decisions[self.asked - 1]
-        raise Fork(condition, self.done)
+        self.fork = Fork(condition, list(self.done))
+        raise self.fork
+
+    def stop_if_asked(self) -> None:
+        """Raise the question that the call asked, if the body caught it and goes on without an answer."""
+        if self.fork is not None:
+            raise self.fork
 
 
 _TAPE: ContextVar[Tape | None] = ContextVar("tape", default=None)

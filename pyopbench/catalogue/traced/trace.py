@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import names
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced
-from pyopbench.catalogue.traced.refusal import Refused
+from pyopbench.catalogue.traced.module_state import put_back
+from pyopbench.catalogue.traced.refusal import Refused, where_unbound
 from pyopbench.catalogue.traced.storage import JOINED
 from pyopbench.catalogue.traced.tape import Fork, Shared, Tape, recording, refuse
 
@@ -40,23 +41,26 @@ def traced(body: Callable[..., Any]) -> Callable[..., Any]:
                 raise refusal
         names.forget()
 
-        def call() -> Any:
-            by_name = {name: _given(tensor) for name, tensor in named.items()}
-            return names.rebound(body)(*map(_given, tensors), **by_name)
+        with put_back(body) as (outside, restore):
 
-        found = _followed(call)
+            def call() -> Any:
+                restore()
+                by_name = {name: _given(tensor) for name, tensor in named.items()}
+                return names.rebound(body)(*map(_given, tensors), **by_name)
+
+            found = _followed(call, outside)
         return found if len(found) > 1 else found[0]
 
     return on_tensors
 
 
-def _followed(call: Callable[[], Any]) -> tuple[Any, ...]:
+def _followed(call: Callable[[], Any], outside: tuple[Any, ...] = ()) -> tuple[Any, ...]:
     """Return the outputs of all ways through a body.
 
     What is joined behind an `if` or a loop may be one array or another, so that it cannot be written to; ways that are
     joined at the end of the body know.
     """
-    paths = _Paths(call)
+    paths = _Paths(call, Shared(outside=outside))
     try:
         return paths.follow([], ())
     except (Refused, NameError) as error:
@@ -65,11 +69,14 @@ def _followed(call: Callable[[], Any]) -> tuple[Any, ...]:
             raise
         first: Exception = error
     try:
-        return _Paths(call, Shared(joins=False)).follow([], ())
+        return _Paths(call, Shared(joins=False, outside=outside)).follow([], ())
     except Exception:  # noqa: BLE001 - the reason of the better way is the one to give
         if isinstance(first, NameError):
             why = "is read behind an `if` or a loop that may not have bound it"
-            raise Refused(first.name or "a name", why=why, fix="bind it before") from first
+            name, place = where_unbound(first)
+            refusal = Refused(name, why=why, fix="bind it before")
+            refusal.place = place
+            raise refusal from first
         raise first from None
 
 
@@ -88,10 +95,10 @@ class _Raised(Exception):
 class _Paths:
     """All ways through a body, joined by `tf.cond` where they part."""
 
-    def __init__(self, call: Callable[[], Any], shared: Shared | None = None) -> None:
+    def __init__(self, call: Callable[[], Any], shared: Shared) -> None:
         self.call = call
         self.count = 0
-        self.shared = shared or Shared()
+        self.shared = shared
 
     def follow(self, log: list[Any], decisions: tuple[bool, ...]) -> tuple[Any, ...]:
         """Return the outputs of the ways that begin with some decisions."""
@@ -99,19 +106,11 @@ class _Paths:
         tape = Tape(log, decisions, self.shared)
         with recording(tape):
             try:
-                found = outputs_of(self.call())
+                return tape.attempt(lambda: outputs_of(self.call()))  # type: ignore[no-any-return]
             except Fork as fork:
                 condition, log = fork.condition, fork.log
                 if len(decisions) == MOST_QUESTIONS or self.count > MOST_PATHS:
                     raise _too_many(fork, self.shared) from None
-            except Exception:
-                if tape.refusal is not None:
-                    raise tape.refusal from None
-                raise
-            else:
-                if tape.refusal is not None:  # the body caught it
-                    raise tape.refusal
-                return found
         if not isinstance(condition, tf.Tensor) or hasattr(condition, "numpy"):
             return self.follow(log, (*decisions, bool(condition)))
         return self._both(condition, log, decisions)

@@ -140,6 +140,19 @@ class ReadOnly:
 
 
 @dataclass(frozen=True)
+class PartOfComplex(ReadOnly):
+    """The real or the imaginary part, which NumPy lets be written to."""
+
+    def put(self, whole: Any, new: Any) -> Any:
+        """Refuse.
+
+        Raises:
+            Refused: always.
+        """
+        raise refuse(f"x.{self.name}[...] = value", fix="put the parts together, `re + 1j * im`")
+
+
+@dataclass(frozen=True)
 class Uncertain:
     """What NumPy makes a view or a copy of, depending on a shape that only the graph knows."""
 

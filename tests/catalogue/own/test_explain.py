@@ -12,6 +12,7 @@ import pytest
 from pyopbench import OwnOp
 from pyopbench.catalogue.own.complete import complete
 from pyopbench.catalogue.own.explain import explain, place_in
+from pyopbench.catalogue.traced import not_traced
 from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.core.errors import Unsupported
 from pyopbench.prepare.prepare import prepare
@@ -101,3 +102,21 @@ def test_what_may_stop_a_trace_behind_the_first_is_told_too() -> None:
         f"perhaps also `.tobytes` {HERE.name} line {line + 2}, "
         f"`np.ma.masked_equal` {HERE.name} line {line + 2}"
     )
+
+
+def test_what_compiled_code_of_a_library_raises_says_what_to_do() -> None:
+    raised = type("error", (Exception,), {"__module__": "cv2"})("> - Expected Ptr<cv::UMat> for argument 'src'")
+    op = complete(OwnOp(inputs=(np.ones(3),), numpy=branch), "made", HERE.parent)
+    said = explain(raised, op)
+    assert said.startswith("`cv2` is compiled code, which takes arrays of NumPy's and no tensors: keep the callback")
+    assert "UMat" not in said
+
+
+def test_compiled_code_is_no_part_of_a_trace_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not not_traced.is_compiled(len)
+    monkeypatch.setattr(not_traced, "KNOWN", frozenset())
+    assert not_traced.is_compiled(len)
+    traced = graph(not_traced.refusing_tensors(len), np.ones(3))
+    with pytest.raises(Refused) as refused:
+        traced.get_concrete_function()
+    assert "`builtins.len(...)` is compiled code" in str(refused.value)

@@ -1,0 +1,160 @@
+"""Bodies in which two names may lead to one list or array."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+
+def two_names_of_a_list(x: Any) -> Any:
+    if x[0] > 0:
+        a = [1.0]
+        b = a
+    else:
+        a = [2.0]
+        b = a
+    b.append(x[0])
+    return np.array(a)[:1] * len(a)
+
+
+def two_names_of_a_list_loop(x: Any) -> Any:
+    a = [0.0]
+    b = a
+    s = 0.0
+    for t in range(100):
+        b[0] = b[0] + x[t % 3]
+        s = s + a[0]
+        a = [a[0] * 0.5]
+        b = a
+    return s * x
+
+
+def one_list_or_other(x: Any) -> Any:
+    a = [1.0, 2.0]
+    b = [3.0, 4.0]
+    cur = a
+    if x[0] > 0:
+        cur = b
+    return np.array(cur) * x[0]
+
+
+def one_list_or_other_written(x: Any) -> Any:
+    a = [1.0, 2.0]
+    b = [3.0, 4.0]
+    cur = a
+    if x[0] > 0:
+        cur = b
+    cur.append(5.0)
+    return np.array(a).sum() * x
+
+
+def list_or_new(x: Any) -> Any:
+    a = [1.0, 2.0]
+    cur = a
+    if x[0] > 0:
+        cur = [3.0, 4.0]
+    cur[0] = 9.0
+    return np.array(a) * x[0] + np.array(cur)
+
+
+def best_box(x: Any) -> Any:
+    best, box = -1.0, [0.0, 0.0]
+    for v in x:
+        if v > best:
+            best = v
+            box = [v, v * 2]
+    return np.array(box) * best
+
+
+def grows_while_iterating2(x: Any) -> Any:
+    queue = [x[0], x[1]]
+    s = 0.0
+    for q in queue:
+        s += q
+        if q > 1:
+            queue.append(q - 1)
+    return s * x
+
+
+def iterator_twice(x: Any) -> Any:
+    z = zip(x, x[::-1])  # noqa: B905
+    s = 0.0
+    for p, q in z:
+        s += p * q
+    for p, q in z:  # noqa: B007
+        s += 100
+    return s * x
+
+
+def deque_state(x: Any) -> Any:
+    q = deque([x[0]])
+    if x[0] > 0:
+        q.append(1.0)
+    for v in x:
+        if v > 1:
+            q.appendleft(2.0)
+    return x * len(q)
+
+
+def chain_alias2(x: Any) -> Any:
+    a = np.zeros(3)
+    b = np.ones(3)
+    y = x * 1
+    s = 0.0
+    for t in range(100):
+        a[0] += x[t % 3]
+        s = s + y[0]
+        y = b
+        b = a
+    return y, a, b, s
+
+
+def corder_loop(x: Any) -> Any:
+    y = np.zeros((3, 3))
+    for t in range(300):
+        y.ravel()[1] += x[t % 3]
+        y = y.T
+    return y
+
+
+def array_is(x: Any) -> Any:
+    a = x * 2
+    b = x * 3
+    cur = a
+    if x[0] > 0:
+        cur = b
+    if cur is a:
+        return x
+    return x + 1
+
+
+def ascontig(x: Any) -> Any:
+    a = np.outer(x, x)
+    b = np.ascontiguousarray(a.T)
+    b[0] = 5
+    return a, b
+
+
+def asfortran(x: Any) -> Any:
+    a = np.outer(x, x)
+    b = np.asfortranarray(a)
+    b[0] = 5
+    return a, b
+
+
+def astype_no_copy(x: Any) -> Any:
+    y = x * 1
+    z = y.astype(np.float64, copy=False)
+    z += 1
+    return y, z
+
+
+def real_view(x: Any) -> Any:
+    z = x + 1j
+    z.real[0] = 5
+    z.imag[1] = 6
+    r = z.real
+    r += 1
+    return np.abs(z)
