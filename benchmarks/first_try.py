@@ -64,8 +64,8 @@ and its gradient where there is one, are those of the function. Text, OpenCV and
 to TensorFlow: then the callbacks are compared, which is an answer as well. A random function is refused with what to
 do; here that is `--seed-with "transform.set_random_seed({seed})"`.
 """
-TIMES = """A time is a share of that of today's callback: `faster` where the run was certain of it, `perhaps` where it
-came out less and is not certain.
+TIMES = """A time is a share of that of the current callback: `faster` where the run was certain of it, `perhaps` where
+it came out less and is not certain.
 """
 HEAD += TIMES
 

@@ -41,10 +41,13 @@ from pyopbench.stats.noise_scale import between_runs
 Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Callable[[Floats], list[int]]
 
-SERIES, POINTS = 1_000, 100
+SERIES = 1_000
+POINTS = 100
 BATCH = 250
 """Series that are simulated at once, with a seed of their own."""
-ERROR, STEP = 0.02, math.log(1.05)
+ERROR = 0.02
+STEP_SHARE = 0.05
+STEP = math.log1p(STEP_SHARE)
 FIRST, LAST = 20, 80
 NEAR = 3
 RERUN_LAUNCHES = 30

@@ -23,6 +23,7 @@ from pyopbench.run.fleet.addresses import Access
 from pyopbench.run.fleet.connection import Connection
 from pyopbench.run.fleet.dispatch import Dispatch, Rules, Watch
 
+HOSTS = 40
 CASES = 10_000
 VERSIONS = 10
 SHARDS = 400
@@ -30,7 +31,7 @@ SHARDS = 400
 
 def main() -> None:
     """Run a fleet and print the share of its hosts' time that was measuring."""
-    hosts, seconds = int((*sys.argv[1:], "40")[0]), float((*sys.argv[2:], "0.12")[0])
+    hosts, seconds = int((*sys.argv[1:], HOSTS)[0]), float((*sys.argv[2:], "0.12")[0])
     folder = Path(tempfile.mkdtemp(prefix="fleet-scale-"))
     of_shard = CASES * VERSIONS // SHARDS
     site = Site(folder, {"FAKE_SHARD_CASES": str(of_shard), "FAKE_SHARD_SECONDS": str(seconds)})

@@ -1,11 +1,16 @@
-"""Write into README.md what the reference run decided and how far it can be trusted: nothing there is typed by hand.
+"""Write into README.md and docs/ what stored results say: nothing between the marks is typed by hand.
 
-python scripts/quote_reference.py     after results/reference was measured or reported again
+python scripts/quote_reference.py     after results/reference was made again, or another result was stored
+
+A block begins with `<!-- quoted: NAME -->`, NAME being a key of `QUOTES`, and ends with `<!-- end of quote -->`.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +18,35 @@ from pyopbench.core import formatting
 from pyopbench.judge.answer import Answer
 from pyopbench.report.markdown import escape
 from pyopbench.report.sections.certificate import rows_of
+from pyopbench.report.wording.certificate import miss_text, renaming_text
 from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.certificate import from_dict
+from pyopbench.results.certificate import Certificate, from_dict
+from pyopbench.results.promises import misses_of
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-REFERENCE = ROOT / "results" / "reference"
-BEGIN, END = "<!-- what results/reference decided -->\n", "<!-- end of what it decided -->"
-TRUST_BEGIN, TRUST_END = "<!-- what the certificate of results/reference says -->\n", "<!-- end of what it says -->"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+RESULTS = ROOT / "results"
+REFERENCE = RESULTS / "reference"
+CERTIFICATES = RESULTS / "certificates"
+PEERS = RESULTS / "peers.json"
+ALARMS = RESULTS / "change_alarms.json"
+BLOCK = re.compile(r"(?P<begin><!-- quoted: (?P<name>[^>]+) -->\n).*?(?P<end><!-- end of quote -->)", re.DOTALL)
 PROMISES = 4
 """So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
 USES = ("inference", "training")
+MOVES = ("3%", "5%", "10%")
+"""The movements that `benchmarks/peers` counts, as its JSON names them."""
 
 
-def quoted(reference: Path = REFERENCE) -> str:
+def written(page: str) -> str:
+    """Return a page with what each of its blocks quotes; a name that nothing quotes is a KeyError."""
+    return BLOCK.sub(lambda found: f"{found['begin']}\n{QUOTES[found['name']]()}\n{found['end']}", page)
+
+
+def decided(reference: Path = REFERENCE) -> str:
     """Return when, on what and how a run was measured, and a row for each op, as Markdown."""
-    run = json.loads((reference / "run.json").read_text(encoding="utf-8"))
-    decisions = json.loads((reference / "decisions.json").read_text(encoding="utf-8"))["decisions"]
+    run = _content(reference / "run.json")
+    decisions = _content(reference / "decisions.json")["decisions"]
     environment = run["environment"]
     head = (
         f"`{' '.join(run['command'])}` on {run['created'][:10]}, {environment['cores']} cores of "
@@ -39,8 +56,112 @@ def quoted(reference: Path = REFERENCE) -> str:
     found = {(decision["op"], decision["use"]): decision for decision in decisions}
     columns = ("op", *(f"{use}: {what}" for use in USES for what in ("what to do", "saves")))
     rows = [(f"`{op}`", *(cell for use in USES for cell in _cells(found.get((op, use))))) for op in ops]
-    lines = [columns, ("---",) * len(columns), *rows]
-    return f"{head}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return f"{head}\n\n{_table(columns, rows)}"
+
+
+def trusted(reference: Path = REFERENCE) -> str:
+    """Return the first rows of the certificate that a run carries, as Markdown."""
+    stored = _content(reference / "run.json").get("certificate")
+    certificate = None if stored is None else from_dict(stored)
+    if certificate is None:
+        return "(The run carries no certificate.)\n"
+    held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
+    return _table(("what", "found", "promised"), [tuple(map(escape, row)) for row in held])
+
+
+def certified(folder: Path = CERTIFICATES) -> str:
+    """Return what each stored certificate found, which promises it missed, and which decisions changed, as Markdown."""
+    stored = [from_dict(_content(path)) for path in sorted(folder.glob("*.json"))]
+    certificates = {_made(one): one for one in stored if one is not None}
+    columns = {made: _rows_by_name(one) for made, one in certificates.items()}
+    promises = {what: promised for rows in columns.values() for what, (_, promised) in rows.items()}
+    missing = (formatting.MISSING, "")
+    rows = [
+        tuple(map(escape, (what, promised, *(rows.get(what, missing)[0] for rows in columns.values()))))
+        for what, promised in promises.items()
+    ]
+    misses = {made: [miss_text(miss) for miss in misses_of(one)] for made, one in certificates.items()}
+    renamed = {
+        made: [renaming_text(each) for each in one.decisions.renamed] if one.decisions else []
+        for made, one in certificates.items()
+    }
+    return (
+        f"{_table(('what', 'promised', *columns), rows)}\nNot as good as promised:\n\n{_list(misses)}"
+        f"\nDecisions that changed from run to run:\n\n{_list(renamed)}"
+    )
+
+
+def _rows_by_name(certificate: Certificate) -> dict[str, tuple[str, str]]:
+    """Return what was found and promised; bodies that wait by the time they are meant to wait, which is rounder."""
+    meant = {
+        formatting.seconds(one.known_seconds): formatting.seconds(float(f"{one.known_seconds:.1g}"))
+        for one in certificate.overheads
+    }
+    return {
+        f"overhead on {meant[what.removeprefix('overhead on ')]}" if what.startswith("overhead") else what: (
+            found,
+            promised,
+        )
+        for what, found, promised in rows_of(certificate)
+    }
+
+
+def _list(texts: Mapping[str, Sequence[str]]) -> str:
+    return "".join(f"- {made}: {escape(text)}\n" for made, several in texts.items() for text in several)
+
+
+def compared(path: Path = PEERS) -> str:
+    """Return the table of `benchmarks/against_peers.py` from what its `--json` wrote, as Markdown."""
+    if not path.exists():
+        return "No result is stored with this version. `make peers` measures it on your machine.\n"
+    content = _content(path)
+    environment = content["environment"]
+    head = f"{len(content['cases'])} cases, {environment['cores']} cores, {environment['machine']}, " + ", ".join(
+        f"{name} {version}" for name, version in environment["packages"].items()
+    )
+    moved = (f"moved >{MOVES[0]}", *(f">{move}" for move in MOVES[1:]))
+    columns = ("tool", "one run", "to compare", *moved, "resolved ±3%", "misses the truth", "called different")
+    return f"{head}:\n\n{_table(columns, [_peer(row) for row in content['rows']])}"
+
+
+def alarms(path: Path = ALARMS) -> str:
+    """Return what the batches that `scripts/change_alarms.py --kept` stored come to, as Markdown."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for key, batch in _content(path).items():
+        noise, method, _ = key.split(" / ")
+        found.setdefault((noise, method), Counter()).update(batch)
+    columns = (
+        "noise",
+        "method",
+        "series",
+        "with a false alarm",
+        "of them confirmed",
+        "steps found",
+        "of them confirmed",
+    )
+    return _table(columns, [_alarm(*names, counted) for names, counted in found.items()])
+
+
+def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
+    located = counted["located"]
+    numbers = (counted[name] for name in ("series", "alarmed", "confirmed"))
+    shares = (located / counted["series"], counted["located_confirmed"] / max(located, 1))
+    return noise, method, *(f"{number:,}" for number in numbers), *(f"{share:.1%}" for share in shares)
+
+
+def _peer(row: dict[str, Any]) -> tuple[str, ...]:
+    shares = (*(row["moved"][move] for move in MOVES), row["resolved"], row["missed"])
+    called = row["called_different"]
+    return (
+        row["tool"],
+        *(f"{int(row[name]) // 60}:{int(row[name]) % 60:02d}" for name in ("run_seconds", "compare_seconds")),
+        *(formatting.MISSING if share is None else f"{share:.0%}" for share in shares),
+        formatting.MISSING if called is None else f"{called} of {len(row['pairs'])}",
+    )
+
+
+def _made(certificate: Certificate) -> str:
+    return certificate.created[:16].replace("T", " ")
 
 
 def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
@@ -53,28 +174,24 @@ def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     return escape(answer), escape(saved)
 
 
-def trusted(reference: Path = REFERENCE) -> str:
-    """Return the first rows of the certificate that a run carries, as Markdown."""
-    stored = json.loads((reference / "run.json").read_text(encoding="utf-8")).get("certificate")
-    certificate = None if stored is None else from_dict(stored)
-    if certificate is None:
-        return "(The run carries no certificate.)\n"
-    held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
-    lines = [("what", "found", "promised"), ("---",) * 3, *(tuple(map(escape, row)) for row in held)]
-    return "\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n"
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ("---",) * len(columns), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def replaced(text: str, begin: str, end: str, block: str) -> str:
-    """Return a text with a block between two marks."""
-    before, _, rest = text.partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}{block}{end}{after}"
+def _content(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def written(readme: str, decided: str, trust: str) -> str:
-    """Return a README with what was decided, and how far it can be trusted, each between its marks."""
-    return replaced(replaced(readme, BEGIN, END, f"\n{decided}\n"), TRUST_BEGIN, TRUST_END, trust)
+QUOTES: dict[str, Callable[[], str]] = {
+    "what results/reference decided": decided,
+    "the certificate of results/reference": trusted,
+    "results/certificates": certified,
+    "results/peers.json": compared,
+    "results/change_alarms.json": alarms,
+}
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text(encoding="utf-8"), quoted(), trusted()), encoding="utf-8")
+    for each in PAGES:
+        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")

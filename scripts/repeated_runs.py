@@ -36,7 +36,7 @@ def lines_of_all(found: Repetition) -> Iterator[str]:
     coverage = "no interval" if found.coverage is None else f"{formatting.percent(found.coverage)} of intervals"
     worst = f"{100 * found.worst.loss:.2f} ({found.worst.key[0]} {found.worst.key[1]})" if found.worst else "none"
     yield (
-        f"{len(found.renamed)} of {found.decisions} decisions renamed; loss in points of today's time: mean "
+        f"{len(found.renamed)} of {found.decisions} decisions renamed; loss in points of the current time: mean "
         f"{100 * found.mean_loss:.2f}, worst {worst}; {len(found.unbounded)} answers whose bound excludes what the "
         f"others found; {coverage} hold what the others found"
     )

@@ -61,8 +61,9 @@ class ConsoleListener(Listener):
                 bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
                 stage = stage_text(step)
                 if is_piped and stage not in told:
-                    told.add(stage)
-                    console.print(_sweep_text(step, stage))
+                    fewer = workers_text(step)
+                    console.print(_sweep_text(step, stage, "" if fewer in told else fewer))
+                    told.update((stage, fewer))
 
             yield show
 
@@ -162,6 +163,6 @@ def _left(step: Step) -> str:
     return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
 
 
-def _sweep_text(step: Step, stage: str) -> str:
-    fewer, left = workers_text(step), _left(step)
+def _sweep_text(step: Step, stage: str, fewer: str) -> str:
+    left = _left(step)
     return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}{fewer and f'; {fewer}'}"

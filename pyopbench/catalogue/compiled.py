@@ -51,7 +51,7 @@ def call_compiled(compiled: Body, inputs: Sequence[Any]) -> Any:
     except AssertionError as error:
         if str(error) or not _is_of_numba(error):
             raise
-        raise TypeError("Numba fails at an assertion of its own while it compiles the body") from error
+        raise TypeError("an internal assertion of Numba fails while it compiles the body") from error
 
 
 def _is_of_numba(error: BaseException) -> bool:

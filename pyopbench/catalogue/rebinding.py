@@ -222,4 +222,4 @@ def why_not_rebound(function: Body) -> str | None:
     """Return why there is nothing to rebind, None if there is."""
     if isinstance(written(function), types.FunctionType):
         return None
-    return "the NumPy body is not a Python function, so it has no globals to rebind"
+    return "the body is not written in Python, so its NumPy cannot be replaced"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from pyopbench.cli.options import (
 from pyopbench.cli.output import err, out, print_failures, print_table
 from pyopbench.cli.read_options import read_axes
 from pyopbench.core import formatting
-from pyopbench.core.model import MODE_SUMMARIES, Axes
+from pyopbench.core.model import MODE_SUMMARIES, Axes, Case
 from pyopbench.core.parse import parse_duration
 from pyopbench.run import planning
 from pyopbench.run.verify import EVERYTHING, Finding, verify_cases
@@ -130,7 +131,10 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
     right = sum(finding.failure is None for finding in findings)
     unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
     if unsupported:
-        skips = [{"reason": finding.failure.reason} for finding in unsupported if finding.failure]
-        print_table("Not supported", ("cases", "why"), _counted(skips))
+        told = Counter(
+            (Case.from_id(finding.case).variant, finding.failure.reason) for finding in unsupported if finding.failure
+        )
+        rows = [(variant, n, reason) for (variant, reason), n in told.most_common()]
+        print_table("Not supported", ("variant", "cases", "why"), rows)
     print_failures([finding.failure for finding in wrong if finding.failure])
     out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")

@@ -23,8 +23,10 @@ SMALLEST_IN_UNIT = 0.01
 """A duration below this much of the unit of another is shown in its own."""
 TOO_NOISY = "too noisy to tell"
 TOLD_WITHIN = 2.0
-"""An interval that reaches to more than so many times the estimate, and past today's time, tells nothing to act on: not
-even whether something takes twice as long."""
+"""An interval that reaches to more than so many times the estimate, and past the current time, tells nothing to act on:
+not even whether something takes twice as long."""
+FAR_SLOWER = 2.0
+"""What takes so many times the current time saves nothing, and is better told by that."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
@@ -77,15 +79,17 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
 
 
 def saved_at_least(saved: float | None, low: float | None) -> str:
-    """Format a share of today's time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`.
+    """Format a share of the current time that is saved with its lower bound, which no line break parts: `98% (≥ 96%)`.
 
-    What is too noisy to be told is that instead.
+    Too noisy values, and twice the time or more, have that instead: `none (8.6× the time)`.
     """
     if saved is None or low is None or _missing(saved) or _missing(low):
         return points(_at_most_all(saved))
-    return (
-        TOO_NOISY if is_too_noisy(1 - saved, 1 - low) else f"{points(_at_most_all(saved))}\u00a0(≥\u00a0{points(low)})"
-    )
+    if is_too_noisy(1 - saved, 1 - low):
+        return TOO_NOISY
+    if 1 - saved >= FAR_SLOWER:
+        return f"none\u00a0({ratio(1 - saved)}\u00a0the\u00a0time)"
+    return f"{points(_at_most_all(saved))}\u00a0(≥\u00a0{points(low)})"
 
 
 def at_least(low: float | None) -> str:
@@ -94,7 +98,7 @@ def at_least(low: float | None) -> str:
 
 
 def saved_interval(low: float | None, high: float | None) -> str:
-    """Format the interval of a share of today's time that is saved: `96% to 99%`."""
+    """Format the interval of a share of the current time that is saved: `96% to 99%`."""
     return MISSING if _missing(low) and _missing(high) else f"{points(low)} to {points(_at_most_all(high))}"
 
 
@@ -104,7 +108,7 @@ def _at_most_all(saved: float | None) -> float | None:
 
 
 def points(share: float | None) -> str:
-    """Format a share of today's time in whole percent, below 10% with one digit more: `98%`, `3.2%`, `−12%`.
+    """Format a share of the current time in whole percent, below 10% with one digit more: `98%`, `3.2%`, `−12%`.
 
     What is saved is known to a point or so, and a share above `LARGEST_SHARE` either way only that it is.
     """
@@ -130,14 +134,14 @@ def is_too_noisy(time: float, high: float) -> bool:
     """Is an estimate too noisy to be told?
 
     Args:
-        time: the estimate, a share of today's time; 1 for what is as fast as today.
+        time: the estimate, a share of the current time; 1 for what is as fast as today.
         high: the upper end of its interval.
     """
     return high > max(TOLD_WITHIN * time, 1.0)
 
 
 def smallest_difference(share: float | None) -> str:
-    """Format the smallest difference from today's time that could be told, a share: `3.2%`; or that it is too noisy."""
+    """Format the smallest difference from the current time that could be found: `3.2%`; or that it is too noisy."""
     return TOO_NOISY if share is not None and is_too_noisy(1.0, 1.0 + share) else percent(share)
 
 

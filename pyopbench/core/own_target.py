@@ -32,7 +32,7 @@ class Target:
     Attributes:
         name: of the op, in every id and table: letters, digits and underscores.
         place: the file, absolute, or the dotted name of a module.
-        function: what of it is the body of today's callback; empty where the file ends `OP = ...`.
+        function: what of it is the body of the current callback; empty where the file ends `OP = ...`.
         inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file;
             `name=` before it gives it by name.
         seed_with: a statement that seeds what the body draws from; empty for none.

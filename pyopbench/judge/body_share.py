@@ -22,13 +22,13 @@ ROLE = "body_alone"
 
 @dataclass(frozen=True)
 class BodyShare:
-    """The share of today's time that the body of the current callback takes by itself, over the mix.
+    """The share of the current time that the body of the current callback takes by itself, over the mix.
 
     Attributes:
         op, mode, dtype, placement: of the decision, which is one for inference.
         baseline: label of the current callback.
         body: which body, for example `numpy`.
-        share: of today's time; above 1 only by noise.
+        share: of the current time; above 1 only by noise.
     """
 
     op: str

@@ -1,4 +1,4 @@
-"""The callback of today and everything that could take its place, in one setting."""
+"""The current callback and everything that could take its place, in one setting."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Comparison:
 
     Attributes:
         setting: what it is about.
-        baseline: label of the callback of today; the variant's name if it has no number.
+        baseline: label of the current callback; the variant's name if it has no number.
         seconds: size -> seconds per call of the baseline, ascending; empty if it has no number.
         candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
         curves: seconds per call, one row per size, one column per label; nan is no number.
@@ -99,7 +99,7 @@ class Comparison:
         barred: what was removed because it cannot do what is required.
         unknown: what is required and not known of some labels.
         substituted: what is required and was seen with the cube, because the op gives nothing to try.
-        must_change: may the callback of today not stay, for it cannot do what is required?
+        must_change: may the current callback not stay, for it cannot do what is required?
     """
 
     setting: Setting
@@ -160,7 +160,7 @@ def _forward(case: Case) -> Case:
 def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """Return the comparison of one setting.
 
-    The callback of today has the first of its gradients that was measured at any size.
+    The current callback has the first of its gradients that was measured at any size.
 
     Args:
         setting: what it is about.

@@ -1,7 +1,7 @@
 """Which variant to go to: what each candidate saves over a mix of sizes, and the choice among them by common rules.
 
-The unit is a share of today's time over the mix: two ports that leave 0.8% and 1.2% of it differ by 0.4 points, and not
-by half. `docs/statistics.md` has the rule with its sources and what simulations say.
+The unit is a share of the current time over the mix: two ports that leave 0.8% and 1.2% of it differ by 0.4 points, and
+not by half. `docs/statistics.md` has the rule with its sources and what simulations say.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
 
 PROVISIONAL = 0.10
-"""An answer that may cost more than this share of today's time, against the best, is provisional; unless less than that
-is not worth acting on anyway."""
+"""An answer that may cost more than this share of the current time, against the best, is provisional; unless less than
+that is not worth acting on anyway."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """What one candidate saves: its share of today's time less one, by launch, at a corrected level."""
+    """What one candidate saves: its share of the current time less one, by launch, at a corrected level."""
 
     candidate: Candidate
     change: Estimate
@@ -43,7 +43,7 @@ class Gain:
 
     @property
     def saved(self) -> float:
-        """The share of today's time that it saves; below 0 for what takes longer."""
+        """The share of the current time that it saves; below 0 for what takes longer."""
         return -self.change.mean
 
     @property
@@ -73,7 +73,7 @@ class Gain:
 
 
 def as_gain(saved: float) -> float:
-    """Return the time today over the time afterwards for a share of today's time that is saved."""
+    """Return the time today over the time afterwards for a share of the current time that is saved."""
     return math.inf if saved >= 1 else 1 / (1 - saved)
 
 
@@ -102,12 +102,12 @@ class _Rivals:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """How one of the labels that can be chosen stands to the others, in shares of today's time.
+    """How one of the labels that can be chosen stands to the others, in shares of the current time.
 
     Attributes:
         label: a candidate's, or the current callback's.
         effort: rank of the work to get there; below all others for the current callback.
-        share: what it leaves of today's time.
+        share: what it leaves of the current time.
         lag: how much that is above the smallest; 0 for the best.
         error: the standard error of `lag`; infinite where one launch shows none.
         reach: how far `lag` can be off, for all labels together at 95%, likewise.
@@ -154,7 +154,7 @@ class Choice:
         gain: of the chosen candidate; of the best by its centre for keep and undecided; None without candidates.
         gains: of every candidate, in the order of their labels.
         standings: of every label that can be chosen, the smallest share first; none without candidates.
-        minimum_effect: the share of today's time from which a difference is worth acting on.
+        minimum_effect: the share of the current time from which a difference is worth acting on.
     """
 
     action: Action
@@ -189,7 +189,7 @@ class Choice:
 
     @property
     def loss(self) -> float | None:
-        """The share of today's time that the answer may cost at the most against the best; None for undecided."""
+        """The share of the current time that the answer may cost at the most against the best; None for undecided."""
         return None if self.named is None else self.named.loss
 
     @property
@@ -215,7 +215,7 @@ class Rules:
     """How to choose.
 
     Attributes:
-        minimum_effect: a share of today's time that is worth acting on.
+        minimum_effect: a share of the current time that is worth acting on.
         preferred: the label to stay with, if it is as good as any.
         looks: how often the data were looked at.
         must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
@@ -228,7 +228,7 @@ class Rules:
 
 
 def bearable(minimum_effect: float) -> float:
-    """Return the share of today's time that an answer may cost against the best without being provisional."""
+    """Return the share of the current time that an answer may cost against the best without being provisional."""
     return max(PROVISIONAL, minimum_effect)
 
 
@@ -244,7 +244,7 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
     Args:
         candidates: what could be chosen.
         contrasts: of their setting.
-        mix: shares of today's time by size.
+        mix: shares of the current time by size.
         rules: how to choose.
     """
     covering = [one for one in candidates if contrasts.over(mix, one.label, contrasts.baseline).n]

@@ -1,4 +1,4 @@
-"""Differences of what variants of one setting cost, in shares of today's time, launch by launch.
+"""Differences of what variants of one setting cost, in shares of the current time, launch by launch.
 
 Two variants that were timed in the same round lie within moments of each other. So the difference of any two is taken
 within each round, and its median over rounds is the number of a launch: that varies by 8% to 41% less than the

@@ -1,10 +1,10 @@
 """Sizes at which two variants change places, with intervals.
 
-What a variant costs less another, in shares of today's time, is taken to be straight between two measured sizes, over
-the log of the size; each launch has such a line of its own. At any size between, the launches give an interval for the
-mean, and the sizes at which that interval holds zero are those at which the two may change places. Turning intervals
-round like this is what Fieller did for the ratio of two means: E. C. Fieller, "Some problems in interval estimation",
-J. R. Stat. Soc. B 16 (1954) 175-185.
+What a variant costs less another, in shares of the current time, is taken to be straight between two measured sizes,
+over the log of the size; each launch has such a line of its own. At any size between, the launches give an interval for
+the mean, and the sizes at which that interval holds zero are those at which the two may change places. Turning
+intervals round like this is what Fieller did for the ratio of two means: E. C. Fieller, "Some problems in interval
+estimation", J. R. Stat. Soc. B 16 (1954) 175-185.
 
 Two variants change places only where intervals say so on both sides, held for all sizes and variants at once: from
 means alone, five identical variants changed places in 77% of reports with two launches.
@@ -35,7 +35,7 @@ NEAR = 1e-7
 
 @dataclass(frozen=True)
 class Line:
-    """What one label costs less another along the size, in shares of today's time."""
+    """What one label costs less another along the size, in shares of the current time."""
 
     contrasts: Contrasts
     label: str

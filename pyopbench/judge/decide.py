@@ -109,8 +109,8 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         run: what was measured.
         baseline: the current callback, a variant.
         minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%), at least 0 and below 1.
-        mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads today's time evenly over the log
-            of the size.
+        mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads the current time evenly over the
+            log of the size.
         step: of the user's program, for what a port is worth there.
         requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
 

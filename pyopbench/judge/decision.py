@@ -73,8 +73,8 @@ class SizeSeconds:
 class Crossover:
     """`before` is faster below `size`, `after` above; interpolated between two measured sizes.
 
-    In between, what one costs less the other, in shares of today's time, is taken to be straight over the log of the
-    size. From `low` to `high` no difference is clear: its interval, at 95%, holds 0 there. None is an open end: no
+    In between, what one costs less the other, in shares of the current time, is taken to be straight over the log of
+    the size. From `low` to `high` no difference is clear: its interval, at 95%, holds 0 there. None is an open end: no
     smaller, or no larger, measured size is clear.
     """
 
@@ -87,7 +87,7 @@ class Crossover:
 
 @dataclass(frozen=True)
 class SizeTrend:
-    """How a candidate stands to the callback of today along the sizes of one setting.
+    """How a candidate stands to the current callback along the sizes of one setting.
 
     Attributes:
         label: the candidate.
@@ -113,26 +113,26 @@ class Decision:
         op: the op.
         use: `inference` (forward) or `training` (forward and backward).
         mode, dtype, placement: where it holds.
-        baseline: label of the callback of today (`variant` or `variant+gradient`).
+        baseline: label of the current callback (`variant` or `variant+gradient`).
         action: `keep`, `switch` (to another callback), `port` or `undecided`.
         choice: label of the variant to go to; None for keep and undecided.
-        saved: share of today's time that is saved over the mix of sizes; of the best candidate if there is no choice;
-            None if there is no candidate at all.
+        saved: share of the current time that is saved over the mix of sizes; of the best candidate if there is no
+            choice; None if there is no candidate at all.
         saved_low, saved_high: its interval at 95%, corrected for the number of candidates.
         reason: why.
         caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
         ranges: answers by size, where they differ from one another; else one range.
         crossovers: where the fastest variant changes.
-        size_trends: how each candidate stands to the callback of today along the sizes, in the order of their labels.
+        size_trends: how each candidate stands to the current callback along the sizes, in the order of their labels.
         would_change: what evidence would change the decision.
-        blocks: requirements (`--require`) that the callback of today was seen not to meet, whether asked for or not.
+        blocks: requirements (`--require`) that the current callback was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required.
         unknown: what is required and not known of some variants.
         substituted: what is required and cannot be tried with the op, so that what was seen with x**3 counts.
         copies: what it means where data live on a GPU, of counted copies; empty where none were counted.
         launches: launches that `saved` is made of; None without one.
-        loss: the share of today's time that the answer may cost at the most against the best of all candidates, at 95%
-            for all of them together; None for undecided.
+        loss: the share of the current time that the answer may cost at the most against the best of all candidates, at
+            95% for all of them together; None for undecided.
         is_provisional: is that more than `choice.PROVISIONAL`?
         as_good: the other candidates that save as much, as far as that is worth acting on; least effort first.
         seconds: what one op costs today and afterwards, by measured size; empty without an answer.

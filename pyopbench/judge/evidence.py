@@ -89,7 +89,7 @@ def changes_of(choice: Choice, mix: Mix, baseline: str) -> tuple[WouldChange, ..
     if choice.action == "undecided":
         return (settling(choice),)
     gain, kept = choice.gain, 1 - choice.minimum_effect
-    low, high = 1 - gain.saved_high, 1 - gain.saved_low  # of today's time, what is left
+    low, high = 1 - gain.saved_high, 1 - gain.saved_low  # of the current time, what is left
     if choice.action == "keep":
         slower = (SlowerBaseline(baseline, low / kept, gain.label),) if low > 0 else ()
         return (FasterVariant(baseline, choice.minimum_effect), *slower, *_share_to_change(choice, mix))
@@ -135,14 +135,14 @@ def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:
 
 
 def break_even_share(left: Floats, shares: Floats, apart: Bools, target: float) -> float:
-    """Return the share p of today's time, spent at the sizes `apart`, at which the cost is `target`.
+    """Return the share p of the current time, spent at the sizes `apart`, at which the cost is `target`.
 
     Solves `p * r_apart + (1 - p) * r_rest = target`, where each r is the cost of its sizes alone, in their present
     proportion. The two have to lie on different sides of the target.
 
     Args:
         left: `(points,)` float64, seconds afterwards over seconds today.
-        shares: `(points,)` float64, shares of today's time.
+        shares: `(points,)` float64, shares of the current time.
         apart: `(points,)` bool, some and not all True.
         target: the cost to reach.
     """
@@ -166,7 +166,7 @@ def _clear_gain(choice: Choice, chosen: Gain, baseline: str) -> ClearGain:
 
 
 def _share_to_keep(choice: Choice, gain: Gain, mix: Mix) -> tuple[MoreTimeAtSizes, ...]:
-    """Return from which share of today's time at the sizes where the choice does not pay it does not pay at all."""
+    """Return from which share of the current time at the sizes where the choice does not pay it does not pay at all."""
     shares, border = _shares(gain, mix), 1 - choice.minimum_effect
     bad = shares > border
     if not bad.any() or bad.all():
@@ -176,7 +176,7 @@ def _share_to_keep(choice: Choice, gain: Gain, mix: Mix) -> tuple[MoreTimeAtSize
 
 
 def _share_to_change(choice: Choice, mix: Mix) -> tuple[MoreTimeAtSizes, ...]:
-    """Return from which share of today's time at the sizes where a candidate pays it pays altogether; the least one."""
+    """Return the least share of the current time at the sizes where a candidate pays from which it pays altogether."""
     found: list[MoreTimeAtSizes] = []
     border = 1 - choice.minimum_effect
     for gain in choice.gains:

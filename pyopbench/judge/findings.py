@@ -15,7 +15,7 @@ from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch, S
 
 @dataclass(frozen=True)
 class MeasuredGain:
-    """The share of today's time that one label saves: the estimate, its interval, and launches behind it."""
+    """The share of the current time that one label saves: the estimate, its interval, and launches behind it."""
 
     label: str
     saved: float
@@ -198,13 +198,13 @@ class FasterVariant:
 
 @dataclass(frozen=True)
 class MoreTimeAtSizes:
-    """More than a share of today's time spent at some sizes.
+    """More than a share of the current time spent at some sizes.
 
     Attributes:
         label: the candidate that this is about.
         pays: True if it pays at these sizes and would then pay over the mix; False if it does not, and then would not.
-        share: the share of today's time from which that is so.
-        share_now: the share of today's time that the mix spends there.
+        share: the share of the current time from which that is so.
+        share_now: the share of the current time that the mix spends there.
         sizes: which sizes.
     """
 

@@ -30,7 +30,8 @@ class MachineAnswers:
         op, use, mode, dtype, placement: as of the decision.
         machines: how many have measured it.
         label: the candidate that `between` and `i_squared` are of: the chosen one, else the best; None where none is.
-        between: standard deviation between machines of what it saves, a share of today's time; None for one machine.
+        between: standard deviation between machines of what it saves, a share of the current time; None for one
+            machine.
         i_squared: share of the variance between machines' means that launches do not explain, 0 to 1; None likewise.
         differs: does one kind of machine have another answer than another, both of them clear?
         kinds: the answer on each kind that has measured it, those with most machines first.

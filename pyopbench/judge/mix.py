@@ -1,4 +1,4 @@
-"""A mix of sizes: which share of today's time the op spends at each size."""
+"""A mix of sizes: which share of the current time the op spends at each size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Shares of today's time by size, and how to read off a size that lies between two measured ones.
+    """Shares of the current time by size, and how to read off a size that lies between two measured ones.
 
     Attributes:
         sizes: the sizes of the mix, ascending (points).
@@ -40,7 +40,7 @@ class Mix:
 
     @cached_property
     def pull(self) -> Floats:
-        """What the share of today's time at each size of `needed` counts for, `(needed,)`; sums to 1."""
+        """What the share of the current time at each size of `needed` counts for, `(needed,)`; sums to 1."""
         columns = [self.measured.index(size) for size in self.needed]
         return np.asarray(self.shares @ self.weights[:, columns], dtype=np.float64)
 
@@ -59,14 +59,14 @@ class Mix:
     def cost(self, shares: npt.ArrayLike) -> Floats:
         """Return the time afterwards over the time today, `(...)` for shares `(..., needed)`.
 
-        A share of today's time times seconds-afterwards over seconds-today is time afterwards, so shares of *time*
+        A share of the current time times seconds-afterwards over seconds-today is time afterwards, so shares of *time*
         (not of calls) are the weights under which these may be averaged.
         """
         return np.asarray(np.asarray(shares, dtype=np.float64) @ self.pull, dtype=np.float64)
 
 
 def even_mix(measured: Sequence[int]) -> Mix:
-    """Return the mix of someone who has given none: today's time is spread evenly over the log of the size.
+    """Return the mix of someone who has given none: the current time is spread evenly over the log of the size.
 
     The share of a size is its weight in the trapezoid rule over log(size); all of it for one size alone.
     """

@@ -1,8 +1,9 @@
 """Controls against what they are made from: the difference in shares of the time of the callback that is there today.
 
 That is the unit of every decision. A port by itself may cost so little that a hundredth of it is nothing that anybody
-could measure, or would port an op for, and what two callbacks differ by counts by what it is of today's time. Both of a
-pair cross the same bridge, or none, so that they have in common what ports shift by against callbacks from run to run.
+could measure, or would port an op for, and what two callbacks differ by counts by what it is of the current time. Both
+of a pair cross the same bridge, or none, so that they have in common what ports shift by against callbacks from run to
+run.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def shares_of_pairs(
     medians = costs.launch_medians(ratios.assign(ratio=1 + ratios["ratio"]), "ratio", estimate.UNIT)
     originals = costs.ratios(found, {original: known[original] for original in there.values()}, estimate.UNIT)
     levels = originals.groupby("case", observed=True)["ratio"].mean()
-    # What launches differ by is in proportion to what the two cost, and not to today's time.
+    # What launches differ by is in proportion to what the two cost, and not to the current time.
     return {
         case: replace(one, leverage=float(levels[there[case]]) ** 2) for case, one in shares_of(medians, hosts).items()
     }

@@ -1,7 +1,7 @@
 """What an answer is worth when it is asked again: runs of the same on one machine, each valued by what others found.
 
-The loss of an answer is what its label costs more than the best label, in shares of today's time over the mix, as the
-other runs have measured both: a run is never judge of itself, for it chose what happened to look best in it.
+The loss of an answer is what its label costs more than the best label, in shares of the current time over the mix, as
+the other runs have measured both: a run is never judge of itself, for it chose what happened to look best in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RepeatedAnswer:
         key: of the decision.
         run: which run, from 0.
         answer: what that run says.
-        share, best_share: what its label, and the best, leave of today's time, as the others found.
+        share, best_share: what its label, and the best, leave of the current time, as the others found.
         bound: what that run said it may cost at the most; None for undecided.
         saved: what that run says its label saves, with its interval; None where there is none.
         saved_by_others: the mean of what the others found that it saves; None as above.

@@ -1,4 +1,4 @@
-"""What a port has to be able to do: which variants were seen to do it, and what today's callback blocks.
+"""What a port has to be able to do: which variants were seen to do it, and what the current callback blocks.
 
 A candidate under a requirement is only what was seen to meet it, on the TensorFlow of the run and with the op that is
 decided about. What a probe saw fail is barred; what no probe has tried there is unknown, and no candidate either. Where

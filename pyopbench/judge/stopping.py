@@ -10,8 +10,8 @@ from pyopbench.judge.choice import Choice
 from pyopbench.judge.compared import Compared
 
 CERTAIN = 1 / 3
-"""An answer that may cost this part of the minimum effect and no more is measured no further: a point of today's time
-where the minimum effect is 3."""
+"""An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
+time where the minimum effect is 3."""
 
 
 @dataclass(frozen=True)

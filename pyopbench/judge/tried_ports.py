@@ -21,7 +21,7 @@ class Attempt:
         op: the own op.
         variant: what was tried.
         works: whether it was right, and timed, somewhere.
-        saved, saved_low: share of today's time, of inference over the mix; None without a number over all of it.
+        saved, saved_low: share of the current time, of inference over the mix; None without a number over all of it.
         reason: why it does not work, or does not everywhere; empty where it does.
         change: what gets it past the line that it failed at; None where that is not known.
         also_on: frameworks beside TensorFlow that it runs on.

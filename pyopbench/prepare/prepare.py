@@ -122,7 +122,7 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
     except Exception as error:
         if not variant.is_attempt_for(op):
             raise
-        refused = Unsupported(f"{variant.name} does not work for this op: {explain(error, op)}")
+        refused = Unsupported(explain(error, op))
         refused.change = change_for(error, place_of(error, op)) if op.is_own else None
         raise refused from error
 

@@ -5,7 +5,7 @@ Its keys:
     schema          number of this format; it grows when a key changes its meaning or goes
     run, created    name of the run and when it was made (ISO 8601)
     baseline        variant that stands for the current callback
-    minimum_effect  share of today's time that is worth acting on
+    minimum_effect  share of the current time that is worth acting on
     mix             size, or dtype/size -> how often it is called; null if none was given
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
     decisions       fields of `decision.Decision`; `reason`, `caveats`, `would_change` and `copies` are findings, as in
@@ -26,7 +26,7 @@ Its keys:
     warnings        what a reader should know about the files: `kind`, and the fields of that kind in `results.warnings`
     noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect
-    body_shares     fields of `body_share.BodyShare`: what bodies alone take of today's time; empty if not measured
+    body_shares     fields of `body_share.BodyShare`: what bodies alone take of the current time; empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
     machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines

@@ -154,7 +154,7 @@ def _machines_table(judgement: Judgement) -> TerminalTable:
 def _worth_table(judgement: Judgement) -> TerminalTable:
     found = worth.table(judgement, places_of(judgement))
     rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
-    return TerminalTable("What a port is worth (lower end)", found.columns, rows)
+    return TerminalTable("What a port is worth (in brackets: at worst)", found.columns, rows)
 
 
 def _threads_table(judgement: Judgement) -> TerminalTable:

@@ -139,7 +139,7 @@ class Renamed:
 
 @dataclass(frozen=True)
 class Loss:
-    """What an answer of one run costs more than the best, in shares of today's time, as the other runs found."""
+    """What an answer of one run costs more than the best, in shares of the current time, as the other runs found."""
 
     op: str
     use: str
@@ -154,7 +154,7 @@ class Decisions:
         runs: how often they were made.
         decisions: how many each run made.
         renamed: those whose answers differ.
-        mean_loss: over decisions and runs, as a share of today's time.
+        mean_loss: over decisions and runs, as a share of the current time.
         worst: the answer that costs most; None without any.
         unbounded: answers whose own bound on that excludes what the others found.
         covered: share of intervals of what is saved that hold what the others found; None without an interval.

@@ -22,7 +22,7 @@ MOST_RENAMED = 1 / 12
 """Of decisions that are made several times: the share whose answers may differ, which is 2 of 24."""
 MOST_MEAN_LOSS = 0.01
 MOST_LOSS = 0.05
-"""In shares of today's time: what an answer may cost more than the best, on average and at the most."""
+"""In shares of the current time: what an answer may cost more than the best, on average and at the most."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TooManyRenamed:
 
 @dataclass(frozen=True)
 class LosesTooMuch:
-    """Answers cost more than the share `most_mean` of today's time on average, or one more than `most`."""
+    """Answers cost more than the share `most_mean` of the current time on average, or one more than `most`."""
 
     decisions: Decisions
     most_mean: float

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pyopbench.core.errors import BadInput
 from pyopbench.results.open_file import BESIDE, read_bytes
-from pyopbench.results.schema import Bandwidth, Gpu
+from pyopbench.results.samples_schema import Bandwidth, Gpu
 from pyopbench.results.strict_json import parse
 from pyopbench.results.validation import problem
 

@@ -17,7 +17,8 @@ from pyopbench.core.write_file import open_to_change, opened_folder, sync_folder
 from pyopbench.core.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
 from pyopbench.results import integrity, open_file
 from pyopbench.results.integrity import LineChecker, Seal, allowance
-from pyopbench.results.schema import check_line, check_run
+from pyopbench.results.run_schema import check_run
+from pyopbench.results.samples_schema import check_line
 from pyopbench.results.strict_json import parse, storable
 from pyopbench.results.validation import corrupt
 from pyopbench.results.warnings import Changed, UnfinishedLine

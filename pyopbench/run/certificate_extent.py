@@ -35,11 +35,6 @@ class Trial:
         """What its folder and its progress are called."""
         return "controls"
 
-    @property
-    def is_of_twins(self) -> bool:
-        """Does it hold identical pairs?"""
-        return 0 in self.percents
-
 
 @dataclass(frozen=True)
 class MainJob:

@@ -155,7 +155,7 @@ def _run(work: Work, name: str, request: start.Request, of: Trial | MainJob) -> 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
     """Return the controls that are slowed down by some percents (0 for twins), each with what it is made from.
 
-    Only the current callback has slowed copies, because a slowdown is a share of today's time.
+    Only the current callback has slowed copies, because a slowdown is a share of the current time.
     """
     return {control_of(base, percent): base for percent in percents for base in ((BASELINE,) if percent else BASES)}
 

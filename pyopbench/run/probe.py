@@ -177,10 +177,10 @@ def _of_software(path: Path, software: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
-    """Put beside a run what its report needs: what today's callback blocks, and what candidates can of `requires`.
+    """Put beside a run what its report needs: what the current callback blocks, and what candidates can of `requires`.
 
-    What today's callback blocks is seen with the cube, once for each software, and what is required with each op of the
-    run; only what is not known yet is tried.
+    What the current callback blocks is seen with the cube, once for each software, and what is required with each op of
+    the run; only what is not known yet is tried.
     """
     path = folder / probes.FILE
     run = store.read_run(folder)

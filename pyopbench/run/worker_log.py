@@ -1,8 +1,11 @@
-"""What the log of a worker says about its end: one line that tells something."""
+"""What is known of the end of a worker: its exit code or signal, and the line of its log that says most."""
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+from typing import IO
 
 LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
 """Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
@@ -18,6 +21,21 @@ FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.
 LIBRARY = re.compile(r"/lib/python\d|<frozen")
 
 LONGEST = 200
+
+TAIL_BYTES = 64_000
+"""More than the stacks of a hundred threads, which are behind the words that count."""
+
+
+def how_ended(code: int) -> str:
+    """Return how a process ended in words, by its exit code; below 0 it is the number of a signal."""
+    return f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+
+
+def tail_of(log: IO[bytes]) -> str:
+    """Return the end of a log."""
+    size = log.seek(0, os.SEEK_END)
+    log.seek(max(0, size - TAIL_BYTES))
+    return log.read().decode(errors="replace")
 
 
 def cause_of_end(log: str, case: str | None) -> str:
@@ -45,3 +63,10 @@ def _place(dump: str) -> str:
     own = [frame for frame in frames if not LIBRARY.search(frame["file"])]
     frame = next(iter(own or frames), None)
     return f"{what.strip()} in {frame['function']} ({frame['file']}:{frame['line']})" if frame else what.strip()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

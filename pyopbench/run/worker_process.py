@@ -11,18 +11,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.core.checkout import Checkout
-from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.marker import BYTES, VARIABLE, Marker
 from pyopbench.core.process_guard import Guard, end_group
-from pyopbench.run import bytecode, memory_limit
-from pyopbench.run.environments import folder_with_only
-from pyopbench.run.worker_log import cause_of_end
+from pyopbench.run import bytecode, memory_limit, worker_python
+from pyopbench.run.worker_log import cause_of_end, how_ended, tail_of
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -31,9 +29,6 @@ COMMAND = (sys.executable, "-m", "pyopbench.worker")
 
 WORKER_VARIABLES = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
 """TensorFlow is silent, output is not kept back, and where a body crashes is told."""
-
-LOG_TAIL_BYTES = 64_000
-"""More than the stacks of a hundred threads, which are behind the words that count."""
 
 LONGEST_ANSWER = 100
 """How much of an answer that is none is shown, in bytes."""
@@ -135,8 +130,8 @@ class Worker:
         return self._process.pid
 
     def _start(self, shared: int, python: Path | None, checkout: Checkout | None) -> subprocess.Popen[bytes]:
-        command, variables = (COMMAND, {}) if python is None else _elsewhere(python)
-        variables |= bytecode.variables(python)
+        command = worker_python.command(COMMAND, python)
+        variables = worker_python.variables(python) | bytecode.variables(python)
         if checkout is not None:
             variables |= checkout.variables()
         return subprocess.Popen(
@@ -208,7 +203,7 @@ class Worker:
                 raise
             within = "" if self._limit_bytes is None else f" within the memory limit of {self._limit_bytes:,} bytes"
             what = f"the worker process did not start{within}: {lost.reason}"
-            raise WorkerLost(what, next_step=_remedy(self._python)) from lost
+            raise WorkerLost(what, next_step=worker_python.remedy(self._python)) from lost
 
     def _wait(self) -> dict[str, Any]:
         while True:
@@ -280,39 +275,9 @@ class Worker:
     def _ended(self, case: str | None) -> CaseLost:
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
-        how = f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        words = ", from outside or out of memory" if outside else self._cause_in_log(case)
-        return CaseLost(case, "crashed", f"the worker process {how}{words}", from_outside=outside)
-
-    def _cause_in_log(self, case: str | None) -> str:
-        if self._log.closed:
-            return ""
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - LOG_TAIL_BYTES))
-        words = cause_of_end(self._log.read().decode(errors="replace"), case)
-        return f": {words}" if words else ""
-
-
-def _remedy(python: Path | None) -> str:
-    if python is None:
-        return "check that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'"
-    return f"check that `{python} -c 'import tensorflow'` works; delete {python.parent.parent} to have it created again"
-
-
-def _elsewhere(python: Path) -> tuple[Sequence[str], dict[str, str]]:
-    """Return the command of a worker with another interpreter, and what lets that find pyopbench and nothing else.
-
-    Where pyopbench is installed, the folder that it is in holds this Python's TensorFlow too, which would come first.
-    """
-    places = [str(folder_with_only(PACKAGE)), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return (str(python), *COMMAND[1:]), {"PYTHONPATH": os.pathsep.join(places)}
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
+        cause = "" if self._log.closed else cause_of_end(tail_of(self._log), case)
+        words = ", from outside or out of memory" if outside else cause and f": {cause}"
+        return CaseLost(case, "crashed", f"the worker process {how_ended(code)}{words}", from_outside=outside)
 
 
 def _close_quietly(stream: Any) -> None:

@@ -1,4 +1,4 @@
-"""How much launches differ, predicted for each share of today's time from its size and from the noise of its rounds.
+"""How much launches differ, predicted for each share of the current time from its size and its rounds' noise.
 
 A launch's number for a variant, its cost as a share `rho` of the current callback's, varies for two reasons. Where code
 and data lie in a process makes it a few percent faster or slower than in the next, in proportion to `rho`; and a median

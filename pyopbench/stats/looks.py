@@ -15,29 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-GROWTH = 1.6
-"""Launches at a look over launches at the one before: less would cost looks that learn little."""
-LAST_GROWTH = 1.25
-"""A look from which the last one is nearer than this is not held."""
 MOST_LOOKS = 5
 """Each look makes all others stricter; with five, a p value has to be a fifth of what one look asks for."""
-
-
-def look_schedule(first: int, most: int) -> tuple[int, ...]:
-    """Return after how many launches the data are looked at, for example `(3, 8)` -> `(3, 5, 8)`.
-
-    Args:
-        first: launches before the first look, at least 1.
-        most: launches at the last look, at least 1; if it is not above `first` there is one look.
-
-    Returns:
-        Ascending numbers of launches, at most `MOST_LOOKS`; the last is `most`.
-    """
-    if first >= most:
-        return (most,)
-    growth = max(GROWTH, (most / first) ** (1 / (MOST_LOOKS - 1)))
-    between = (round(first * growth**step) for step in range(1, MOST_LOOKS - 1))
-    return (first, *(look for look in between if first < look and look * LAST_GROWTH <= most), most)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,6 +44,15 @@ def test_where_piped_each_sweep_is_one_line() -> None:
         show(STEP)
         show(STEP)
     assert stream.getvalue() == "sweep 12 (3 workers), 168 of 168 groups, at most 2 h 5 min left\n"
+
+
+def test_where_piped_why_there_are_few_workers_is_said_once() -> None:
+    console, stream = console_of(terminal=False)
+    few = replace(STEP, workers=2, limited_by="budget")
+    with ConsoleListener(console).sampling() as show:
+        show(few)
+        show(replace(few, sweep=12))
+    assert stream.getvalue().count("to fit the budget") == 1
 
 
 def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -236,7 +236,8 @@ def test_a_moment_is_told_to_the_minute_in_utc(value, expected):
         (0.99, -0.1, "too noisy to tell"),
         (0.99, 0.9, "99%\u00a0(≥\u00a090%)"),
         (0.05, -0.02, "5%\u00a0(≥\u00a0−2%)"),
-        (-4.0, -4.3, "−400%\u00a0(≥\u00a0−430%)"),
+        (-0.9, -1.1, "−90%\u00a0(≥\u00a0−110%)"),
+        (-4.0, -4.3, "none\u00a0(5.00×\u00a0the\u00a0time)"),
     ],
 )
 def test_a_lower_bound_that_tells_nothing_is_not_printed(saved: float, low: float, shown: str) -> None:

@@ -454,8 +454,8 @@ def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[...
     lines = [line.strip() for line in ended.out.splitlines()]
     assert lines == [
         "Not supported",
-        "cases  why",
-        "1  it cannot be built",
+        "variant     cases  why",
+        "impossible      1  it cannot be built",
         "",
         f"wrong  {stored.case('wrong')}",
         "output 0 differs at index [3]: expected 1.5, got 2.5",

@@ -5,6 +5,7 @@ docs/statistics.md has the figures of longer simulations, which `python tests/he
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 
@@ -12,13 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import simulation_tables
 from pyopbench.judge import compared, judge, stopping
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.results import read
 from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.looks import ONE_LOOK, Looks, look_schedule
+from pyopbench.stats.looks import ONE_LOOK, Looks
 from simulate import (
     COMPARISONS,
+    MANY_LOOKS,
     Noise,
     Setting,
     alarms,
@@ -96,7 +99,7 @@ def first_resolved(draws: np.ndarray, looks: tuple[int, ...], spending: Looks) -
 
 
 def test_five_looks_share_the_error_and_would_exceed_it_if_they_did_not() -> None:
-    looks = look_schedule(4, 24)
+    looks = MANY_LOOKS
     draws = np.random.default_rng(1).standard_normal((1000, looks[-1]))
     assert first_resolved(draws, looks, Looks(len(looks))) <= 0.05 + error(0.05, len(draws))
     assert first_resolved(draws, looks, ONE_LOOK) > 0.1
@@ -109,7 +112,7 @@ def test_reports_with_looks_and_stopping_hold_false_verdicts_rarely() -> None:
         Setting(minimum_effect=0.0, noise=spoilt),
         Setting(minimum_effect=0.0, factors=unlike(0.5), noise=heavy),
         Setting(1.03, factors=noisy(1, 5.0)),
-        Setting(1.03, noise=skewed, looks=look_schedule(4, 24)),
+        Setting(1.03, noise=skewed, looks=MANY_LOOKS),
     ]
     count = 1
     found = [alarms(setting, count, seed) for seed, setting in enumerate(kinds)]
@@ -127,7 +130,7 @@ def test_slowdowns_are_found(ratio: float, spread: float, share: float, launches
 
 
 def test_a_slowdown_of_a_twentieth_is_found_by_a_full_run() -> None:
-    assert power(Setting(1.05, 0.01, looks=look_schedule(4, 24)), 1, 4).found >= 0.95
+    assert power(Setting(1.05, 0.01, looks=MANY_LOOKS), 1, 4).found >= 0.95
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.10])
@@ -182,7 +185,7 @@ def test_contrasts_of_arrays_are_those_of_frames() -> None:
 def test_verdicts_on_shares_of_any_size_hold(
     shares: tuple[float, ...], launches: int, rounds: int, unlike_by: float
 ) -> None:
-    """196 ports at half a percent to fifty times of today's time; launches of t(5)."""
+    """196 ports at half a percent to fifty times of the current time; launches of t(5)."""
     found = held(verdicts_of(shares, unlike=unlike_by, added=0.05), launches, rounds, 1, launches)
     assert found.covered >= 0.95 - error(0.95, 196)
     assert found.false == 0
@@ -247,3 +250,11 @@ def test_a_first_look_leaves_something_as_good_as_the_best(name: str) -> None:
 def test_differences_within_rounds_vary_less_than_differences_of_medians() -> None:
     worlds: list[World] = [world_of(name, np.random.default_rng(0), 30, added=0.05) for name in MIXTURES]
     assert all(gained(world, 6, 28, 1).variance < 0.95 for world in worlds)
+
+
+@pytest.mark.parametrize("name", simulation_tables.TABLES)
+def test_the_page_has_what_the_simulation_prints(name: str) -> None:
+    """The first row of each table, for the others take longer; everything is seeded."""
+    _, first = itertools.islice(simulation_tables.TABLES[name](), 2)
+    (found,) = simulation_tables.block(name).finditer(simulation_tables.PAGE.read_text(encoding="utf-8"))
+    assert found["rows"].splitlines()[0] == first

@@ -1,8 +1,8 @@
 """A run that an earlier version stored is still read, judged, reported and compared.
 
 `expected.json` has what the version that stored the run made of it: ratios of logarithms, geometric means over rounds
-and launches. Within a run shares of today's time are judged now, which have plain means, so that the numbers are not
-the same to the last digit; both are computed here from the stored samples themselves. They are no expectation of
+and launches. Within a run shares of the current time are judged now, which have plain means, so that the numbers are
+not the same to the last digit; both are computed here from the stored samples themselves. They are no expectation of
 durations. tests/data/stored_run/README.md says where they are from.
 """
 

@@ -1,4 +1,4 @@
-"""Made-up shares of today's time, launch by launch, for the tests of what chooses by them.
+"""Made-up shares of the current time, launch by launch, for the tests of what chooses by them.
 
 Nothing is usual among them and no run differs from another, so that every interval is that of a plain t.
 """

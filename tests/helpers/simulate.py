@@ -19,13 +19,16 @@ from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
 from pyopbench.stats import launch_model
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import Shares
-from pyopbench.stats.looks import ALL_LOOKS, Looks, look_schedule
+from pyopbench.stats.looks import ALL_LOOKS, Looks
 from pyopbench.stats.unpaired import unpaired
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 COMPARISONS = 200
+FEW_LOOKS = (3, 5, 8)
+MANY_LOOKS = (4, 6, 10, 16, 24)
+"""After how many launches the data are looked at."""
 LOOKED_AT = {"first_look": 3}
 """Settings of a run that looks at its data."""
 
@@ -70,7 +73,7 @@ class Setting:
     spread: float = 0.02
     factors: Callable[[np.random.Generator], Floats] = field(default=lambda rng: np.ones(COMPARISONS))
     noise: Noise = normal
-    looks: tuple[int, ...] = look_schedule(3, 8)
+    looks: tuple[int, ...] = FEW_LOOKS
     minimum_effect: float = 0.03
 
 

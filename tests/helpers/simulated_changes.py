@@ -83,7 +83,8 @@ class Gained:
 
     Attributes:
         variance: between launches, over that of differences of medians.
-        bias: the furthest that a mean over all launches and settings lies from the truth, in shares of today's time.
+        bias: the furthest that a mean over all launches and settings lies from the truth, in shares of the current
+        time.
     """
 
     variance: float

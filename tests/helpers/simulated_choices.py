@@ -29,14 +29,14 @@ MIXTURES: dict[str, tuple[float, ...]] = {
     "one clear best": (1.0, 0.9, 0.8, 0.5, 0.45, 0.4, 0.2, 0.35),
     "nothing pays": (1.0, 1.0, 1.1, 1.05, 1.0, 1.2, 2.0, 4.0),
 }
-"""Shares of today's time of the current callback, two other callbacks and five ports."""
+"""Shares of the current time of the current callback, two other callbacks and five ports."""
 RANDOM = "ports near one another"
 
 
 def world_of(name: str, rng: np.random.Generator, settings: int = 6, **fields: float) -> World:
     """Return a world of one kind; of `RANDOM` ones each is another.
 
-    There callbacks take 60% to 110% of today's time, and ports differ by a lognormal factor (0.3) around 1% to 90%.
+    There callbacks take 60% to 110% of the current time, and ports differ by a lognormal factor (0.3) around 1% to 90%.
     """
     if name != RANDOM:
         return World(repeated(MIXTURES[name], settings), PORTS, EFFORT, **fields)
@@ -65,7 +65,7 @@ def not_shown_worse(choice: Choice, contrasts: Contrasts) -> str:
 def by_proof(choice: Choice, contrasts: Contrasts) -> str:
     """Begin with the least effort that clearly pays, and take more of it only where that is shown to pay as well.
 
-    So the choice was made until shares of today's time were introduced.
+    So the choice was made until shares of the current time were introduced.
     """
     mix = even_mix(contrasts.sizes)
     clear = [gain for gain in choice.gains if gain.saved_low > choice.minimum_effect]
@@ -112,7 +112,7 @@ class Tally:
 
     Attributes:
         agree: share of decisions in which two independent runs named the same.
-        loss: mean of what the named one really costs more than the best, in shares of today's time.
+        loss: mean of what the named one really costs more than the best, in shares of the current time.
         large: share of decisions in which that is above `LARGE_LOSS`.
     """
 

@@ -13,7 +13,7 @@ from simulated_worlds import Report, World, repeated, run_of
 
 SETTINGS = 28
 SPREAD_OUT = (1.0, *np.exp(np.linspace(np.log(0.005), np.log(50), 7)).tolist())
-"""Shares of today's time from half a percent to fifty times."""
+"""Shares of the current time from half a percent to fifty times."""
 IDENTICAL = (1.0,) * 8
 AT_BORDER = (1.0,) + (1 + MINIMUM_EFFECT,) * 7
 

@@ -33,13 +33,14 @@ class World:
     """What is true, and how measurements of it vary.
 
     Attributes:
-        truth: `(settings, sizes, labels)` float64, shares of today's time; the current callback comes first, with 1.
+        truth: `(settings, sizes, labels)` float64, shares of the current time; the current callback is first,
+            with 1.
         ports: which labels are ports, `(labels,)`.
         effort: rank of the work that each label takes, `(labels,)`; that of the current callback is not used.
         launch: standard deviation between launches of the log of a ratio of two labels.
         rounds: the same from round to round within a launch.
-        added: standard deviation of a round that does not shrink with the cost, as a share of today's time: the call
-            of a graph of copies, and of the empty function, are timed with it.
+        added: standard deviation of a round that does not shrink with the cost, as a share of the current time: the
+            call of a graph of copies, and of the empty function, are timed with it.
         run_effect: standard deviation from run to run of the log of all ports' costs over the callbacks'.
         unlike: standard deviation of the log of a factor on the spreads of each label, setting and size.
     """

@@ -1,23 +1,45 @@
-"""Write the tables of docs/statistics.md, as Markdown.
+"""Print the tables of docs/statistics.md, as Markdown, or write them there.
 
 python tests/helpers/simulation_tables.py verdicts looks power choices bounds dropped changes contrasts unpaired
+python tests/helpers/simulation_tables.py --write power     the same between its marks in docs/statistics.md
+
+Everything is seeded: the same code prints the same figures.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 import simulate
 import simulated_verdicts
-from pyopbench.stats.looks import look_schedule
+from places import ROOT
 from simulated_changes import dropped, false_changes, gained
 from simulated_choices import MIXTURES, RANDOM, RULES, Plan, runs_of, tallies, world_of
 
-EFFECTS = ((0.0, 0.0), (0.04, 0.0), (0.04, 0.04))
+PAGE = ROOT / "docs" / "statistics.md"
+EFFECT = 0.04
+EFFECTS = ((0.0, 0.0), (EFFECT, 0.0), (EFFECT, EFFECT))
 """The run effect that is there, and that is in the model."""
+REPORTS = 40
+"""Of a row of `verdicts`, and of a cell of `looks`."""
+POWER_REPORTS = 4
+OF_REPORT = 6
+"""Decisions of a report of `choices` and `dropped`."""
+CHOICE_RUNS, CHOICE_ROUNDS = 100, 28
+BOUND_RUNS, BOUND_SETTINGS = 60, 2
+CHANGE_REPORTS = 60
+DROPPED = Plan(3, 6, EFFECT, EFFECT)
+DROPPED_RUNS = 60
+CONTRAST_SETTINGS, CONTRAST_LAUNCHES = 60, 6
+SLOWDOWNS = (1.15, 1.3)
+PAIRS = 100
+"""Of two runs, a row of `unpaired`; half as many for slowdowns."""
 
 
 def verdicts() -> Iterator[str]:
@@ -31,7 +53,7 @@ def verdicts() -> Iterator[str]:
         for spreads, unlike in (("alike", 0.0), ("unlike, lognormal 0.5", 0.5)):
             for launches, rounds in ((2, 8), (2, 40), (3, 8), (3, 40), (4, 28), (8, 28)):
                 world = simulated_verdicts.world_of(row, unlike=unlike, added=0.05)
-                found = simulated_verdicts.held(world, launches, rounds, 40, 1)
+                found = simulated_verdicts.held(world, launches, rounds, REPORTS, 1)
                 numbers = f"{found.covered:.1%} | {found.false:.1%} | {found.resolved:.0%}"
                 yield f"| {name} | {spreads} | {launches} | {rounds} | {numbers} |"
 
@@ -39,24 +61,24 @@ def verdicts() -> Iterator[str]:
 def looks() -> Iterator[str]:
     yield "| families of 200 | false, minimum effect 3% | at the border of 3% | no minimum effect |"
     for name, setting in simulate.KINDS.items():
-        found = (simulate.alarms(simulate.changed(setting, **one), 40, 1).families for one in simulate.CHANGES)
+        found = (simulate.alarms(simulate.changed(setting, **one), REPORTS, 1).families for one in simulate.CHANGES)
         yield f"| {name} | {' | '.join(f'{share:.1%}' for share in found)} |"
 
 
 def power() -> Iterator[str]:
     yield "| slowdown | spread of a launch | looks after | found | launches taken |"
-    for schedule in (look_schedule(3, 8), (8,), look_schedule(4, 24)):
+    for schedule in (simulate.FEW_LOOKS, (8,), simulate.MANY_LOOKS):
         for spread in (0.01, 0.02):
             for ratio in (1.05, 1.10):
-                found = simulate.power(simulate.Setting(ratio, spread, looks=schedule), 4, 2)
+                found = simulate.power(simulate.Setting(ratio, spread, looks=schedule), POWER_REPORTS, 2)
                 after = ", ".join(map(str, schedule))
                 yield f"| {ratio - 1:.0%} | {spread:.0%} | {after} | {found.found:.0%} | {found.launches:.1f} |"
 
 
 def choices() -> Iterator[str]:
     yield "| rule | launches x rounds | same name | mean loss, points | loss above 5 points |"
-    for launches, rounds in ((2, 8), (2, 28), (3, 28), (4, 28)):
-        found, _ = tallies(runs_of(RANDOM, Plan(launches, rounds, 0.04, 0.04), 100, 1))
+    for launches, rounds in ((2, 8), *((launches, CHOICE_ROUNDS) for launches in (2, 3, 4))):
+        found, _ = tallies(runs_of(RANDOM, Plan(launches, rounds, EFFECT, EFFECT), CHOICE_RUNS, 1, settings=OF_REPORT))
         for name, one in found.items():
             numbers = f"{one.agree:.2f} | {100 * one.loss:.2f} | {one.large:.1%}"
             yield f"| {name} | {launches} x {rounds} | {numbers} |"
@@ -67,8 +89,8 @@ def bounds() -> Iterator[str]:
     ours = dict(list(RULES.items())[-1:])
     for name in (*MIXTURES, RANDOM):
         for launches in (2, 3, 4):
-            plans = (Plan(launches, 28, there, known) for there, known in EFFECTS)
-            made = [tallies(runs_of(name, plan, 60, 1, settings=2), ours) for plan in plans]
+            plans = (Plan(launches, CHOICE_ROUNDS, there, known) for there, known in EFFECTS)
+            made = [tallies(runs_of(name, plan, BOUND_RUNS, 1, settings=BOUND_SETTINGS), ours) for plan in plans]
             cells = [f"{made[-1][1].best_in_set:.1%}", *(f"{said.losses:.1%}" for _, said in made)]
             (one,), said = made[-1][0].values(), made[-1][1]
             cells += [f"{said.provisional:.0%}", f"{one.agree:.2f}", f"{100 * one.loss:.1f}"]
@@ -78,9 +100,9 @@ def bounds() -> Iterator[str]:
 def left_out() -> Iterator[str]:
     yield "| setting | run effect | best left out | certain | labels that are measured on |"
     for name in (*MIXTURES, RANDOM):
-        for effect, there in (("none", 0.0), ("4%", 0.04)):
-            plan = Plan(3, 6, there, 0.04)
-            found = dropped(one for (one,) in runs_of(name, plan, 60, 2, times=1))
+        for effect, there in (("none", 0.0), (f"{EFFECT:.0%}", EFFECT)):
+            plan = replace(DROPPED, there=there)
+            found = dropped(one for (one,) in runs_of(name, plan, DROPPED_RUNS, 2, times=1, settings=OF_REPORT))
             yield f"| {name} | {effect} | {found.lost:.1%} | {found.certain:.0%} | {found.left:.0%} |"
 
 
@@ -88,7 +110,7 @@ def changes() -> Iterator[str]:
     yield "| launches | rounds | decisions with a change | reports with one | reports with a crossing trend |"
     for launches in (2, 3):
         for rounds in (8, 28):
-            found = false_changes(launches, rounds, 60, 1)
+            found = false_changes(launches, rounds, CHANGE_REPORTS, 1)
             numbers = f"{found.fastest:.2%} | {found.fastest_in_report:.1%} | {found.trends:.1%}"
             yield f"| {launches} | {rounds} | {numbers} |"
 
@@ -97,19 +119,20 @@ def contrasts() -> Iterator[str]:
     yield "| setting | rounds | variance | largest bias, points |"
     for name in MIXTURES:
         for rounds in (8, 28):
-            world = world_of(name, np.random.default_rng(1), 60, added=0.05)
-            found = gained(world, 6, rounds, 1)
+            world = world_of(name, np.random.default_rng(1), CONTRAST_SETTINGS, added=0.05)
+            found = gained(world, CONTRAST_LAUNCHES, rounds, 1)
             yield f"| {name} | {rounds} | {found.variance:.2f} | {100 * found.bias:.1f} |"
 
 
-def unpaired(count: int = 100) -> Iterator[str]:
-    yield "| cases | runs differ by | how | pairs with a false verdict | slowdown by 15% found | by 30% |"
+def unpaired(count: int = PAIRS) -> Iterator[str]:
+    first, second = (f"{100 * ratio - 100:.0f}%" for ratio in SLOWDOWNS)
+    yield f"| cases | runs differ by | how | pairs with a false verdict | slowdown by {first} found | by {second} |"
     for cases in (10, 30, 100):
         for spread in (0.01, 0.03, 0.06):
             for name, moves in simulate.NOISY.items():
                 false = [simulate.unpaired_outcomes(cases, spread, moves, seed, 1.0) for seed in range(count)]
                 cells = [f"{np.mean(['slower' in one or 'faster' in one for one in false]):.0%}"]
-                for ratio in (1.15, 1.3):
+                for ratio in SLOWDOWNS:
                     found = [
                         simulate.unpaired_outcomes(cases, spread, moves, seed, ratio)[0] for seed in range(count // 2)
                     ]
@@ -130,14 +153,30 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 
-def main(names: list[str]) -> None:
-    for name in names or list(TABLES):
+def block(name: str) -> re.Pattern[str]:
+    """Return what finds a table of the page, `head` and `rows`, and the marks around it."""
+    table = r"(?P<head>[^\n]+)\n[^\n]+\n(?P<rows>.*?)"
+    return re.compile(rf"(?P<begin><!-- printed: {name} -->\n\n){table}(?P<end>\n<!-- end of print -->)", re.DOTALL)
+
+
+def _between(made: str, found: re.Match[str]) -> str:
+    return found["begin"] + made + found["end"]
+
+
+def main(arguments: list[str]) -> None:
+    is_written = "--write" in arguments
+    for name in [one for one in arguments if one != "--write"] or list(TABLES):
         lines = TABLES[name]()
         head = next(lines)
-        sys.stdout.write(f"\n{head}\n{'|---' * (head.count('|') - 1)}|\n")
+        made = f"{head}\n{'|---' * (head.count('|') - 1)}|\n"
+        sys.stdout.write(f"\n{made}")
         for line in lines:
+            made += f"{line}\n"
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
+        if is_written:
+            page = PAGE.read_text(encoding="utf-8")
+            PAGE.write_text(block(name).sub(partial(_between, made), page), encoding="utf-8")
 
 
 if __name__ == "__main__":

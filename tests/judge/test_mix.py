@@ -1,4 +1,4 @@
-"""Shares of today's time by size."""
+"""Shares of the current time by size."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_decision_that_some_run_lacks_is_left_out() -> None:
 
 
 def shifted(by: float) -> Any:
-    """Return a run of two ports that leave a tenth and a fifth of today's time, both shifted by a factor."""
+    """Return a run of two ports that leave a tenth and a fifth of the current time, both shifted by a factor."""
     curves = {"py_function_numpy": 1e-4, "py_function": 9e-5, "native": 1e-5 * by, "xla": 2e-5 * by}
     return judge(run_of(Bench(curves, sizes=(10,), rounds=40, within=1e-4, between=1e-4)))  # type: ignore[arg-type]
 

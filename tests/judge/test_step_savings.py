@@ -133,4 +133,4 @@ def test_every_output_holds_it() -> None:
     assert found["step"] == {"calls": 5, "seconds": 0.04}
     assert found["worths"][0]["ports"][0]["label"] == "native"
     titles = [table.title for table in terminal.tables(judgement)]
-    assert titles == ["What to do", "What a port is worth (lower end)"]
+    assert titles == ["What to do", "What a port is worth (in brackets: at worst)"]

@@ -17,7 +17,7 @@ from pyopbench.report.wording.tried_ports import change_text
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = {**VARIANTS["numpy_function"], "automatic": True}
-WHY = "njit does not work for this op: no, mine.py line 3"
+WHY = "Numba: no, mine.py line 3"
 
 
 def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",)) -> Judgement:

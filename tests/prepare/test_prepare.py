@@ -304,7 +304,7 @@ def test_an_attempt_with_wrong_values_is_unsupported(put: Put) -> None:
     with pytest.raises(Unsupported) as raised:
         prepare(FORWARD)
     assert isinstance(raised.value.__cause__, WrongResult)
-    assert raised.value.what == f"native does not work for this op: {raised.value.__cause__.what}"
+    assert raised.value.what == raised.value.__cause__.what
 
 
 def test_an_attempt_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -> None:
@@ -314,16 +314,14 @@ def test_an_attempt_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -
     cause = raised.value.__cause__
     assert isinstance(cause, tf.errors.InvalidArgumentError)
     assert {"'EagerPyFunc'", "XLA_CPU_JIT"} <= set(describe_error(cause).split())
-    assert raised.value.what == f"xla does not work for this op: {describe_error(cause)}"
+    assert raised.value.what == describe_error(cause)
 
 
 def test_an_attempt_without_a_gradient_is_unsupported(put: Put) -> None:
     put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), role="attempt")
     with pytest.raises(Unsupported) as refused:
         prepare(NATIVE)
-    assert refused.value.what == (
-        "native does not work for this op: gradient of input 0 is None: TensorFlow found no gradient for it"
-    )
+    assert refused.value.what == "gradient of input 0 is None: TensorFlow found no gradient for it"
 
 
 # Blocking

@@ -1,4 +1,4 @@
-"""What README quotes of the reference run is what that run says."""
+"""What README and the pages quote of stored results is what those results say."""
 
 from __future__ import annotations
 
@@ -23,10 +23,15 @@ def quote() -> ModuleType:
     return module
 
 
-def test_readme_says_what_the_run_says(quote: ModuleType) -> None:
-    readme = quote.README.read_text(encoding="utf-8")
-    assert all(readme.count(mark) == 1 for mark in (quote.BEGIN, quote.END, quote.TRUST_BEGIN, quote.TRUST_END))
-    assert readme == quote.written(readme, quote.quoted(), quote.trusted()), "run: python scripts/quote_reference.py"
+def test_pages_say_what_is_stored(quote: ModuleType) -> None:
+    pages = {page: page.read_text(encoding="utf-8") for page in quote.PAGES}
+    wrong = [page.name for page, text in pages.items() if text != quote.written(text)]
+    assert wrong == [], "run: python scripts/quote_reference.py"
+
+
+def test_each_quote_stands_on_a_page(quote: ModuleType) -> None:
+    quoted = [found["name"] for page in quote.PAGES for found in quote.BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    assert sorted(quoted) == sorted(quote.QUOTES)
 
 
 def test_another_run_gives_another_table(quote: ModuleType, tmp_path: Path) -> None:
@@ -35,10 +40,48 @@ def test_another_run_gives_another_table(quote: ModuleType, tmp_path: Path) -> N
     first = content["decisions"][0]
     content["decisions"] = [{**first, "action": "keep", "choice": None, "use": "training"}]
     (tmp_path / "decisions.json").write_text(json.dumps(content), encoding="utf-8")
-    assert quote.quoted(tmp_path).splitlines()[-1] == f"| `{first['op']}` | – | – | keep | – |"
+    assert quote.decided(tmp_path).splitlines()[-1] == f"| `{first['op']}` | – | – | keep | – |"
 
 
 def test_a_run_without_a_certificate_has_no_figures_of_one(quote: ModuleType, tmp_path: Path) -> None:
     assert "|" in quote.trusted()
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
     assert "|" not in quote.trusted(tmp_path)
+
+
+def test_certificates_stand_beside_one_another_with_what_they_lack(quote: ModuleType, tmp_path: Path) -> None:
+    stored = sorted(quote.CERTIFICATES.glob("*.json"))[0]
+    content = json.loads(stored.read_text(encoding="utf-8"))
+    for name, created, injected in (
+        ("1", "2026-01-02T03:04:05", content["injected"]),
+        ("2", "2026-02-03T04:05:06", []),
+    ):
+        changed = {**content, "created": created, "injected": injected}
+        (tmp_path / f"{name}.json").write_text(json.dumps(changed), encoding="utf-8")
+    lines = quote.certified(tmp_path).splitlines()
+    assert lines[0] == "| what | promised | 2026-01-02 03:04 | 2026-02-03 04:05 |"
+    (slowed,) = (line for line in lines if line.split(" | ")[0] == "| slowed by 5%, found")
+    assert slowed.endswith(" | – |")
+
+
+def test_tools_without_a_stored_result_are_said_to_have_none(quote: ModuleType, tmp_path: Path) -> None:
+    told = "No result is stored with this version. `make peers` measures it on your machine.\n"
+    assert quote.compared(tmp_path / "none.json") == told
+
+
+def test_the_table_of_tools_is_made_from_their_stored_pairs(quote: ModuleType, tmp_path: Path) -> None:
+    row = {"tool": "asv", "run_seconds": 66.0, "compare_seconds": 132.5, "moved": {"3%": 0.5, "5%": 0.25, "10%": 0.0}}
+    row |= {"resolved": None, "missed": 0.125, "called_different": 1, "pairs": [{}, {}]}
+    environment = {"machine": "Linux x86_64", "cores": 2, "packages": {"asv": "0.6"}}
+    path = tmp_path / "peers.json"
+    path.write_text(json.dumps({"environment": environment, "cases": ["a", "b"], "rows": [row]}), encoding="utf-8")
+    lines = quote.compared(path).splitlines()
+    assert lines[0] == "2 cases, 2 cores, Linux x86_64, asv 0.6:"
+    assert lines[-1] == "| asv | 1:06 | 2:12 | 50% | 25% | 0% | – | 12% | 1 of 2 |"
+
+
+def test_alarms_are_added_up_over_batches(quote: ModuleType, tmp_path: Path) -> None:
+    batch = {"alarmed": 1, "confirmed": 0, "located": 8, "located_confirmed": 6, "series": 10}
+    path = tmp_path / "alarms.json"
+    path.write_text(json.dumps({f"normal / asv / 10 of seed {seed}": batch for seed in (0, 1)}), encoding="utf-8")
+    assert quote.alarms(path).splitlines()[-1] == "| normal | asv | 20 | 2 | 0 | 80.0% | 75.0% |"

@@ -16,7 +16,7 @@ import stored
 from certificates import as_stored, certificate
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Change, Failure
-from pyopbench.results import schema, store
+from pyopbench.results import samples_schema, store
 from pyopbench.results.own_runs import POOLED_ENVIRONMENT, read_runs
 from pyopbench.results.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.results.warnings import UnfinishedLine
@@ -128,7 +128,10 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
     (folder / store.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
     with pytest.raises(BadInput) as refused:
         read_runs([folder])
-    assert refused.value.received == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(schema.LINES)}"
+    assert (
+        refused.value.received
+        == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(samples_schema.LINES)}"
+    )
 
 
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 import stored
 from certificates import as_stored, certificate
 from places import ROOT
-from pyopbench.core.errors import BadInput
-from pyopbench.results import schema, store
+from pyopbench.results import run_schema, samples_schema, schema, store
 
 RUNS = (ROOT / "results" / "reference", ROOT / "tests" / "data" / "stored_run")
 CASES = (stored.case("well"), stored.case("slow"))
@@ -76,7 +75,7 @@ def test_what_the_tests_store_fits() -> None:
         },
         {"kind": "ended", "launch": 1, "by": "look", "looks": 1, "seconds": 60.0, "sampling_seconds": 45.0},
     ]
-    assert {line["kind"] for line in lines} == set(schema.LINES)
+    assert {line["kind"] for line in lines} == set(samples_schema.LINES)
     assert [wrong for line in lines for wrong in wrong_in("samples", line)] == []
     assert wrong_in("run", RUN) == []
 
@@ -91,7 +90,7 @@ def changed(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize("name", ["run", "samples"])
 def test_the_schema_and_the_reader_take_the_same(name: str) -> None:
     """What one refuses the other does; but for what no JSON Schema can say, such as what is the id of a case."""
-    content, check = {"run": (RUN, schema.check_run), "samples": (GROUP, schema.check_line)}[name]
+    content, check = {"run": (RUN, run_schema.check_run), "samples": (GROUP, samples_schema.check_line)}[name]
     for key, one in changed(content):
         refused = stored.refusal(lambda: check(one, "here")) is not None  # noqa: B023
         assert refused == bool(wrong_in(name, one)), key
@@ -101,35 +100,8 @@ def test_the_schema_and_the_reader_take_the_same(name: str) -> None:
 def test_so_they_do_within_a_run(key: str) -> None:
     for inner, one in changed(RUN[key]):
         content = {**RUN, key: one}
-        refused = stored.refusal(lambda: schema.check_run(content, "here"))  # noqa: B023
+        refused = stored.refusal(lambda: run_schema.check_run(content, "here"))  # noqa: B023
         if (key, inner) in {("certificate", "schema"), ("certificate", "environment")}:
             assert refused is not None, "no type of its own says so"
         else:
             assert (refused is not None) == bool(wrong_in("run", content)), inner
-
-
-def test_errors_name_the_file_the_place_and_what_is_legal() -> None:
-    content = {**RUN, "settings": {**RUN["settings"], "rounds": "ten"}}
-    with pytest.raises(BadInput) as caught:
-        schema.check_run(content, "run.json")
-    assert caught.value.received == "run.json: settings.rounds: expected int, got str: ten"
-
-
-def test_keys_of_other_versions_are_let_be() -> None:
-    schema.check_run({**RUN, "later": {"any": [None]}, "settings": {**RUN["settings"], "later": 1}}, "here")
-    schema.check_line({**GROUP, "later": None, "noise": {**stored.NOISE, "later": "x"}}, "here")
-
-
-@pytest.mark.parametrize(
-    ("gpus", "told"),
-    [
-        ([], ""),
-        ([{"name": "a GPU", "held_back_by": ["power cap"]}, {"held_back_by": None}], ""),
-        ([{"name": "a GPU"}], "noise.gpus[0]: missing held_back_by"),
-        ([{"held_back_by": "power cap"}], "noise.gpus[0].held_back_by: expected array | null, got str"),
-    ],
-)
-def test_readings_of_gpus_are_checked_where_they_are(gpus: list[Any], told: str) -> None:
-    line = {**GROUP, "noise": {**stored.NOISE, "gpus": gpus}}
-    received = stored.refusal(lambda: schema.check_line(line, "here"))
-    assert told in received if received else not told

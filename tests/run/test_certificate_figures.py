@@ -81,7 +81,7 @@ def test_a_quantile_is_a_value_that_was_seen() -> None:
 
 
 def test_decisions_are_valued_by_the_other_runs_and_named_with_every_answer() -> None:
-    """In the first run native leaves a tenth of today's time, in the second it takes ten times as long as today."""
+    """In the first run native leaves a tenth of the current time, in the second it takes ten times as long as today."""
     curves = {"py_function_numpy": 1e-4, "native": 1e-5}
     fast = judge(run_of(Bench(curves, op="sinh"), Bench(curves, op="log")))
     slow = judge(run_of(Bench({**curves, "native": 1e-3}, op="sinh"), Bench(curves, op="log")))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pyopbench.run.worker_log import LONGEST, cause_of_end
+import tempfile
+
+import pytest
+
+from pyopbench.run.worker_log import LONGEST, TAIL_BYTES, cause_of_end, how_ended, tail_of
 
 INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
 STACKS_OF_ANY = """\
@@ -53,3 +57,19 @@ def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
 def test_a_crash_outside_of_python_is_told_without_a_place() -> None:
     dump = "Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n  <no Python frame>\n"
     assert cause_of_end(dump, None) == "Bus error"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(3, "ended with exit code 3"), (-9, "ended by signal SIGKILL"), (-200, "ended by signal 200")],
+)
+def test_an_exit_code_and_a_signal_are_named(code: int, told: str) -> None:
+    assert how_ended(code) == told
+
+
+def test_of_a_long_log_the_end_is_read() -> None:
+    with tempfile.TemporaryFile() as log:
+        log.write(b"begin\n" + b"x" * TAIL_BYTES + b"\nend \xff\n")
+        tail = tail_of(log)
+    assert "begin" not in tail
+    assert tail.endswith("x\nend \N{REPLACEMENT CHARACTER}\n")

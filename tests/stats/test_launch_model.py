@@ -15,7 +15,7 @@ from pyopbench.stats.spread import UNKNOWN, Spread
 def simulated(
     many: int, launches: int, relative: float, error: float, seed: int = 0, factor: float = 1.0
 ) -> list[Shares]:
-    """Return variants whose shares lie between 0.5% and twice today's time, with known noise.
+    """Return variants whose shares lie between 0.5% and twice the current time, with known noise.
 
     Args:
         many: how many.
@@ -50,7 +50,7 @@ def test_without_noise_of_rounds_only_launches_count() -> None:
 
 
 def test_a_cheap_variant_is_judged_by_what_is_usual_for_a_cheap_one() -> None:
-    """With one spread for all, 0.5% of today's time would be as uncertain as twice today's."""
+    """With one spread for all, 0.5% of the current time would be as uncertain as twice today's."""
     model = fit(simulated(300, 3, 0.05, 0.0005))
     few = np.array([-1.0, 0.0, 1.0])
     cheap = model.estimate(Shares(0.005 + 0.0005 * few, np.full(3, 0.0005), 0.005**2))

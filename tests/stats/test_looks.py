@@ -1,40 +1,10 @@
-"""Looks are few, ascending and end with the last launch, and each has its share of the error."""
+"""Looks that were held are charged for, and each has its share of the error."""
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pyopbench.stats.looks import LAST_GROWTH, MOST_LOOKS, ONE_LOOK, Looks, look_schedule
-
-
-@pytest.mark.parametrize(
-    ("first", "most", "looks"),
-    [
-        (3, 8, (3, 5, 8)),
-        (4, 24, (4, 6, 10, 16, 24)),
-        (3, 9, (3, 5, 9)),
-        (3, 4, (3, 4)),
-        (3, 3, (3,)),
-        (5, 3, (3,)),
-        (1, 1, (1,)),
-    ],
-)
-def test_looks_grow_from_the_first_to_the_last(first: int, most: int, looks: tuple[int, ...]) -> None:
-    assert look_schedule(first, most) == looks
-
-
-@given(st.integers(1, 50), st.integers(1, 2000))
-def test_looks_are_few_ascending_and_end_with_the_last_launch(first: int, most: int) -> None:
-    looks = look_schedule(first, most)
-    assert looks[0] == min(first, most)
-    assert looks[-1] == most
-    assert len(looks) <= MOST_LOOKS
-    assert all(before < after for before, after in itertools.pairwise(looks))
-    assert all(look * LAST_GROWTH <= most for look in looks[1:-1])
+from pyopbench.stats.looks import MOST_LOOKS, ONE_LOOK, Looks
 
 
 @pytest.mark.parametrize(("held", "charged"), [(0, 1), (1, 2), (2, 3), (40, MOST_LOOKS)])

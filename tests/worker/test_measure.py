@@ -20,7 +20,7 @@ from pyopbench.core.model import Case
 from pyopbench.prepare import group, node_graph
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.prepare import Prepared
-from pyopbench.results.schema import check_line
+from pyopbench.results.samples_schema import check_line
 from pyopbench.worker import measure as measuring
 from pyopbench.worker import prepared_group
 from pyopbench.worker.overhead import DURATIONS

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.results.mix_file import write_mix
-from pyopbench.results.schema import NotNegative
+from pyopbench.results.number_types import NotNegative
 
 NAMES = ("file", "line", "function", "kind", "mode", "body")
 

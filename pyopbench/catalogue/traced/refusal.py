@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.core.discover import CATALOGUE
+from pyopbench.core.discover import CATALOGUE, PACKAGE
 from pyopbench.core.errors import PyopbenchError
 
 STANDARD_LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]))
 PACKAGES = "site-packages"
 FOREIGN = (str(Path(np.__file__).parent), str(Path(tf.__file__).parent), str(CATALOGUE.parent), "<")
 """Where the frames between the user's line and a refusal lie."""
+OURS, OPS = (f"{folder}{os.sep}" for folder in (PACKAGE, CATALOGUE / "ops"))
 
 
 class Refused(PyopbenchError):
@@ -42,7 +44,7 @@ class Refused(PyopbenchError):
 
 def place_of_user() -> tuple[str, int] | None:
     """Return file and line of the innermost frame that is the user's, one of a package only where no other is."""
-    frames = [place for place in _frames(sys._getframe(1)) if not place[0].startswith(FOREIGN)]
+    frames = [place for place in _frames(sys._getframe(1)) if not (place[0].startswith(FOREIGN) or _is_ours(place[0]))]
     of_users = [one for one in frames if PACKAGES not in one[0] and not one[0].startswith(STANDARD_LIBRARY)]
     return next(iter(of_users or frames), None)
 
@@ -65,6 +67,11 @@ def is_of_tensorflow(error: BaseException) -> bool:
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     return last is not None and last.tb_frame.f_code.co_filename.startswith(str(Path(tf.__file__).parent))
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file is of pyopbench and no op, so that no user could change a line of it."""
+    return path.startswith(OURS) and not path.startswith(OPS)
 
 
 def _frames(frame: Any) -> Iterator[tuple[str, int]]:

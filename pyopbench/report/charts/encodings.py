@@ -93,7 +93,7 @@ class Curves:
     Attributes:
         rows: what is drawn.
         pinned: the look of every label.
-        baseline: the label whose line is thick, the callback of today.
+        baseline: the label whose line is thick, the current callback.
         x: what they are drawn against, as `size_axis`.
     """
 

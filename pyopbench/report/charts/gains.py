@@ -29,9 +29,9 @@ def gain_chart(rows: Sequence[Row], panels: Panels, minimum_effect: float) -> Sp
 
     Args:
         rows: `panel`, `op`, `use`, `answer`, `action` (a key of `ACTIONS`), and `saved`, `low`, `high` as shares of
-            today's time; nan is no number.
+            the current time; nan is no number.
         panels: where each panel holds.
-        minimum_effect: half the width of the band around 0, a share of today's time.
+        minimum_effect: half the width of the band around 0, a share of the current time.
     """
     data = [{**row, **{name: _drawable(row[name]) for name in ("saved", "low", "high")}} for row in rows]
     band = {"saved": 0.0, "low": -minimum_effect, "high": minimum_effect}

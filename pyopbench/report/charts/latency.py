@@ -56,7 +56,7 @@ class Scene:
 
     Attributes:
         panels: where each panel holds.
-        baseline: the label that is the callback of today.
+        baseline: the label that is the current callback.
         unit: what a size counts.
     """
 

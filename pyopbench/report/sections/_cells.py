@@ -33,7 +33,7 @@ def seconds_interval(value: float | None, low: float | None, high: float | None)
 
 
 def saved(share: float | None, low: float | None) -> Cell:
-    """Return the cell of a share of today's time that is saved and its lower bound, sorted by the share."""
+    """Return the cell of a share of the current time that is saved and its lower bound, sorted by the share."""
     return Cell(formatting.saved_at_least(share, low), number=share)
 
 

@@ -22,6 +22,9 @@ def reason_text(reason: Reason) -> str:
 
 def without_number_text(counts: Mapping[Status, int]) -> str:
     """Return how many cases have no number, by status, in a line for a terminal."""
+    if len(counts) == 1:
+        ((status, n),) = counts.items()
+        return f"No number: {formatting.count(n, f'{status} case')}; the report says why"
     told = ", ".join(f"{n:,} {status}" for status, n in counts.items())
     return f"No number: {formatting.count(sum(counts.values()), 'case')} ({told}); the report says why"
 

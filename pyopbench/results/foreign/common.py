@@ -170,7 +170,7 @@ def _op(known: Mapping[str, Any], cases: Iterable[Case]) -> dict[str, Any]:
 def settings_of(cases: Iterable[Case]) -> dict[str, Any]:
     """Return how it was measured, as far as known, with the baseline that a report takes unless told otherwise."""
     known = declared("variants")
-    # The callback of today if it is there, else any callback, else any variant.
+    # The current callback if it is there, else any callback, else any variant.
     variants = sorted(
         {case.variant for case in cases},
         key=lambda name: (name != BASELINE, known.get(name, {}).get("kind") != "callback", name),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.arrays import as_array, as_given, byte_count, dtype_of
+from pyopbench.catalogue.arrays import as_array, as_given, byte_count
 from pyopbench.catalogue.batched.examples import examples_of
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.load import load_op, make_inputs
@@ -195,8 +195,3 @@ def signature_of(elements: Elements, *leading: int | None) -> tuple[tf.TensorSpe
     outputs = zip(elements.shapes, elements.dtypes, strict=True)
     specs = (tf.TensorSpec((*leading, *shape), dtype) for shape, dtype in outputs)
     return (tf.TensorSpec(leading, tf.int64), *specs)
-
-
-def input_dtypes(elements: Elements) -> tuple[str, ...]:
-    """Return the dtype of each input."""
-    return tuple(map(dtype_of, elements.inputs[0]))

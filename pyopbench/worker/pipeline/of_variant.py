@@ -38,7 +38,7 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
         except Exception as error:
             if not variant.is_attempt_for(elements.op):
                 raise
-            raise Unsupported(f"{name} does not work for this op: {explain(error, elements.op)}") from error
+            raise Unsupported(explain(error, elements.op)) from error
 
     return called
 

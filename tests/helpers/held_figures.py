@@ -1,0 +1,277 @@
+"""What holds each figure of README and docs/: a constant of the code, a formula, or the reader's own example.
+
+`held()` has the figures of each page as `figures.figures` yields them. A figure is held by
+
+- a text that is made from the code's own constants here, and has to be equal to it;
+- `Example`: a number of the reader's, as in a command of the page, or one that explains a word.
+
+What was measured or simulated has no place here. It stands between marks that a script fills from what is stored
+(`scripts/quote_reference.py`, `tests/helpers/simulation_tables.py`), is cited with its source, or is not given.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats
+
+import simulation_tables as tables
+from places import ROOT
+from pyopbench.core import formatting
+from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge.choice import PROVISIONAL
+from pyopbench.report import gate
+from pyopbench.report.sections import limits
+from pyopbench.report.wording.machines import BORDERS
+from pyopbench.results import open_file
+from pyopbench.run import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
+from pyopbench.stats import change_thresholds, estimate, launch_model, noise_scale, unpaired
+
+
+@dataclass(frozen=True)
+class Example:
+    """A figure that nobody measured: the reader's own, or one that explains."""
+
+    why: str
+
+
+Holder = str | Example
+
+
+def value_of(path: str, name: str) -> Any:
+    """Return what a name is bound to in a file that is not imported; sums, products and powers included."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        targets = {ast.Assign: "targets", ast.AnnAssign: "target"}.get(type(node))
+        bound = getattr(node, targets) if targets else []
+        for target in bound if isinstance(bound, list) else [bound]:
+            if isinstance(target, ast.Name) and target.id == name:
+                return eval(compile(ast.Expression(node.value), path, "eval"))  # type: ignore[attr-defined]
+    raise LookupError(f"{path} binds no {name}")
+
+
+def percent(share: float) -> str:
+    """Return a share as pages have it, without a zero behind the point."""
+    return f"{100 * share:.4g}%"
+
+
+def points(share: float) -> str:
+    """Return a share in points of a hundredth."""
+    return f"{100 * share:.4g} points"
+
+
+def seconds(value: float) -> str:
+    """Return a duration in the unit that pages have for it."""
+    unit, name = next((unit, name) for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value >= unit)
+    return f"{value / unit:g} {name}"
+
+
+def size(count: float) -> str:
+    """Return a number of bytes in the largest binary unit that leaves a whole number."""
+    unit, name = next((unit, name) for unit, name in formatting.BYTE_UNITS if count >= unit and count % unit == 0)
+    return f"{count / unit:.0f} {name}"
+
+
+def bodies() -> str:
+    """Return how many bodies examples/corpus has, beside the modules that some of them import."""
+    names = [path.stem for path in (ROOT / "examples" / "corpus").glob("*/*.py")]
+    return f"{sum(not name.endswith('_utils') for name in names)} bodies"
+
+
+LEVEL = percent(estimate.LEVEL)
+MINIMUM = percent(MINIMUM_EFFECT)
+ERROR = percent(estimate.FAMILY_ERROR)
+RUN_EFFECT = percent(launch_model.RUN_EFFECT)
+WHOLE = Example("all of it")
+THREE_RUNS = 2
+"""Degrees of freedom of what three runs differ by."""
+NORMAL = float(stats.norm.ppf((1 + estimate.LEVEL) / 2))
+
+
+def held_by_student(times: float) -> float:
+    """Return how often an interval holds that is a normal quantile of a deviation of three runs, so many times."""
+    return float(2 * stats.t.cdf(NORMAL * times, THREE_RUNS) - 1)
+
+
+def six_times() -> float:
+    """Return how far the upper end of the interval of a deviation that three runs show lies above it."""
+    return float((THREE_RUNS / stats.chi2.ppf((1 - estimate.LEVEL) / 2, THREE_RUNS)) ** 0.5)
+
+
+def held() -> dict[str, dict[str, Holder]]:
+    """Return what holds the figures of each page."""
+    return {
+        "README.md": _exact(bodies()),
+        "against-peers.md": _against_peers(),
+        "api.md": {"40%": Example("0.4 in other words"), **_exact(LEVEL)},
+        "certification.md": _certification(),
+        "comparing.md": {
+            **_exact(f"{gate.MOST_LINES} lines", percent(unpaired.RUN_SPREAD), ERROR),
+            **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS)),
+        },
+        "corpus.md": _exact(bodies()),
+        "decisions-json.md": {"98 of 100": Example("0.98 in other words"), **_exact(LEVEL)},
+        "faults.md": _exact(
+            size(value_of("pyopbench/worker/requests.py", "MOST_LOG_BYTES")),
+            seconds(value_of("pyopbench/catalogue/kernels/compiler.py", "COMPILE_SECONDS")),
+            size(memory_limit.LEAST_BYTES),
+        ),
+        "find-and-watch.md": {
+            "100%": WHOLE,
+            **_exact(MINIMUM, seconds(value_of("pyopbench/callbacks/injected/recorder.py", "SAVE_SECONDS"))),
+        },
+        "fleet.md": _fleet(),
+        "gpu.md": _exact(size(4 * max(value_of("pyopbench/worker/gpu_copies.py", "SIZES")))),
+        "history.md": _history(),
+        "how-it-measures.md": _how_it_measures(),
+        "pipelines.md": {
+            **_exact(seconds(pipeline_request.BUDGET_SECONDS)),
+            **_exact(*map(percent, list(value_of("pyopbench/worker/concurrent_calls.py", "QUANTILES").values())[1:])),
+        },
+        "reading-a-report.md": {
+            "98%": Example("a saving that explains what the column means"),
+            "2%": Example("a cost that explains the sentence"),
+            "100%": WHOLE,
+            **_exact(LEVEL, MINIMUM, percent(PROVISIONAL), percent(limits.ENOUGH_SHARE)),
+        },
+        "recipes.md": {
+            "40 ms": Example("--step-ms 40 of the command"),
+            "5%": Example("--fail-on slower:5% of the command"),
+        },
+        "revisions.md": {
+            "5%": Example("--fail-on slower:5% of the command, and the error that comparisons share"),
+            **_exact(f"{gate.MOST_LINES} lines", size(revisions.LARGEST_UNTRACKED), size(revisions.WORKER_BYTES)),
+        },
+        "start.md": _exact(seconds(start.QUICK_OP_SECONDS), seconds(start.QUICK.budget_seconds or 0)),
+        "statistics.md": _statistics(),
+        "tensorflow-versions.md": _exact(f"{environments.INSTALLED_GB} GB"),
+        "what-changed-when.md": {
+            "300 series": Example("so many that the rate makes three"),
+            **_exact(percent(change_thresholds.ALARM_RATE), f"{change_thresholds.FEWEST_POINTS} points"),
+        },
+        "your-own-op.md": {
+            "20%": Example("a share that explains the bound"),
+            **_exact(
+                bodies(),
+                f"{value_of('pyopbench/prepare/finite_differences.py', 'MOST_ELEMENTS')} elements",
+                f"{1 / (1 - 0.2):g} times",
+            ),
+        },
+    }
+
+
+def _exact(*texts: str) -> Mapping[str, Holder]:
+    return {text: text for text in texts}
+
+
+def _against_peers() -> Mapping[str, Holder]:
+    figures = "benchmarks/peers/figures.py"
+    return {
+        "20 processes": Example("pyperf's own default, https://pyperf.readthedocs.io"),
+        **_exact(
+            *map(percent, value_of(figures, "MOVES")),
+            percent(value_of(figures, "LEVEL")),
+            percent(value_of("benchmarks/peers/asv.py", "STATED_LEVEL")),
+            f"{max(value_of('benchmarks/peers/cases.py', 'SIZES')):,} elements",
+            f"{value_of('benchmarks/against_peers.py', 'PYPERF_PROCESSES')} processes",
+        ),
+    }
+
+
+def _certification() -> Mapping[str, Holder]:
+    controls = certificate_extent.CONTROLS
+    return _exact(
+        f"{controls.rounds} rounds",
+        seconds(controls.group_seconds),
+        f"{max(certificate_extent.INJECTED)}%",
+        *map(seconds, value_of("pyopbench/worker/overhead.py", "DURATIONS")),
+        points(MINIMUM_EFFECT),
+        MINIMUM,
+        RUN_EFFECT,
+        LEVEL,
+        f"{held_by_student(1):.0%}",
+        f"{held_by_student(six_times()):.0%}",
+    )
+
+
+def _fleet() -> Mapping[str, Holder]:
+    return _exact(
+        seconds(value_of("scripts/fleet_faults.py", "SILENCE_SECONDS")),
+        f"{value_of('scripts/fleet_scale.py', 'CASES'):,} cases",
+        f"{value_of('scripts/fleet_scale.py', 'HOSTS')} hosts",
+        size(open_file.SAMPLES.most_bytes),
+        percent(max(value_of("tests/stats/test_machines.py", "BETWEEN"))),
+    )
+
+
+def _history() -> Mapping[str, Holder]:
+    alarms = "scripts/change_alarms.py"
+    return _exact(
+        f"{value_of(alarms, 'SERIES'):,} of {value_of(alarms, 'POINTS')}",
+        percent(value_of(alarms, "STEP_SHARE")),
+        percent(value_of(alarms, "ERROR")),
+        f"{value_of(alarms, 'RERUN_LAUNCHES')} launches",
+        points(value_of(alarms, "NEAR") / 100),
+        LEVEL,
+        MINIMUM,
+        "100,000 elements",
+        f"{value_of('benchmarks/conftest.py', 'MOST_SECONDS')} seconds",
+    )
+
+
+def _how_it_measures() -> Mapping[str, Holder]:
+    sets = value_of("pyopbench/worker/machine_limits.py", "working_sets")
+    return _exact(
+        seconds(value_of("pyopbench/prepare/copies.py", "LONGEST_CALL_SECONDS")),
+        f"{max(value_of('pyopbench/prepare/copies.py', 'LINEAR'))} copies",
+        size(min(sets)),
+        size(max(sets)),
+        percent(limits.ENOUGH_SHARE),
+        seconds(limits.OVERHEAD_SECONDS),
+        MINIMUM,
+        ERROR,
+    )
+
+
+def _statistics() -> Mapping[str, Holder]:
+    machines, alarms = "tests/stats/test_machines.py", "scripts/change_alarms.py"
+    no_false = f"{1 - 0.05 ** (1 / tables.REPORTS):.0%}"
+    return {
+        "1%": Example("a share that explains the spread, what runs of the simulations differ by, and a default rate"),
+        "300%": Example("a share that explains the spread"),
+        "90%": Example("a share of the simulations' ports"),
+        "6 points": Example("twice the minimum effect, and what a port of the simulations lags by"),
+        "2%": Example("a spread of the simulations' launches, and the error of a simulated series"),
+        **_exact(LEVEL, MINIMUM, ERROR, RUN_EFFECT, points(MINIMUM_EFFECT), points(PROVISIONAL), no_false),
+        **_exact(percent((1 + estimate.LEVEL) / 2), f"{held_by_student(1):.0%}"),
+        **_exact(*(percent(border) for border, _ in BORDERS)),
+        **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS[:1])),
+        **_exact(percent(value_of("tests/helpers/simulated_worlds.py", "launch"))),
+        **_exact(f"{noise_scale.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", "1,000 points", "5 points"),
+        **_exact(f"{value_of(alarms, 'RERUN_LAUNCHES')} launches", f"{value_of(machines, 'TRIALS'):,} draws"),
+        **_exact(percent(value_of(machines, "LEAST_COVERAGE")), percent(value_of(machines, "MOST_COVERAGE_POOLED"))),
+        **_settings(),
+    }
+
+
+def _settings() -> Mapping[str, Holder]:
+    """Return the settings of the simulations whose tables the page has."""
+    return _exact(
+        "4 launches",
+        "8 launches",
+        f"{tables.PAIRS} pairs",
+        "196 ports",
+        f"{tables.REPORTS} reports",
+        f"{tables.POWER_REPORTS * 20} slowdowns",
+        f"{tables.CHOICE_RUNS * tables.OF_REPORT} decisions",
+        f"{tables.CHOICE_ROUNDS} rounds",
+        f"{2 * tables.BOUND_RUNS * tables.BOUND_SETTINGS} decisions",
+        "24 decisions",
+        f"{tables.CHANGE_REPORTS} reports",
+        f"{tables.DROPPED.rounds} rounds",
+        f"{tables.DROPPED.launches} launches",
+        f"{tables.DROPPED_RUNS * tables.OF_REPORT} decisions",
+        f"{tables.CONTRAST_SETTINGS * tables.CONTRAST_LAUNCHES} launches",
+    )
