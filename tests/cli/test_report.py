@@ -70,11 +70,8 @@ def test_stored_results_have_a_schema_that_is_printed(results, of, name):
 
 def test_what_is_required_and_was_not_tried_comes_with_the_commands_that_try_it(results):
     shown = invoke("report", results, "--require", "savedmodel,xla", COLUMNS="200").stdout
-    commands = [line.strip() for line in shown.splitlines() if line.startswith("  pyopbench ")]
-    probing, reporting = commands
-    words = shlex.split(probing)
-    assert words[:3] == ["pyopbench", "probe", "--op"]
-    assert words[words.index("--probe") + 1] == "savedmodel,xla"
-    assert "--variant" in words
-    assert words[-2:] == ["--out", str(results / "probes.json")]
-    assert reporting == f"pyopbench report {results} --require savedmodel,xla"
+    probing, reporting = [shlex.split(line) for line in shown.splitlines() if line.startswith("  pyopbench ")]
+    assert probing[:3] == ["pyopbench", "probe", "--op"]
+    assert probing[probing.index("--probe") + 1] == "savedmodel,xla"
+    assert probing[-2:] == ["--out", str(results / "probes.json")]
+    assert reporting == ["pyopbench", "report", str(results), "--require", "savedmodel,xla"]

@@ -174,7 +174,7 @@ def fitted(joined: Any, tree: Any, tensors: Iterator[Any]) -> list[Any]:
         (slot,) = joined.parts
         found = [next(tensors) if isinstance(part, Slot) else tf.constant(part.value) for part in tree.parts]
         return [cast_stack(found, slot.shape[1:], slot.dtype)]
-    if isinstance(tree, Nest):
+    if isinstance(joined, Nest):
         return [one for a, b in zip(joined.parts, tree.parts, strict=True) for one in fitted(a, b, tensors)]
     tensor = next(tensors) if isinstance(tree, Slot) else tf.constant(np.asarray(tree.value))
     return [tf.identity(dtypes.cast(tensor, joined.dtype))]

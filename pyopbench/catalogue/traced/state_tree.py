@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import tensorflow as tf
@@ -184,7 +184,7 @@ def _slot(array: TracedArray, origin: Origin) -> Slot:
     )
 
 
-def is_stacked(tree: Any) -> bool:
+def is_stacked(tree: Any) -> TypeGuard[Nest]:
     """Is a tree that of a list whose elements are one tensor?"""
     return isinstance(tree, Nest) and tree.keys[:1] == (STACKED,)
 
