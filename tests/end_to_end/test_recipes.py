@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import page_commands
+from caches import with_charts
+from forked_programs import ForkedPrograms
 from places import ROOT
 from repositories import git, repository
 
@@ -36,17 +37,27 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def program(forked_programs: ForkedPrograms, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return forked_programs.write(tmp_path_factory.mktemp("program") / "pyopbench")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_charts(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda title: title.split(":")[0].lower())
-def test_a_recipe_runs_as_it_is_written(recipe: str, clone: Path) -> None:
+def test_a_recipe_runs_as_it_is_written(recipe: str, clone: Path, program: Path, cache: Path) -> None:
     written = page_commands.commands(RECIPES[recipe])
     assert written
-    for program, command, *arguments in written:
-        assert program == "pyopbench"
+    for name, command, *arguments in written:
+        assert name == program.name
         short = SHORT.get(command, "").split()
         done = subprocess.run(
-            [sys.executable, "-m", "pyopbench", command, *arguments, *short],
+            [program, command, *arguments, *short],
             cwd=clone,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(clone.parent / "cache")},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)},
             capture_output=True,
             text=True,
             timeout=300,
