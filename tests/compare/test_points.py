@@ -70,7 +70,7 @@ def test_what_machines_differ_by_is_in_the_error_of_a_run_on_several():
     told = [on_machines(run, shifts) for shifts in ((-0.1, 0.0, 0.1), (0.0, 0.0, 0.0))]
     differ, alike = (variants_of(points_of([one], ["one"]))["native"] for one in told)
     assert differ.error == pytest.approx(0.1 / math.sqrt(3), rel=0.1)
-    assert alike.error < 0.002
+    assert alike.error < 0.01
     assert width(differ) > 0.4  # t with 2 degrees of freedom: 2 * 4.3 * 0.058
     assert differ.launches == alike.launches == 12
 

@@ -18,7 +18,7 @@ from pyopbench.core.errors import PyopbenchError
 
 STANDARD_LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]))
 PACKAGES = "site-packages"
-FOREIGN = (str(Path(np.__file__).parent), str(Path(tf.__file__).parent), str(CATALOGUE.parent), "<")
+FOREIGN = (str(Path(np.__file__).parent), str(Path(tf.__file__).parent), "<")
 """Where the frames between the user's line and a refusal lie."""
 OURS, OPS = (f"{folder}{os.sep}" for folder in (PACKAGE, CATALOGUE / "ops"))
 
