@@ -170,11 +170,11 @@ def fitted(joined: Any, tree: Any, tensors: Iterator[Any]) -> list[Any]:
         for _ in slots_of(tree):
             next(tensors)
         return []
-    if is_stacked(joined) and not is_stacked(tree):
+    if isinstance(joined, Nest) and is_stacked(joined) and not is_stacked(tree):
         (slot,) = joined.parts
         found = [next(tensors) if isinstance(part, Slot) else tf.constant(part.value) for part in tree.parts]
         return [cast_stack(found, slot.shape[1:], slot.dtype)]
-    if isinstance(tree, Nest):
+    if isinstance(joined, Nest):
         return [one for a, b in zip(joined.parts, tree.parts, strict=True) for one in fitted(a, b, tensors)]
     tensor = next(tensors) if isinstance(tree, Slot) else tf.constant(np.asarray(tree.value))
     return [tf.identity(dtypes.cast(tensor, joined.dtype))]

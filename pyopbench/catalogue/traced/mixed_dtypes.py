@@ -72,7 +72,7 @@ def of_nest(leaves: Sequence[TracedArray]) -> Mixed:
     """Return the dtypes that an array of several numbers may have; none if it has one."""
     if not any(one._mixed for one in leaves):
         return ()
-    several = [[kind for kind, _ in one._mixed] or [one.dtype] for one in leaves if one._mixed or one.dtype]
+    several = [[kind for kind, _ in one._mixed] or [one.dtype] for one in leaves]
     once = list({tuple(kinds): kinds for kinds in several}.values())
     found = dict.fromkeys((np.result_type(*kinds), None) for kinds in itertools.product(*once))
     return tuple(found) if len(found) > 1 else ()

@@ -47,10 +47,13 @@ OVERFLOWING = ("exp", "expm1", "sinh", "cosh", "hypot", "pow")
 
 def _raise_as_math(name: str, given: list[Any], found: Any) -> None:
     """Raise what functions of `math` do in place of NaN and infinity, if the body catches it."""
-    is_nan, is_infinite = (lambda: any(map(np.isnan, given))), (lambda: any(map(np.isinf, given)))
-    raise_where(ValueError("math domain error"), lambda: np.isnan(found) and not is_nan())
+
+    def was_given(test: Any) -> bool:
+        return any(map(test, given))
+
+    raise_where(ValueError("math domain error"), lambda: np.isnan(found) and not was_given(np.isnan))
     error = OverflowError("math range error") if name in OVERFLOWING else ValueError("math domain error")
-    raise_where(error, lambda: np.isinf(found) and not is_nan() and not is_infinite())
+    raise_where(error, lambda: np.isinf(found) and not was_given(np.isnan) and not was_given(np.isinf))
 
 
 MATH_UFUNCS = {

@@ -91,7 +91,7 @@ def checked(name: str, found: Any, operands: Sequence[TracedArray]) -> TracedArr
     Python's integers have as many as they need; what is cut off in silence would be another number.
     """
     sizes = [bits_of(one) for one in operands]
-    bits = BITS[name](*sizes, operands[1]) if name in BITS else max(sizes)
+    bits = BITS[name](sizes[0], sizes[1], operands[1]) if name in BITS else max(sizes)
     is_sum = name in ("add", "subtract")
     if bits > ALL_BITS and name in MAGNITUDES and not (is_sum and min(sizes) <= FEW_BITS):
         values = [one.value for one in operands]
