@@ -170,7 +170,7 @@ def fitted(joined: Any, tree: Any, tensors: Iterator[Any]) -> list[Any]:
         for _ in slots_of(tree):
             next(tensors)
         return []
-    if is_stacked(joined) and not is_stacked(tree):
+    if isinstance(joined, Nest) and is_stacked(joined) and not is_stacked(tree):
         (slot,) = joined.parts
         found = [next(tensors) if isinstance(part, Slot) else tf.constant(part.value) for part in tree.parts]
         return [cast_stack(found, slot.shape[1:], slot.dtype)]

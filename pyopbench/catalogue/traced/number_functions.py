@@ -48,12 +48,12 @@ OVERFLOWING = ("exp", "expm1", "sinh", "cosh", "hypot", "pow")
 def _raise_as_math(name: str, given: list[Any], found: Any) -> None:
     """Raise what functions of `math` do in place of NaN and infinity, if the body catches it."""
 
-    def is_any(test: Callable[[Any], Any]) -> Any:
+    def was_given(test: Any) -> bool:
         return any(map(test, given))
 
-    raise_where(ValueError("math domain error"), lambda: np.isnan(found) and not is_any(np.isnan))
+    raise_where(ValueError("math domain error"), lambda: np.isnan(found) and not was_given(np.isnan))
     error = OverflowError("math range error") if name in OVERFLOWING else ValueError("math domain error")
-    raise_where(error, lambda: np.isinf(found) and not is_any(np.isnan) and not is_any(np.isinf))
+    raise_where(error, lambda: np.isinf(found) and not was_given(np.isnan) and not was_given(np.isinf))
 
 
 MATH_UFUNCS = {
