@@ -257,8 +257,10 @@ def test_a_fleet_obeys_nothing_that_hosts_say(
 ) -> None:
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"}, lambda host, shard: "fails", said=NASTY)
     monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
-    words = ("run", NASTY, "--shards", "2", "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
-    code, told = call(monkeypatch, capsys, "fleet", *words, "--patience", "0.01")
+    words = ("--shards", "2", "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1", "--patience", "0.01")
+    code, told = call(monkeypatch, capsys, "fleet", "run", NASTY, *words)
+    assert (code, is_shown_as_text(told)) == (2, True)
+    code, told = call(monkeypatch, capsys, "fleet", "run", "double", *words)
     assert (code, is_shown_as_text(told)) == (3, True)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.traced.refusal import FOREIGN
+from pyopbench.catalogue.traced.refusal import is_foreign
 from pyopbench.catalogue.traced.tape import current, refuse
 
 END = "follow"
@@ -91,7 +91,7 @@ def _around() -> Iterator[_Try]:
     frame: Any = sys._getframe(1)
     while frame is not None:
         code, line = frame.f_code, frame.f_lineno
-        if not code.co_filename.startswith(FOREIGN):
+        if not is_foreign(code.co_filename):
             yield from (one for one in _tries(code.co_filename) if one.first <= (line or 0) <= one.last)
         elif code.co_name == END:
             return

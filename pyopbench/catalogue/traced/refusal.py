@@ -44,7 +44,7 @@ class Refused(PyopbenchError):
 
 def place_of_user() -> tuple[str, int] | None:
     """Return file and line of the innermost frame that is the user's, one of a package only where no other is."""
-    frames = [place for place in _frames(sys._getframe(1)) if not (place[0].startswith(FOREIGN) or _is_ours(place[0]))]
+    frames = [place for place in _frames(sys._getframe(1)) if not is_foreign(place[0])]
     of_users = [one for one in frames if PACKAGES not in one[0] and not one[0].startswith(STANDARD_LIBRARY)]
     return next(iter(of_users or frames), None)
 
@@ -69,9 +69,9 @@ def is_of_tensorflow(error: BaseException) -> bool:
     return last is not None and last.tb_frame.f_code.co_filename.startswith(str(Path(tf.__file__).parent))
 
 
-def _is_ours(path: str) -> bool:
-    """Whether a file is of pyopbench and no op, so that no user could change a line of it."""
-    return path.startswith(OURS) and not path.startswith(OPS)
+def is_foreign(path: str) -> bool:
+    """Whether a file is of NumPy, of TensorFlow, or of pyopbench and no op: no user could change a line of it."""
+    return path.startswith(FOREIGN) or (path.startswith(OURS) and not path.startswith(OPS))
 
 
 def _frames(frame: Any) -> Iterator[tuple[str, int]]:
