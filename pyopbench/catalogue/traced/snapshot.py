@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -31,6 +31,9 @@ LEAVES = (
 
 CONTAINERS = (list, dict, set, deque)
 """What is emptied and filled again to put it back."""
+
+BOUND = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
+"""What has an object that it is called on; any other object may make one up for whoever asks."""
 
 OURS = frozenset(
     {
@@ -92,7 +95,9 @@ class Snapshot:
         self.arrays: list[tuple[Any, int]] = []
         self.classes: list[tuple[type, dict[str, Any]]] = []
         self.can_return = True
-        self._follow_all((*state.seen(), *outside()))
+        self._pending: list[Any] = [*state.seen(), *outside()]
+        while self._pending and len(self.objects) <= MOST_OBJECTS:  # one after another: they may hang on a long chain
+            self._follow(self._pending.pop())
         self.born = next(SERIALS)
 
     @functools.cached_property
@@ -114,7 +119,7 @@ class Snapshot:
         elif isinstance(value, CONTAINERS):
             self._contain(value)
         elif isinstance(value, tuple | frozenset):
-            self._follow_all(value)
+            self._pending.extend(value)
         elif isinstance(value, Iterator):
             self.can_return = False
         elif isinstance(value, type):
@@ -125,7 +130,7 @@ class Snapshot:
             self.can_return = False
 
     def _follow_object(self, value: Any) -> None:
-        self._follow_all(held_by(value))
+        self._pending.extend(held_by(value))
         if is_foreign(type(value)):
             return
         if hasattr(value, "__dict__"):
@@ -139,7 +144,7 @@ class Snapshot:
             return
         held = _data_of(kind)
         self.classes.append((kind, held))
-        self._follow_all(held.values())
+        self._pending.extend(held.values())
 
     def _keep(self, array: Any) -> None:
         if array.nbytes > MOST_BYTES:
@@ -150,15 +155,9 @@ class Snapshot:
     def _contain(self, value: Any) -> None:
         self.containers[id(value)], self.copies[id(value)] = value, value.copy()
         if isinstance(value, GrownList) and value.stacked is not None:
-            self._follow(value.stacked)
+            self._pending.append(value.stacked)
         else:
-            self._follow_all(elements(value))
-
-    def _follow_all(self, values: Iterable[Any]) -> None:
-        for one in list(values):
-            if len(self.objects) > MOST_OBJECTS:
-                return
-            self._follow(one)
+            self._pending.extend(elements(value))
 
     def has_other_classes(self) -> bool:
         """Has an attribute of a class changed?"""
@@ -201,7 +200,7 @@ def outside() -> tuple[Any, ...]:
 
 def held_by(value: Any) -> list[Any]:
     """Return what a function or a method holds: its object, its defaults and the names around it."""
-    found = [getattr(value, "__self__", None)]
+    found = [value.__self__] if isinstance(value, BOUND) else []
     if isinstance(value, types.FunctionType):
         found += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
         found += [_inside(cell) for cell in value.__closure__ or ()]
@@ -240,21 +239,25 @@ def references(state: State) -> Counter[int]:
 
 
 def _count(value: Any, times: int, found: Counter[int], done: set[int]) -> None:
-    if isinstance(value, LEAVES) or type(value) is TracedArray:
-        return
+    pending = [(value, times)]
+    while pending:
+        one, led = pending.pop()
+        if isinstance(one, LEAVES) or type(one) is TracedArray:
+            continue
+        if isinstance(one, tuple):
+            pending += [(part, led) for part in one]
+            continue
+        if isinstance(one, CONTAINERS):
+            found[id(one)] += led
+        if id(one) not in done:
+            done.add(id(one))
+            pending += [(part, 1) for part in _inside_of(one)]
+
+
+def _inside_of(value: Any) -> list[Any]:
     if isinstance(value, CONTAINERS):
-        found[id(value)] += times
-        inside = elements(value)
-    elif isinstance(value, tuple):
-        for one in value:
-            _count(one, times, found, done)
-        return
-    else:
-        inside = [*held_by(value), *([] if is_foreign(type(value)) else getattr(value, "__dict__", {}).values())]
-    if id(value) not in done:
-        done.add(id(value))
-        for one in inside:
-            _count(one, 1, found, done)
+        return elements(value)
+    return [*held_by(value), *([] if is_foreign(type(value)) else getattr(value, "__dict__", {}).values())]
 
 
 def holds_the_same(container: Any, copy: Any) -> bool:
