@@ -762,6 +762,16 @@ def test_a_ticket_and_a_terminal_say_what_fewest_and_most_threads_come_to(judged
     assert [list(row) for row in shown.rows] == [list(row) for row in texts(table)]
 
 
+def test_dtypes_are_told_apart_where_there_are_several(judged):
+    made = thread_calls.document({BASELINE: {1: 900.0}, "native": {1: 6000.0}})
+    other = {one: thread_calls.case_of(one).replace("float32", "float64") for one in (BASELINE, "native")}
+    changed = {thread_calls.case_of("native"): other["native"]}
+    for name in ("cases", "blocks", "latencies"):
+        made[name] = [{**one, "case": changed.get(one["case"], one["case"])} for one in made[name]]
+    (table,) = threads.brief(with_run(judged, threads=made))
+    assert [row[0] for row in texts(table)] == ["double float32", "double float64"]
+
+
 def test_one_number_of_threads_has_one_column(judged):
     made = thread_calls.document({BASELINE: {4: 900.0}, "native": {4: 6000.0}})
     (table,) = threads.brief(with_run(judged, threads=made))

@@ -117,10 +117,8 @@ def _of_known_length(sequence: Sequence, part: Callable[[Any], Any], state: Stat
         try:
             signal = _round(part, sequence.element(place), state)
         except Fork:
-            undone = tape.rewind(mark)
-            if _try_staged(here):
+            if _is_staged_instead(tape, mark, here):
                 return None
-            tape.redo(undone)
             raise
         if signal is not None:
             return None if signal is BREAK else signal
@@ -157,6 +155,15 @@ def _try_staged(rounds: _Rounds, *, once: bool = True) -> bool:
     return True
 
 
+def _is_staged_instead(tape: Tape, mark: Any, rounds: _Rounds) -> bool:
+    """Run a loop as a `tf.while_loop` in place of what was traced since a mark; that stays if it cannot be done."""
+    undone = tape.rewind(mark)
+    if _try_staged(rounds):
+        return True
+    tape.redo(undone)
+    return False
+
+
 def run_while(asks: Callable[[], Any], part: Callable[[], Any], state: State) -> Any:
     """Run a `while` loop; returns None, or what a round returned."""
     tape = current()
@@ -172,11 +179,8 @@ def run_while(asks: Callable[[], Any], part: Callable[[], Any], state: State) ->
                 answer, pending = tape.attempt(asks), None
             except Fork as fork:
                 answer, pending = None, fork
-            if pending is not None or not _is_known(answer):
-                undone = tape.rewind(mark)
-                if _try_staged(here):
-                    return None
-                tape.redo(undone)
+            if (pending is not None or not _is_known(answer)) and _is_staged_instead(tape, mark, here):
+                return None
             if pending is not None:
                 raise pending
         if not answer:
@@ -188,10 +192,8 @@ def run_while(asks: Callable[[], Any], part: Callable[[], Any], state: State) ->
             try:
                 signal = run_part(part, state)
             except Fork:
-                undone = tape.rewind(mark)
-                if _try_staged(here):
+                if _is_staged_instead(tape, mark, here):
                     return None
-                tape.redo(undone)
                 raise
         if signal is not None:
             return None if signal is BREAK else signal

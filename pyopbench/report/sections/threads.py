@@ -39,15 +39,16 @@ def summary(judgement: Judgement) -> Table:
     if document is None:
         return Table((), (), "")
     fewest, most = min(document["threads"]), max(document["threads"])
-    rows = tuple(_summarised(threaded_calls(document, judgement.baseline), fewest, most))
+    rows = tuple(_summarized(threaded_calls(document, judgement.baseline), fewest, most))
     return Table(wording.summary_columns(fewest, most), rows, wording.SUMMARY)
 
 
-def _summarised(calls: Sequence[ThreadedCalls], fewest: int, most: int) -> Iterator[tuple[Cell | str, ...]]:
+def _summarized(calls: Sequence[ThreadedCalls], fewest: int, most: int) -> Iterator[tuple[Cell | str, ...]]:
+    several = len({one.case.dtype for one in calls}) > 1
     for case, found in groupby(calls, key=lambda one: one.case):
         by_threads = {one.threads: one for one in found}
         if most in by_threads:
-            yield wording.summary_row(case, by_threads.get(fewest), by_threads[most])
+            yield wording.summary_row(case, by_threads.get(fewest), by_threads[most], with_dtype=several)
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:

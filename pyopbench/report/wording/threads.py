@@ -29,12 +29,14 @@ def summary_columns(fewest: int, most: int) -> tuple[str, ...]:
     return ("op", "direction", "size", "variant", *(formatting.count(one, "thread") for one in counts), COLUMNS[4])
 
 
-def summary_row(case: Case, first: ThreadedCalls | None, last: ThreadedCalls) -> tuple[Cell | str, ...]:
+def summary_row(
+    case: Case, first: ThreadedCalls | None, last: ThreadedCalls, *, with_dtype: bool
+) -> tuple[Cell | str, ...]:
     """Return the cells of `summary_columns`: of a case, called by the fewest and by the most threads."""
     times = last.times_baseline
     ends = (last,) if first is last else (first, last)
     return (
-        case.op,
+        f"{case.op} {case.dtype}" if with_dtype else case.op,
         formatting.direction(case.direction),
         formatting.size(case.size),
         last.label,
