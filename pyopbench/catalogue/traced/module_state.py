@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.traced.snapshot import CONTAINERS, LEAVES, Snapshot, State, held_by, is_foreign
+from pyopbench.catalogue.traced.contents import CONTAINERS, LEAVES, held_by, is_foreign
+from pyopbench.catalogue.traced.snapshot import Snapshot, State
 
 NOT_FOLLOWED = frozenset(sys.stdlib_module_names) | {"numpy", "scipy", "tensorflow", "keras", "pyopbench", "numba"}
 """Top-level modules whose functions keep nothing that a body sees."""

@@ -13,6 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from pyopbench.catalogue.traced.array import TracedArray
+from pyopbench.catalogue.traced.contents import CONTAINERS, LEAVES, count_references, elements, held_by, is_foreign
 from pyopbench.catalogue.traced.grown_list import GrownList
 from pyopbench.catalogue.traced.storage import SERIALS, Storage
 from pyopbench.catalogue.traced.tape import current, refuse
@@ -22,26 +23,6 @@ MOST_OBJECTS = 5_000
 
 MOST_BYTES = 100_000_000
 """How large an array of NumPy's that names lead to may be, for it to be looked whether it was written to."""
-
-LEAVES = (
-    *(int, float, bool, complex, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype, range, slice),
-    *(types.ModuleType, types.CodeType),
-)
-"""What holds nothing that changes."""
-
-CONTAINERS = (list, dict, set, deque)
-"""What is emptied and filled again to put it back."""
-
-BOUND = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
-"""What has an object that it is called on; any other object may make one up for whoever asks."""
-
-OURS = frozenset(
-    {
-        *("pyopbench", "numpy", "tensorflow", "scipy", "builtins", "functools", "collections", "re", "datetime"),
-        *("decimal", "fractions", "pathlib", "operator", "typing", "enum"),
-    }
-)
-"""Top-level modules whose objects keep nothing between calls."""
 
 
 class _Unbound:
@@ -187,38 +168,10 @@ class Snapshot:
         self.state.set(self.values)
 
 
-def is_foreign(kind: type) -> bool:
-    """Is a class one whose objects keep nothing between calls?"""
-    return str(kind.__module__).split(".")[0] in OURS
-
-
 def outside() -> tuple[Any, ...]:
     """Return what the functions that are traced may change outside of their names."""
     tape = current()
     return () if tape is None else tape.shared.outside
-
-
-def held_by(value: Any) -> list[Any]:
-    """Return what a function or a method holds: its object, its defaults and the names around it."""
-    found = [value.__self__] if isinstance(value, BOUND) else []
-    if isinstance(value, types.FunctionType):
-        found += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-        found += [_inside(cell) for cell in value.__closure__ or ()]
-    return found
-
-
-def _inside(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not bound yet
-        return None
-
-
-def elements(container: Any) -> list[Any]:
-    """Return what is in a list, dict or set."""
-    if isinstance(container, dict):
-        return list(container.values())
-    return list.copy(container) if isinstance(container, list) else list(container)
 
 
 def references(state: State) -> Counter[int]:
@@ -227,37 +180,13 @@ def references(state: State) -> Counter[int]:
     A name that the part assigns and nothing reads later leads nowhere. One that the function was given counts twice:
     who gave it has it too.
     """
-    found: Counter[int] = Counter()
-    done: set[int] = set()
     dead = {name for name, live in zip(state.names, state.live, strict=True) if not any(live)}
-    for (name, is_given), value in zip(state.visible, state.seen(), strict=True):
-        if name not in dead:
-            _count(value, 1 + is_given, found, done)
-    for value in outside():
-        _count(value, 1, found, done)
-    return found
-
-
-def _count(value: Any, times: int, found: Counter[int], done: set[int]) -> None:
-    pending = [(value, times)]
-    while pending:
-        one, led = pending.pop()
-        if isinstance(one, LEAVES) or type(one) is TracedArray:
-            continue
-        if isinstance(one, tuple):
-            pending += [(part, led) for part in one]
-            continue
-        if isinstance(one, CONTAINERS):
-            found[id(one)] += led
-        if id(one) not in done:
-            done.add(id(one))
-            pending += [(part, 1) for part in _inside_of(one)]
-
-
-def _inside_of(value: Any) -> list[Any]:
-    if isinstance(value, CONTAINERS):
-        return elements(value)
-    return [*held_by(value), *([] if is_foreign(type(value)) else getattr(value, "__dict__", {}).values())]
+    led = [
+        (value, 1 + is_given)
+        for (name, is_given), value in zip(state.visible, state.seen(), strict=True)
+        if name not in dead
+    ]
+    return count_references([*led, *((value, 1) for value in outside())])
 
 
 def holds_the_same(container: Any, copy: Any) -> bool:
