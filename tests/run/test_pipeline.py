@@ -12,8 +12,8 @@ from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, Clock, FakePipe
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.results import pipeline_file
 from pyopbench.results.validation import problem
-from pyopbench.run import pipeline
-from pyopbench.run.pipeline import PipelineProgress, measure
+from pyopbench.run.pipeline import THREADS, PipelineProgress, measure
+from pyopbench.run.pipeline_record import FEWEST_ROUNDS
 from pyopbench.run.pipeline_request import BUDGET_SECONDS, LAUNCHES, MOST_LAUNCHES, PipelineRequest, thread_counts
 
 SECONDS = {one.key: 1e-4 for one in ALL}
@@ -43,7 +43,7 @@ def test_every_arrangement_is_measured_in_every_round_of_every_launch_within_the
     assert clock.now < BUDGET_SECONDS + 5
     for launch in range(LAUNCHES):
         rounds = [one for one in document["blocks"] if one["launch"] == launch]
-        for turn in range(pipeline.FEWEST_ROUNDS):
+        for turn in range(FEWEST_ROUNDS):
             assert {one["key"] for one in rounds if one["round"] == turn} == set(SECONDS)
 
 
@@ -73,7 +73,7 @@ def test_a_bad_arrangement_costs_itself_and_is_not_tried_again(bad: str) -> None
 def test_threads_that_hang_cost_the_share_of_the_lock_alone() -> None:
     document, asked, _ = run({"pipeline_threads": "lost"})
     assert document["rates"] == []
-    assert [one["key"] for one in document["failures"]] == [pipeline.THREADS]
+    assert [one["key"] for one in document["failures"]] == [THREADS]
     assert launches_of(document, PORT.key) >= {0, 1, 2}
     assert sum(one["do"] == "pipeline_threads" for one in asked) == 1
 
