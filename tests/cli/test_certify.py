@@ -69,7 +69,7 @@ def test_promises_that_are_kept_end_well_in_eighty_columns(call: Call, monkeypat
     assert max(len(line) for line in lines) <= 80
     assert ["what", "found", "promised"] in [line.split() for line in lines]
     assert ["slowed by 10%, found", "120 of 120 (100%, at", "at least 99%"] in cells_of(out)
-    assert {"sinh, training: keep, undecided then port to native"} <= set(lines)
+    assert {"sinh, training: keep, then undecided, then port to native"} <= set(lines)
     assert lines[-1] == f"certificate: well/{FILE}"
     assert err.splitlines() == ["controls-1: launch 1, at most 1 min 30 s left"]
 
