@@ -1,18 +1,19 @@
-"""Try every form that nobody wrote with the bodies of `examples/corpus/`, and make the table of what became of each.
+"""Try every form that nobody wrote with the bodies of `examples/corpus/`, and keep what became of each.
 
-    python benchmarks/corpus.py --time --json docs/corpus.json --page docs/corpus.md
-    python benchmarks/corpus.py --time --json docs/corpus.json --resume --stop-after 20m    # the next portion of that
-    python benchmarks/corpus.py dice losses                      # bodies or families; what became of them to stdout
+    python benchmarks/corpus.py --time                             # all bodies, with times: results/corpus.json
+    python benchmarks/corpus.py --time --resume --stop-after 20m   # goes on with it, for the next 20 minutes
+    python scripts/quote_reference.py                              # makes the tables of docs/corpus.md from it
+    python benchmarks/corpus.py dice losses                        # bodies or families; the tables to stdout
 
-A body has a process of its own, so that a crash or a form that takes too long costs one form. With `--json FILE` what
-is done is kept there, and `--resume` goes on with it. Exit codes: 0 done, 1 a body could not be examined, 2 bad usage,
-3 it was stopped before all were done.
+The tables of docs/corpus.md are made by the first and the third of these. With `--time`, the machine has to be idle;
+`--resume` refuses a file that another version of TensorFlow, NumPy or Numba wrote, or other options. A body has a
+process of its own, so that a crash or a form that takes too long costs one form. Exit codes: 0 done, 1 a body could not
+be examined, 2 bad usage, 3 it was stopped before all were done.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import math
 import os
@@ -26,12 +27,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bodies import find, page
+import stored_document
+from bodies import find, tables
 from bodies.find import BLOCKS, SEEDS
 from pyopbench.core.errors import BadInput
 from pyopbench.core.parse import parse_duration
 
 EXAMINE = Path(find.__file__).with_name("examine.py")
+STORED = Path(__file__).resolve().parents[1] / "results" / "corpus.json"
+"""What is kept of all bodies, and quoted in docs/corpus.md."""
+
+PACKAGES = ("tensorflow-cpu", "tensorflow", "numpy", "numba")
+VERSION = 2
+"""Of the file: 1 had the versions of packages beside the bodies, and did not say what it was made with."""
+
 FORM_SECONDS = 150.0
 """How long one form of a body may take, with the compiler that it needs; so may the start of a process."""
 
@@ -41,12 +50,27 @@ POLL_SECONDS = 0.1
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
     options = _read(arguments)
+    document = _begun(options)
     try:
         paths = find.paths(options.names)
+        if options.resume:
+            document = stored_document.read_to_go_on(options.json, document)
     except BadInput as error:
         print(error, file=sys.stderr)
         return 2
-    done = _kept(options.json) if options.resume else {}
+    _examine_all(paths, document, options)
+    done = document["bodies"]
+    if options.names:
+        print("\n".join(table(document) for table in (tables.totals, tables.families, tables.reasons)))
+    if len(done) < len(paths):
+        print(f"{len(done)} of {len(paths)} bodies are done: go on with --resume", file=sys.stderr)
+        return 3
+    return 1 if any("failed" in body for body in done) else 0
+
+
+def _examine_all(paths: Sequence[Path], document: dict[str, Any], options: argparse.Namespace) -> None:
+    """Examine the bodies that a document lacks, and keep each as soon as it is done."""
+    done = {body["body"]: body for body in document["bodies"]}
     left = [path for path in paths if path.stem not in done]
     look = partial(_examine_in_time, options=options, ends=time.monotonic() + options.stop_after)
     with ThreadPoolExecutor(1 if options.time else options.processes) as pool:
@@ -55,18 +79,9 @@ def main(arguments: Sequence[str]) -> int:
                 continue
             done[path.stem] = body
             print(_line(body), file=sys.stderr)
+            document["bodies"] = [done[each.stem] for each in paths if each.stem in done]
             if options.json:
-                _write(options.json, json.dumps(_document(done, paths), indent=1, allow_nan=False) + "\n")
-    document = _document(done, paths)
-    text = page.page(document)
-    if options.page:
-        _write(options.page, text)
-    else:
-        print(text)
-    if len(document["bodies"]) < len(paths):
-        print(f"{len(document['bodies'])} of {len(paths)} bodies are done: go on with --resume", file=sys.stderr)
-        return 3
-    return 1 if any("failed" in body for body in document["bodies"]) else 0
+                stored_document.write(options.json, document)
 
 
 def _examine_in_time(path: Path, options: argparse.Namespace, ends: float) -> dict[str, Any] | None:
@@ -80,39 +95,27 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="bodies or families; all if none is named")
     parser.add_argument("--time", action="store_true", help="also how fast right forms are; one body after another")
-    parser.add_argument("--json", type=Path, help="write what became of each body here")
-    parser.add_argument("--resume", action="store_true", help="keep what the file of --json holds already")
+    parser.add_argument(
+        "--json", type=Path, help="write what became of each body here; results/corpus.json if none is named"
+    )
+    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
     parser.add_argument(
         "--stop-after", type=parse_duration, default=math.inf, help="begin no body after that, e.g. 20m"
     )
     parser.add_argument("--batch", type=int, default=8, help="examples of a batch of batched forms (8); 0 for none")
-    parser.add_argument("--page", type=Path, help="write the page here and not to stdout")
     parser.add_argument("--processes", type=int, default=2, help="bodies at a time (2)")
     options = parser.parse_args(arguments)
+    if not options.names and not options.json:
+        options.json = STORED
     if options.resume and not options.json:
-        parser.error("--resume goes on with the file of --json")
+        parser.error("--resume goes on with a file: name one with --json, or no body and no family")
     return options
 
 
-def _kept(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    return {body["body"]: body for body in json.loads(path.read_text(encoding="utf-8"))["bodies"]}
-
-
-def _document(done: dict[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
-    return {
-        "version": 1,
-        **{name: _version(name) for name in ("tensorflow", "numpy", "numba")},
-        "seeds": SEEDS,
-        "blocks": BLOCKS,
-        "bodies": [done[path.stem] for path in paths if path.stem in done],
-    }
-
-
-def _version(name: str) -> str | None:
-    found = {one.name.lower().replace("_", "-"): one.version for one in importlib.metadata.distributions()}
-    return found.get(name, found.get(f"{name}-cpu"))
+def _begun(options: argparse.Namespace) -> dict[str, Any]:
+    """Return a document without bodies: when, where, with what and how it is made."""
+    settings = {"seeds": SEEDS, "blocks": BLOCKS, "batch": options.batch, "timed": options.time}
+    return {**stored_document.begin(VERSION, PACKAGES, settings), "bodies": []}
 
 
 def examine(path: Path, *, timed: bool = False, batch: int = 0, form_seconds: float = FORM_SECONDS) -> dict[str, Any]:
@@ -171,13 +174,6 @@ def _lines(path: Path, options: Sequence[str], form_seconds: float) -> Iterator[
 def _line(body: dict[str, Any]) -> str:
     forms = ", ".join(f"{form['form']} {form['became']}" for form in body["forms"])
     return f"{body['family']}/{body['body']}: {body.get('failed') or forms}"
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole, so that an interrupted run leaves the last one."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +26,18 @@ from pyopbench.results.certificate import Certificate, from_dict
 from pyopbench.results.promises import misses_of
 
 ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "benchmarks"))
+from bodies import tables  # noqa: E402 - its folder was just added
+from markdown_table import table  # noqa: E402 - likewise
+from stored_document import environment_text  # noqa: E402 - likewise
+
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 RESULTS = ROOT / "results"
 REFERENCE = RESULTS / "reference"
 CERTIFICATES = RESULTS / "certificates"
 PEERS = RESULTS / "peers.json"
 ALARMS = RESULTS / "change_alarms.json"
+CORPUS = RESULTS / "corpus.json"
 BLOCK = re.compile(r"(?P<begin><!-- quoted: (?P<name>[^>]+) -->\n).*?(?P<end><!-- end of quote -->)", re.DOTALL)
 PROMISES = 4
 """So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
@@ -56,7 +64,7 @@ def decided(reference: Path = REFERENCE) -> str:
     found = {(decision["op"], decision["use"]): decision for decision in decisions}
     columns = ("op", *(f"{use}: {what}" for use in USES for what in ("what to do", "saves")))
     rows = [(f"`{op}`", *(cell for use in USES for cell in _cells(found.get((op, use))))) for op in ops]
-    return f"{head}\n\n{_table(columns, rows)}"
+    return f"{head}\n\n{table(columns, rows)}"
 
 
 def trusted(reference: Path = REFERENCE) -> str:
@@ -66,7 +74,7 @@ def trusted(reference: Path = REFERENCE) -> str:
     if certificate is None:
         return "(The run carries no certificate.)\n"
     held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
-    return _table(("what", "found", "promised"), [tuple(map(escape, row)) for row in held])
+    return table(("what", "found", "promised"), [tuple(map(escape, row)) for row in held])
 
 
 def certified(folder: Path = CERTIFICATES) -> str:
@@ -86,7 +94,7 @@ def certified(folder: Path = CERTIFICATES) -> str:
         for made, one in certificates.items()
     }
     return (
-        f"{_table(('what', 'promised', *columns), rows)}\nNot as good as promised:\n\n{_list(misses)}"
+        f"{table(('what', 'promised', *columns), rows)}\nNot as good as promised:\n\n{_list(misses)}"
         f"\nDecisions that changed from run to run:\n\n{_list(renamed)}"
     )
 
@@ -115,13 +123,10 @@ def compared(path: Path = PEERS) -> str:
     if not path.exists():
         return "No result is stored with this version. `make peers` measures it on your machine.\n"
     content = _content(path)
-    environment = content["environment"]
-    head = f"{len(content['cases'])} cases, {environment['cores']} cores, {environment['machine']}, " + ", ".join(
-        f"{name} {version}" for name, version in environment["packages"].items()
-    )
+    head = f"{len(content['cases'])} cases, {environment_text(content['environment'])}"
     moved = (f"moved >{MOVES[0]}", *(f">{move}" for move in MOVES[1:]))
     columns = ("tool", "one run", "to compare", *moved, "resolved ±3%", "misses the truth", "called different")
-    return f"{head}:\n\n{_table(columns, [_peer(row) for row in content['rows']])}"
+    return f"{head}:\n\n{table(columns, [_peer(row) for row in content['rows']])}"
 
 
 def alarms(path: Path = ALARMS) -> str:
@@ -139,7 +144,12 @@ def alarms(path: Path = ALARMS) -> str:
         "steps found",
         "of them confirmed",
     )
-    return _table(columns, [_alarm(*names, counted) for names, counted in found.items()])
+    return table(columns, [_alarm(*names, counted) for names, counted in found.items()])
+
+
+def of_corpus(part: Callable[[Mapping[str, Any]], str], path: Path = CORPUS) -> str:
+    """Return a part of what `benchmarks/corpus.py` stored, as Markdown."""
+    return part(_content(path))
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
@@ -174,11 +184,6 @@ def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     return escape(answer), escape(saved)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [columns, ("---",) * len(columns), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def _content(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -189,6 +194,10 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/certificates": certified,
     "results/peers.json": compared,
     "results/change_alarms.json": alarms,
+    "results/corpus.json: how it was made": partial(of_corpus, tables.made),
+    "results/corpus.json: how many": partial(of_corpus, tables.totals),
+    "results/corpus.json: each body": partial(of_corpus, tables.families),
+    "results/corpus.json: what stopped forms": partial(of_corpus, tables.reasons),
 }
 
 

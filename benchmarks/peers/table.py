@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from rich.table import Table
 
+import stored_document
 from peers.figures import MOVES, NEAR, Row
 
 PACKAGES = ("pyopbench", "asv", "pytest-benchmark", "pyperf", "tensorflow-cpu", "tensorflow", "numpy")
@@ -77,26 +75,9 @@ def goal(rows: Sequence[Row]) -> str:
 def document(rows: Sequence[Row], failures: Mapping[str, str], cases: Sequence[str]) -> dict[str, Any]:
     """Return everything as plain data for JSON."""
     return {
-        "environment": environment(),
+        "environment": stored_document.environment(PACKAGES),
         "cases": list(cases),
         "rows": [row.content() for row in rows],
         "failures": dict(failures),
         "goal": goal(rows),
     }
-
-
-def environment() -> dict[str, Any]:
-    """Return what the figures depend on."""
-    return {
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "packages": {name: found for name in PACKAGES if (found := _version(name))},
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pandas as pd
 
 from pyopbench.core.model import Case
@@ -17,6 +18,7 @@ from pyopbench.report.wording.verdicts import unresolved_text
 
 if TYPE_CHECKING:
     from pyopbench.compare.diff import Comparison
+    from pyopbench.compare.gate import Gate
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.stats.unresolved import Unresolved
@@ -128,6 +130,16 @@ ARRANGEMENTS = _columns(
     ("pool_start_seconds", "s", "to start its processes; missing where it has none"),
     ("is_chosen", "bool", "whether it is the answer"),
 )
+_VERSION = ("version", "text", "label of the version of TensorFlow, or of the revision")
+CHANGES = (*_columns(_VERSION), *COMPARED)
+VALUES = _columns(
+    _VERSION,
+    ("op", "text", "name of the op"),
+    ("size", "count", "in the unit of the op"),
+    ("dtype", "text", "of the inputs"),
+    ("kind", "text", "`outputs`, `gradients`, `inputs`, `raised` or `unknown`"),
+    ("reason", "text", "the first place that differs, or why it is not known, in words"),
+)
 FRAMES = {
     "RunResult.decisions": DECISIONS,
     "RunResult.verdicts": VERDICTS,
@@ -136,6 +148,8 @@ FRAMES = {
     "ComparisonResult.verdicts": COMPARED,
     "ComparisonResult.unmatched": UNMATCHED,
     "PipelineResult.arrangements": ARRANGEMENTS,
+    "SeveralResults.changes": CHANGES,
+    "RevisionsResult.values": VALUES,
 }
 """What `docs/api.md` shows, by the property that returns the frame."""
 
@@ -212,6 +226,28 @@ def arrangements(judgement: PipelineJudgement) -> pd.DataFrame:
         for one in judgement.throughputs
     )
     return _frame(ARRANGEMENTS, rows)
+
+
+def by_version(found: Mapping[str, pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
+    """Return frames below each other, with a first column `version`.
+
+    Args:
+        found: label of the version -> its frame; all have the same columns.
+        columns: of a frame; they are needed where there is no version.
+    """
+    if not found:
+        return _frame((*_columns(_VERSION), *columns), ())
+    labelled = []
+    for label, frame in found.items():
+        labelled.append(frame.copy())
+        labelled[-1].insert(0, "version", pd.Series(label, index=frame.index, dtype="string"))
+    return pd.concat(labelled, ignore_index=True)
+
+
+def value_differences(gate: Gate) -> pd.DataFrame:
+    """Return a row for each input on which a revision computes otherwise, with the columns `VALUES`."""
+    rows = ({"version": label, **msgspec.structs.asdict(one)} for label, one in gate.differences)
+    return _frame(VALUES, rows)
 
 
 def _case(key: str, judgement: Judgement) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge import requirements
 from pyopbench.judge.judge import Judging
+from pyopbench.run.revision_request import slowdown_of, usual_effect
 
 if TYPE_CHECKING:
     from pyopbench.judge.step_savings import Step
@@ -42,6 +43,27 @@ def judging_of(  # noqa: PLR0913 - each is an argument of `run` and `read`
         )
     required = requirements.check(tuple(requires))
     return Judging(baseline, minimum_effect, _calls(mix), _step(calls_per_step, step_seconds), required)
+
+
+def effect_of(minimum_effect: float | None, fail_on: str | None, *, is_over_revisions: bool) -> float:
+    """Return the smallest difference that matters, where none is given the usual one.
+
+    Raises:
+        BadInput: `fail_on` without revisions, or below that difference.
+    """
+    effect = minimum_effect
+    if effect is None:
+        effect = usual_effect(fail_on) if is_over_revisions else MINIMUM_EFFECT
+    if not is_over_revisions and fail_on is not None:
+        raise BadInput(
+            "without revisions there is nothing to fail on",
+            received=f"fail_on={fail_on!r}",
+            legal="fail_on= together with rev=, or for the folder of such a run",
+            next_step='for example rev=["HEAD~1", "HEAD"]',
+        )
+    if is_over_revisions:
+        slowdown_of(fail_on, effect)
+    return effect
 
 
 def _calls(mix: Mix) -> Calls | None:

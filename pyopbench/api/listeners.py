@@ -74,6 +74,10 @@ class ConsoleListener(Listener):
         else:
             say(escape(text), self._console)
 
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        say(f"[yellow]warning:[/] {escape(text)}", self._console)
+
     def problem(self, error: PyopbenchError, what: str = "") -> None:
         """Print an error, or where there is `what` came of it, a warning."""
         say_error(error, f"[yellow]warning:[/] {escape(what)}:" if what else "[bold red]error:[/]")
@@ -119,6 +123,11 @@ class NotebookListener(Listener):
             self._kept.append(text.strip())
         else:
             self._said = text
+        self._show("")
+
+    def warn(self, text: str) -> None:
+        """Keep a warning above the line of progress."""
+        self._kept.append(f"warning: {text}")
         self._show("")
 
     def problem(self, error: PyopbenchError, what: str = "") -> None:

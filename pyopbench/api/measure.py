@@ -7,17 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.api.judging import Mix, judging_of
+from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.listeners import listener_here
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
-from pyopbench.api.results import RunResult
+from pyopbench.api.request_checks import require_launches, require_list, require_revisable
+from pyopbench.api.several_results import AnyResult, result_of
 from pyopbench.core.errors import BadInput, Interrupted
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.core.ownership import require_own
-from pyopbench.judge.judge import Judging, judge
+from pyopbench.judge.judge import Judging
 from pyopbench.results import store, versions
 from pyopbench.run import conduct, memory_limit, start
 from pyopbench.run.choose_settings import settings_for
+from pyopbench.run.revision_request import RevisionRequest, check_revisions
 
 
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
@@ -33,11 +35,15 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     sizes: Sequence[int] = (),
     device: str = "cpu",
     baseline: str = BASELINE,
-    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
     calls_per_step: float | None = None,
     step_seconds: float | None = None,
+    tf: Sequence[str] = (),
+    rev: Sequence[str] = (),
+    every: int = 1,
+    fail_on: str | None = None,
     budget_seconds: float | None = None,
     launches: int | None = None,
     rounds: int | None = None,
@@ -46,11 +52,11 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     memory_limit_bytes: int | None = None,
     seed: int = 0,
     seed_with: str = "",
-    parts: bool = True,
+    parts: bool | None = None,
     probes: bool = True,
     out: str | Path | None = None,
     progress: bool = True,
-) -> RunResult:
+) -> AnyResult:
     """Measure an op in all variants, store the samples and judge them: `pyopbench run` from Python.
 
     Workers are processes of their own. A function of a module is imported there; the source of a function of a
@@ -70,11 +76,18 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         sizes: of a built-in op; its own if empty.
         device: `cpu`, or `gpu` where TensorFlow sees one.
         baseline: the variant that is the current callback.
-        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
+            what `fail_on` names.
         mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
         requires: what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...
         calls_per_step: how often a step of your program calls the op; with `step_seconds`.
         step_seconds: how long such a step takes, in seconds.
+        tf: versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an environment of
+            its own if it is missing. The one beside this Python if empty.
+        rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`. Not with
+            `tf`.
+        every: take every so many-th commit of a range.
+        fail_on: with `rev`, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
         budget_seconds: stop measuring after so many seconds; None for the usual.
         launches: maximum number of launches (worker processes), at least 2; None for the usual.
         rounds: maximum number of timed blocks of a case in a launch; None for the usual.
@@ -84,13 +97,15 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         seed: of the random order of measurement.
         seed_with: a statement that runs before each call of a body that draws random numbers, such as
             `"np.random.seed({seed})"`.
-        parts: measure also where a callback's time goes.
-        probes: try also what the current callback blocks, once on a machine.
+        parts: measure also where a callback's time goes; None for yes, except with `rev`.
+        probes: try also what the current callback blocks, once on a machine; never with `rev`, unless something is
+            required.
         out: a new folder for the results; None for `results/DATE`.
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
     Returns:
-        The decisions, verdicts and latencies, as frames and as a report. The samples are in its folder.
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with `tf` a `VersionsResult`,
+        with `rev` a `RevisionsResult`. The samples are in its folder.
 
     Raises:
         BadInput: something cannot be measured as it is; the message says what can.
@@ -99,8 +114,13 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
 
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
-    judging = judging_of(baseline, minimum_effect, mix, requires, calls_per_step, step_seconds)
-    _require_launches(launches)
+    effect = effect_of(minimum_effect, fail_on, is_over_revisions=bool(rev))
+    judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
+    require_list("rev", rev)
+    require_list("tf", tf)
+    check_revisions(rev, tf, fail_on, every, effect)
+    require_revisable(op, rev)
+    require_launches(launches)
     if memory_limit_bytes is not None:
         memory_limit.require_limitable(memory_limit_bytes)
     folder = start.new_folder() if out is None else Path(out)
@@ -123,7 +143,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             placements=(device,),
             sizes=tuple(sizes),
             quick=quick,
-            parts=parts,
+            parts=not rev if parts is None else parts,
         )
         settings = settings_for(
             axes,
@@ -134,9 +154,12 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             case_timeout_seconds=case_timeout_seconds,
             memory_limit_bytes=memory_limit_bytes,
             seed=seed,
+            versions=tf,
         )
-        conduct.begin(folder, start.Request(axes, settings, baseline, ("pyopbench.run", name)), listener)
-        return _measured(folder, judging, listener, probes=probes or bool(requires))
+        request = start.Request(axes, settings, baseline, ("pyopbench.run", name))
+        revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None
+        conduct.begin(folder, request, listener, tf=tf, revisions=revisions)
+        return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
 def resume(  # noqa: PLR0913 - all but the folder have a default
@@ -151,7 +174,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     calls_per_step: float | None = None,
     step_seconds: float | None = None,
     progress: bool = True,
-) -> RunResult:
+) -> AnyResult:
     """Continue an interrupted run as it was planned: `pyopbench resume` from Python.
 
     Args:
@@ -189,13 +212,14 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
 
 
-def _measured(folder: Path, judging: Judging, listener: conduct.Listener, *, probes: bool) -> RunResult:
+def _measured(
+    folder: Path, judging: Judging, listener: conduct.Listener, *, probes: bool, fail_on: str | None = None
+) -> AnyResult:
     if probes:
         conduct.probe_beside(folder, judging, listener)
     conduct.measure(folder, judging, listener)
-    start.require_measured(folder)
     with listener.busy("judging"):
-        return RunResult(judge([folder], judging), [folder], folder)
+        return result_of(folder, judging, fail_on)
 
 
 @contextmanager
@@ -213,7 +237,7 @@ def _without_leftovers(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if not (folder / store.RUN_FILE).exists():
+        if not _is_begun(folder):
             forget_shipped(folder)
         raise
 
@@ -224,12 +248,19 @@ def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if not (folder / store.RUN_FILE).exists():
+        if not _is_begun(folder):
             raise
         raise Interrupted(folder, _how_to_resume(folder, op, inputs)) from None
 
 
+def _is_begun(folder: Path) -> bool:
+    return (folder / store.RUN_FILE).exists() or versions.is_here(folder)
+
+
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
+    if versions.is_here(folder):
+        command = start.stored_resume_command(folder, conduct.parts_of(folder)[0])
+        return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):
         words += [getattr(op, "__name__", "op")]
@@ -237,13 +268,3 @@ def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
         words += [repr(str(op))]
     words += ["inputs"] if inputs is not None else []
     return f"pyopbench.resume({', '.join(words)}) continues; pyopbench.read({words[0]}) judges what there is"
-
-
-def _require_launches(launches: int | None) -> None:
-    if launches is not None and launches < 2:
-        raise BadInput(
-            "one launch gives no interval",
-            received=f"launches={launches!r}",
-            legal="2 or more",
-            next_step="for example launches=8",
-        )

@@ -102,7 +102,7 @@ class RunResult:
         (source,) = self.sources
         place.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, place, ignore=_links, dirs_exist_ok=True)
+            shutil.copytree(source, place, ignore=links_in, dirs_exist_ok=True)
         else:
             shutil.copy(source, place)
         self.report(place)
@@ -225,6 +225,6 @@ def _saving(saved: float | None, saved_low: float | None) -> str:
     return "" if saved is None else f", saves {formatting.saved_at_least(saved, saved_low)}"
 
 
-def _links(folder: str, names: list[str]) -> list[str]:
+def links_in(folder: str, names: list[str]) -> list[str]:
     """Return the names that are not copied: where a link leads is not part of the results."""
     return [name for name in names if (Path(folder) / name).is_symlink()]

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from pyopbench.api.judging import Mix, judging_of
+from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
+from pyopbench.api.several_results import AnyResult, SeveralResults, result_of
 from pyopbench.compare.diff import compare_sides
 from pyopbench.compare.select import read_sides
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge.judge import judge
+from pyopbench.results import versions
+from pyopbench.run import start
+from pyopbench.run.conduct import parts_of
 from pyopbench.run.report_target import usual_of
 from pyopbench.stats.unpaired import RUN_SPREAD
 
@@ -23,26 +27,30 @@ Source: TypeAlias = str | Path
 def read(  # noqa: PLR0913 - all but the results have a default
     *results: Source,
     baseline: str | None = None,
-    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
     calls_per_step: float | None = None,
     step_seconds: float | None = None,
-) -> RunResult:
+    fail_on: str | None = None,
+) -> AnyResult:
     """Read stored results and judge them. Nothing is measured, and nothing is written.
 
     Args:
         results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
-            pytest-benchmark.
+            pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
         baseline: the variant that is the current callback; None for that of the run.
-        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
+            what `fail_on` names.
         mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
         requires: what a port has to be able to do, as `--require`: `savedmodel`, `xla`, ...
         calls_per_step: how often a step of your program calls the op; with `step_seconds`.
         step_seconds: how long such a step takes, in seconds.
+        fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
 
     Returns:
-        The decisions, verdicts and latencies, as frames and as a report.
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`, or what `run` returned with
+        `tf` or `rev`.
 
     Raises:
         BadInput: there are no such results, they are not as they were written, or an argument is out of range.
@@ -58,13 +66,18 @@ def read(  # noqa: PLR0913 - all but the results have a default
             legal="a folder of a run, or a file of asv or pytest-benchmark",
             next_step='for example pyopbench.read("results/reference")',
         )
-    usual, folder = usual_of(paths)
-    judging = judging_of(baseline or usual, minimum_effect, mix, requires, calls_per_step, step_seconds)
+    several = len(paths) == 1 and versions.is_here(paths[0])
+    is_over_revisions = several and versions.is_of_revisions(paths[0])
+    effect = effect_of(minimum_effect, fail_on, is_over_revisions=is_over_revisions)
+    usual, folder = (start.baseline_of(parts_of(paths[0])[0]), paths[0]) if several else usual_of(paths)
+    judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
+    if several:
+        return result_of(folder, judging, fail_on)
     return RunResult(judge(paths, judging), paths, folder)
 
 
 def compare(
-    *sides: Source | RunResult,
+    *sides: Source | RunResult | SeveralResults,
     axis: str = "run",
     minimum_effect: float = MINIMUM_EFFECT,
     run_spread: float = RUN_SPREAD,
@@ -90,7 +103,9 @@ def compare(
     return ComparisonResult(compare_sides(read_sides(words, axis), minimum_effect, run_spread))
 
 
-def _word(side: Source | RunResult) -> str:
+def _word(side: Source | RunResult | SeveralResults) -> str:
+    if isinstance(side, SeveralResults):
+        return str(side.folder)
     if not isinstance(side, RunResult):
         return str(side)
     if len(side.sources) > 1:

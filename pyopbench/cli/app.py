@@ -10,6 +10,7 @@ import typer
 
 import pyopbench
 from pyopbench.api.alone import alone_on_this_machine
+from pyopbench.api.listeners import ConsoleListener
 from pyopbench.cli import epilogs
 from pyopbench.cli.build import build
 from pyopbench.cli.certify import certify
@@ -50,7 +51,7 @@ from pyopbench.cli.options import (
     Variants,
     out_option,
 )
-from pyopbench.cli.output import out
+from pyopbench.cli.output import err, out
 from pyopbench.cli.pipeline import pipeline
 from pyopbench.cli.placement import placement
 from pyopbench.cli.port import port
@@ -59,8 +60,8 @@ from pyopbench.cli.read_options import read_axes, read_judging, read_memory_limi
 from pyopbench.cli.record import CONTEXT, record
 from pyopbench.cli.report import schema, write_report
 from pyopbench.cli.resume import resume
-from pyopbench.cli.revisions import Every, FailOn, Revisions, check_revisions, report_revisions, usual_effect
-from pyopbench.cli.run import SeveralRevisions, begin, measure_and_report, refuse_json, telling_how_to_resume
+from pyopbench.cli.revisions import Every, FailOn, Revisions, report_revisions, usual_effect_text
+from pyopbench.cli.run import measure_and_report, refuse_json, telling_how_to_resume
 from pyopbench.cli.run_options import (
     Budget,
     CaseTimeoutOrUsual,
@@ -81,10 +82,11 @@ from pyopbench.core.model import BASELINE, Axes
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
-from pyopbench.run import start
+from pyopbench.run import conduct, start
 from pyopbench.run.choose_settings import settings_for
 from pyopbench.run.conduct import parts_of
 from pyopbench.run.report_target import usual_of
+from pyopbench.run.revision_request import RevisionRequest, check_revisions
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
@@ -156,13 +158,13 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Measure ops in all variants, store the samples and write the decision report."""
-    effect = min_effect or (usual_effect(fail_on) if rev else USUAL_EFFECT)
+    effect = min_effect or (usual_effect_text(fail_on) if rev else USUAL_EFFECT)
     options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
     others = {"--tf": tf, "--rev": rev, "--shard": shard}
     numbers = read_threads(threads, [name for name, given in others.items() if given])
     if tf:
         refuse_json("--json with --tf", as_json=as_json)
-    check_revisions(rev, tf, fail_on, every, options.minimum_effect)
+    check_revisions(rev or (), tf or (), fail_on, every, options.minimum_effect)
     usual = Axes(quick=quick, parts=not rev if parts is None else parts)
     axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
     settings = settings_for(
@@ -180,8 +182,8 @@ def run(
     request = start.Request(
         axes, settings, baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
     )
-    several = SeveralRevisions(tuple(rev), every, each_has_budget=budget is None) if rev else None
-    folder = begin(out_dir, request, tf, several)
+    several = RevisionRequest(tuple(rev), every, each_has_budget=budget is None) if rev else None
+    folder = conduct.begin(out_dir, request, ConsoleListener(err), tf=tf or (), revisions=several)
     is_probed = bool(require) or (probes and not rev)
     if numbers:
         with telling_how_to_resume(folder), alone_on_this_machine():
@@ -222,7 +224,7 @@ def report(
     """Write the decision report of stored results, or for a run with --rev what changed."""
     if len(results) == 1 and versions.is_of_revisions(results[0]):
         require_own(results[0])
-        options = read_judging(baseline or BASELINE, None, min_effect or usual_effect(fail_on))
+        options = read_judging(baseline or BASELINE, None, min_effect or usual_effect_text(fail_on))
         raise typer.Exit(report_revisions(results[0], options, fail_on, as_json=as_json))
     effect = min_effect or USUAL_EFFECT
     if len(results) == 1 and versions.is_here(results[0]):

@@ -17,6 +17,7 @@ from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
+from pyopbench.core.errors import detail_label
 from pyopbench.results.certificate import FILE, Certificate
 from pyopbench.results.open_file import CERTIFICATE, read_bytes
 from pyopbench.run import start
@@ -30,7 +31,7 @@ EXIT_INTERRUPTED = 130
 
 def certify(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer pairs, and decisions on 3 ops only: 6 minutes instead of 35.")
+        bool, typer.Option("--quick", help="Fewer pairs, and decisions on 3 ops only: 6 minutes instead of an hour.")
     ] = False,
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: AsJson = False,
@@ -56,12 +57,14 @@ def certify(
         out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
     else:
         _print(certificate, folder)
-    from pyopbench.report.wording.certificate import miss_text
+    from pyopbench.report.wording.certificate import AFTER_MISSES, miss_text
     from pyopbench.results.promises import misses_of
 
     misses = misses_of(certificate)
     for miss in misses:
         say(f"[bold red]missed:[/] {escape(miss_text(miss))}", err)
+    if misses:
+        say(AFTER_MISSES, err, mark=detail_label("next"))
     raise typer.Exit(EXIT_MISSED if misses else 0)
 
 

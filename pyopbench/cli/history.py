@@ -73,7 +73,7 @@ def history(
         typer.Option(
             "--run-spread",
             metavar="SHARE",
-            help="How much separate runs of the same code differ, if there are too few to tell.",
+            help="Assumed difference between separate runs of the same code, if they are too few to show it.",
         ),
     ] = "3%",
     alarm_rate: AlarmRate = "1%",

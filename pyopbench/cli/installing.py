@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyopbench.cli.output import err, say
-from pyopbench.core import formatting
+from pyopbench.report.wording.measuring import disk_text, installing_text
 from pyopbench.run import environments
 
 
@@ -17,9 +17,9 @@ def announce(versions: Iterable[str]) -> None:
     """
     missing = environments.missing(dict.fromkeys(versions))
     if missing:
-        say(f"installing TensorFlow {formatting.listing(missing)} into the cache: about {disk_size(missing)}", err)
+        say(installing_text(missing, environments.INSTALLED_GB), err)
 
 
 def disk_size(versions: Sequence[str]) -> str:
     """Return about how much of the disk environments of some versions take."""
-    return f"{environments.INSTALLED_GB * len(versions):.1f} GB"
+    return disk_text(len(versions), environments.INSTALLED_GB)

@@ -27,7 +27,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, say
 from pyopbench.cli.read_options import read_judging
-from pyopbench.cli.revisions import FailOn, usual_effect
+from pyopbench.cli.revisions import FailOn, usual_effect_text
 from pyopbench.cli.run import measure_and_report, refuse_json
 from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
@@ -82,7 +82,7 @@ def resume(
     if versions.is_here(folder) and not versions.is_of_revisions(folder):
         refuse_json(f"--json with {folder}", as_json=as_json)
     baseline = start.baseline_of(parts_of(folder)[0])
-    given = min_effect or (usual_effect(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
+    given = min_effect or (usual_effect_text(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
     options = read_judging(baseline, mix, given, require, calls_per_step, step_ms)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)

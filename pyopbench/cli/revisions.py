@@ -12,18 +12,12 @@ from pyopbench.cli.compare import MOST_ROWS
 from pyopbench.cli.options import JUDGING, WHAT
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import MINIMUM_EFFECT
-from pyopbench.core.parse import parse_fail_on
 from pyopbench.judge import judge
-from pyopbench.results import versions
+from pyopbench.run.revision_request import slowdown_of, usual_effect
 
 if TYPE_CHECKING:
     from pyopbench.compare.gate import Gate
 
-USUAL_FAILURE = "slower"
-EFFECT_PER_SLOWDOWN = 3
-"""A slowdown that is to fail is as often the smallest difference that counts, where only the one is given."""
 Revisions = Annotated[
     list[str] | None,
     typer.Option(
@@ -42,51 +36,20 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WHEN",
-        help="With --rev, exit with 1 if a case is slower, or slower:5% by that much; or never.",
+        help="With --rev, what ends with exit code 1: slower, slower:5% (by 5% or more) or never.",
         rich_help_panel=JUDGING,
     ),
 ]
 
 
-def check_revisions(
-    rev: list[str] | None, tf: list[str] | None, fail_on: str | None, every: int, minimum_effect: float
-) -> None:
-    """Check what is asked for of revisions before anything is done.
-
-    Raises:
-        BadInput: versions of TensorFlow beside revisions, or nothing that a comparison can fail on.
-    """
-    parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
-    if not rev and (fail_on is not None or every > 1):
-        raise BadInput(
-            "without revisions there is nothing to compare",
-            received=f"--fail-on {fail_on}" if fail_on is not None else f"--every {every}",
-            legal="together with --rev, twice or with a range",
-            next_step="for example --rev main --rev HEAD; for stored results use pyopbench compare --fail-on",
-        )
-    if rev and tf:
-        raise BadInput(
-            "a run compares either revisions or TensorFlow versions",
-            received=f"{' '.join(f'--rev {one}' for one in rev)} with {' '.join(f'--tf {one}' for one in tf)}",
-            legal="--rev with the installed TensorFlow, or --tf",
-            next_step="use --rev in a separate environment for each TensorFlow",
-        )
-
-
-def usual_effect(fail_on: str | None) -> str:
-    """Return the smallest difference that counts where none is given: the usual one, or less for a strict gate.
-
-    A verdict says that a slowdown is above the smallest difference that counts, so that one which is to fail has to be
-    well above it to be found.
-    """
-    slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
-    least = min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
-    return f"{least:.6f}"
+def usual_effect_text(fail_on: str | None) -> str:
+    """Return the smallest difference that counts where none is given, as an option has it."""
+    return f"{usual_effect(fail_on):.6f}"
 
 
 def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:
     """Compare the revisions of a run, write and print what came out, and return the exit code."""
-    slowdown = parse_fail_on(fail_on or USUAL_FAILURE, options.minimum_effect)
+    slowdown = slowdown_of(fail_on, options.minimum_effect)
     with err.status("comparing"):
         from pyopbench.compare.gate import read_gate
         from pyopbench.report import gate as report
@@ -128,16 +91,3 @@ def print_gate(gate: Gate, folder: Path) -> None:
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])
     out.print(f"written: {escape(files)}", soft_wrap=True)
-
-
-def print_values(folder: Path) -> None:
-    """Say on stderr, before anything is timed, which revisions compute other values or cannot be measured."""
-    from pyopbench.report.wording import gate as wording
-
-    for version in versions.read_all(folder):
-        if version.revision is None:
-            continue
-        if version.revision.problem is not None:
-            say(f"[yellow]warning:[/] {escape(wording.problem_text(version))}", err)
-        for found in version.revision.values.differences:
-            say(f"[yellow]warning:[/] {escape(wording.difference_text(version.label, found))}", err)

@@ -6,7 +6,6 @@ import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -14,55 +13,16 @@ from rich.markup import escape
 
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.listeners import ConsoleListener
-from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
-from pyopbench.cli.revisions import print_values, report_revisions
+from pyopbench.cli.revisions import report_revisions
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.judge import judge
-from pyopbench.report.wording.measuring import PLANNING
 from pyopbench.results import versions
-from pyopbench.run import conduct, start, start_revisions, start_versions
+from pyopbench.run import conduct, start
 
 EXIT_INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class SeveralRevisions:
-    """What a command line asks for of revisions.
-
-    Attributes:
-        asked: those that it names.
-        every: of a range, each how manieth commit.
-        each_has_budget: is the budget that of one revision, and not of all?
-    """
-
-    asked: tuple[str, ...]
-    every: int
-    each_has_budget: bool
-
-
-def begin(
-    folder: Path | None, request: start.Request, tf: list[str] | None, revisions: SeveralRevisions | None = None
-) -> Path:
-    """Plan a run, or one for each version of TensorFlow or each revision, and return its folder."""
-    announce(tf or [])
-    listener = ConsoleListener(err)
-    if revisions is None and not tf:
-        return conduct.begin(folder, request, listener)
-    with listener.busy("planning, and installing TensorFlow where it is missing" if tf else PLANNING):
-        if revisions is not None:
-            folder, begun = start_revisions.begin(
-                folder, request, revisions.asked, revisions.every, each_has_budget=revisions.each_has_budget
-            )
-        else:
-            folder, begun = start_versions.begin(folder, request, tf or [])
-    for one in begun:
-        conduct.tell_planned(one, listener)
-    if revisions is not None:
-        print_values(folder)
-    return folder
 
 
 def refuse_json(received: str, *, as_json: bool) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,10 @@ from pyopbench.cli.output import err, out, print_failures, print_table, say, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import detail_label
 from pyopbench.core.printable import printable
-from pyopbench.core.write_file import write_atomically
 from pyopbench.judge import judge
 from pyopbench.results import versions
 from pyopbench.results.versions import Version
-from pyopbench.run import start
+from pyopbench.run import start, start_versions
 
 if TYPE_CHECKING:
     from pyopbench.compare.versions import VersionComparison
@@ -31,8 +29,8 @@ def report_versions(folder: Path, options: judge.Judging) -> int:
     from pyopbench.report.sections._required import remarks
     from pyopbench.report.wording.warnings import warning_text
 
-    every = versions.read(folder)
-    found, unmeasured = _measured(every)
+    found, unmeasured = start_versions.measured(folder)
+    _warn_of_unmeasured(folder, unmeasured)
     with err.status(escape(printable(f"judging {formatting.listing([version.label for version in found])}"))):
         judgements, across = write.report_versions(folder, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
@@ -49,19 +47,14 @@ def report_versions(folder: Path, options: judge.Judging) -> int:
             say(escape(sentence))
         print_failures(failed)
         out.print(f"report of {version.label}: {escape(str(version.folder / 'report.html'))}", soft_wrap=True)
-    return int(any(start.found_wrong(version.folder) for version in every))
+    return int(any(start.found_wrong(version.folder) for version in versions.read(folder)))
 
 
-def _measured(found: Sequence[Version]) -> tuple[list[Version], dict[str, str]]:
-    """Return the versions that have a sample, and why the others have none; if none has, nothing was measured."""
-    whys = {version.label: why for version in found if (why := start.why_nothing(version.folder)) is not None}
-    if len(whys) == len(found):
-        start.require_measured(found[0].folder)
-    for version in (one for one in found if one.label in whys):
+def _warn_of_unmeasured(folder: Path, whys: Mapping[str, str]) -> None:
+    for version in (one for one in versions.read(folder) if one.label in whys):
         say(f"[yellow]warning:[/] nothing was measured on {version.label}: {escape(whys[version.label])}", err)
         what = f"pyopbench verify --tf {version.tf} shows what is wrong"
         say(what, err, mark=detail_label("next"))
-    return [version for version in found if version.label not in whys], whys
 
 
 def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) -> None:
@@ -85,14 +78,11 @@ def _print_answers(found: Sequence[Version], judgements: Sequence[Judgement]) ->
 
 
 def _compare(folder: Path, across: VersionComparison, label: str) -> None:
-    from pyopbench.report import comparison
+    from pyopbench.report.write import comparison_path
 
-    first = across.labels[0]
     told = across.comparisons.get(label)
     if told is None:
         say_error(across.unmatched[label], "[yellow]warning:[/]")
         return
-    again = shlex.join(["pyopbench", "compare", str(folder), first, label, "--axis", "tf"])
-    path = folder / f"compare-{first}-{label}.md"
-    write_atomically(path, comparison.markdown(told, f"Again: {again}").encode())
+    path = comparison_path(folder, across, label)
     print_comparison(told, f"The whole table: {path}\n")

@@ -6,8 +6,9 @@ Every report of such a run shows all versions, beside what it says of its own on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -15,6 +16,12 @@ from pyopbench.compare.diff import Comparison, compare_sides
 from pyopbench.compare.select import read_sides
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.judge.decision import Decision
+from pyopbench.judge.judge import judge
+
+if TYPE_CHECKING:
+    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judging
+    from pyopbench.results.versions import Version
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +79,28 @@ def compare_versions(folder: Path, versions: Sequence[VersionResult], minimum_ef
     comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
     unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
     return VersionComparison(first, tuple(versions), comparisons, unmatched)
+
+
+def judge_versions(
+    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
+) -> tuple[dict[Version, Judgement], VersionComparison]:
+    """Judge every version of a run, and compare the others with the first.
+
+    Args:
+        folder: of the run on several versions.
+        versions: those that have a sample, at least one.
+        judging: how to judge.
+        unmeasured: label -> why a version has no sample.
+
+    Raises:
+        BadInput: as `judge.judge.judge`.
+    """
+    found = {version: judge([version.folder], judging) for version in versions}
+    each = [
+        VersionResult(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
+        for version, one in found.items()
+    ]
+    return found, replace(compare_versions(folder, each, judging.minimum_effect), unmeasured=unmeasured)
 
 
 def _compare(folder: Path, first: str, other: str, minimum_effect: float) -> Comparison | NothingMeasured:

@@ -178,7 +178,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
             "the slowdown is below the smallest difference that counts",
             received=f"{text!r} with a minimum effect of {minimum_effect:g}",
             legal=f"at least {minimum_effect * 100:g}%",
-            next_step="lower --minimum-effect too, if such a small difference matters",
+            next_step="lower --min-effect too, if such a small difference matters",
         )
     return slowdown
 

@@ -14,15 +14,19 @@ from markupsafe import Markup
 from pyopbench.compare.notes import notes_of
 from pyopbench.core.printable import printable
 from pyopbench.report import comparison as as_text
+from pyopbench.report import gate as as_gate
 from pyopbench.report import page
 from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import report_of
-from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Table, decisions, latency
+from pyopbench.report.sections import Block, Bullets, Chart, Heading, Paragraph, Table, decisions, latency, versions
+from pyopbench.report.wording import gate as gate_wording
 from pyopbench.report.wording.comparison import note_text, summary, title
 
 if TYPE_CHECKING:
     from pyopbench.compare.diff import Comparison
+    from pyopbench.compare.gate import Gate
+    from pyopbench.compare.versions import VersionComparison
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
 
@@ -43,12 +47,21 @@ def run_html(judgement: Judgement) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return what was compared, how many cases have which outcome, and the cases, the worst first."""
-    rows = as_text.rows(comparison)
-    shown = rows[: max(MOST_CASES, comparison.counts()["slower"])]
-    notes = tuple(Paragraph(str(note_text(note)), "muted") for note in notes_of(comparison))
-    shared = as_text.shared_parts([case.key for case in comparison.cases])
-    table = Table(as_text.COLUMNS, shown, f"Worst first{shared and f'; all are {shared}'}")
-    return _html((Paragraph(title(comparison)), *notes, table), summary(comparison))
+    return _html(_compared(comparison), summary(comparison))
+
+
+def versions_html(judgement: Judgement, across: VersionComparison) -> str:
+    """Return the answers on each version of TensorFlow, and what changed from the first to each other one."""
+    changes = (block for one in across.comparisons.values() for block in _compared(one))
+    return _html((*versions.brief(judgement, across), *changes))
+
+
+def gate_html(gate: Gate) -> str:
+    """Return what came of revisions, what there is to say of them, and their cases, the worst first."""
+    said = [*as_gate.findings(gate), gate_wording.values_text(gate), gate_wording.reach_text(gate)]
+    changes = (block for one in gate.comparisons.values() for block in _compared(one))
+    control = Paragraph(gate_wording.twins_text(gate), "muted")
+    return _html((Bullets(tuple(said)), *changes, control), gate_wording.answer_text(gate))
 
 
 def pipeline_html(judgement: PipelineJudgement) -> str:
@@ -60,6 +73,15 @@ def pipeline_html(judgement: PipelineJudgement) -> str:
     sentences = (Paragraph(one) for one in report.sentences)
     table = Table(report.columns, report.rows, report.title)
     return _html((*sentences, *charts, table), report.answer)
+
+
+def _compared(comparison: Comparison) -> tuple[Block, ...]:
+    rows = as_text.rows(comparison)
+    shown = rows[: max(MOST_CASES, comparison.counts()["slower"])]
+    notes = tuple(Paragraph(str(note_text(note)), "muted") for note in notes_of(comparison))
+    shared = as_text.shared_parts([case.key for case in comparison.cases])
+    table = Table(as_text.COLUMNS, shown, f"Worst first{shared and f'; all are {shared}'}")
+    return (Paragraph(title(comparison)), *notes, table)
 
 
 def _html(blocks: Sequence[Block], lead: str = "") -> str:

@@ -6,16 +6,17 @@ programs: `report/decisions_json.py`.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyopbench.compare.versions import VersionComparison, VersionResult, compare_versions
+from pyopbench.compare.versions import VersionComparison, judge_versions
 from pyopbench.core.printable import printable
 from pyopbench.core.write_file import write_atomically
 from pyopbench.judge.judge import judge
-from pyopbench.report import page
+from pyopbench.report import comparison, page
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.sections import discover
@@ -64,16 +65,25 @@ def report_versions(
     Raises:
         BadInput: as `report_results`.
     """
-    found = {version: judge([version.folder], judging) for version in versions}
-    each = [
-        VersionResult(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
-        for version, one in found.items()
-    ]
-    together = replace(compare_versions(folder, each, judging.minimum_effect), unmeasured=unmeasured)
-    several = len(each) + len(unmeasured) > 1
-    for version, judgement in found.items():
-        write(judgement, version.folder, replace(together, shown=version.label) if several else None)
+    found, together = judge_versions(folder, versions, judging, unmeasured)
+    write_versions(folder, found, together)
     return list(found.values()), together
+
+
+def write_versions(folder: Path, judgements: Mapping[Version, Judgement], across: VersionComparison) -> None:
+    """Write a report of each version with all in it, and each comparison with the first version."""
+    several = len(judgements) + len(across.unmeasured) > 1
+    for version, judgement in judgements.items():
+        write(judgement, version.folder, replace(across, shown=version.label) if several else None)
+    for label, found in across.comparisons.items():
+        again = shlex.join(["pyopbench", "compare", str(folder), across.labels[0], label, "--axis", "tf"])
+        text = comparison.markdown(found, f"Again: {again}")
+        write_atomically(comparison_path(folder, across, label), text.encode())
+
+
+def comparison_path(folder: Path, across: VersionComparison, label: str) -> Path:
+    """Return the file of the comparison of a version with the first."""
+    return folder / f"compare-{across.labels[0]}-{label}.md"
 
 
 def render(judgement: Judgement, across: VersionComparison | None = None) -> dict[str, str]:

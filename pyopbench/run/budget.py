@@ -28,7 +28,7 @@ class Progress:
         sweep: over all that is open, from 0, since the workers were prepared.
         group: that is about to be prepared or sampled.
         done, total: groups of the sweep that are done with, or prepared by all workers, and all of them.
-        planned: groups of the plan; later sweeps may have fewer.
+        planned: groups of the plans of all runs; later sweeps may have fewer.
         seconds_left: how long the run may still last; None where nothing limits it.
     """
 

@@ -5,7 +5,7 @@ The command line and Python measure by this alone; they differ in who listens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,9 @@ from pyopbench.core.errors import PyopbenchError, WorkerLost
 from pyopbench.judge import judge
 from pyopbench.report.wording import measuring as wording
 from pyopbench.results import versions
-from pyopbench.run import checkouts, planning, probe, start, start_revisions
+from pyopbench.run import checkouts, environments, planning, probe, start, start_revisions, start_versions
 from pyopbench.run.budget import Tell
+from pyopbench.run.revision_request import RevisionRequest
 from pyopbench.run.schedule import Ended, Task, measure_together
 
 
@@ -36,25 +37,69 @@ class Listener:
     def say(self, text: str, *, whole: bool = False) -> None:
         """Be told a sentence; a `whole` one holds a path or a command, and is not broken into lines."""
 
+    def warn(self, text: str) -> None:
+        """Be told what to know before the results are read, though the run goes on."""
+
     def problem(self, error: PyopbenchError, what: str = "") -> None:
         """Be told of an error that the run goes on after; `what` says what came of it, "" for nothing to go on with."""
 
 
-def begin(folder: Path | None, request: start.Request, listener: Listener) -> Path:
-    """Plan a run and return its folder.
+def begin(
+    folder: Path | None,
+    request: start.Request,
+    listener: Listener,
+    *,
+    tf: Sequence[str] = (),
+    revisions: RevisionRequest | None = None,
+) -> Path:
+    """Plan a run, or one for each version of TensorFlow or each revision, and return the folder of all.
 
     Raises:
-        BadInput: as `start.begin`.
+        BadInput: as `start.begin`, `start_versions.begin` or `start_revisions.begin`.
     """
-    with listener.busy(wording.PLANNING):
-        planned = start.begin(folder, request)
-    tell_planned(planned, listener)
-    return planned.folder
+    missing = environments.missing(dict.fromkeys(tf))
+    if missing:
+        listener.say(wording.installing_text(missing, environments.INSTALLED_GB))
+    with listener.busy(wording.PLANNING_VERSIONS if tf else wording.PLANNING):
+        folder, planned = _begin(folder, request, tf, revisions)
+    controls = {one.folder for one in versions.read(folder) if one.revision and one.revision.twin} if revisions else ()
+    for one in planned:
+        tell_planned(one, listener, is_control=one.folder in controls)
+    if revisions is not None:
+        _warn_of_values(folder, listener)
+    return folder
 
 
-def tell_planned(planned: start.PlannedRun, listener: Listener) -> None:
+def _begin(
+    folder: Path | None, request: start.Request, tf: Sequence[str], revisions: RevisionRequest | None
+) -> tuple[Path, list[start.PlannedRun]]:
+    if revisions is not None:
+        return start_revisions.begin(
+            folder, request, revisions.asked, revisions.every, each_has_budget=revisions.each_has_budget
+        )
+    if tf:
+        return start_versions.begin(folder, request, tf)
+    planned = start.begin(folder, request)
+    return planned.folder, [planned]
+
+
+def _warn_of_values(folder: Path, listener: Listener) -> None:
+    """Tell, before anything is timed, which revisions compute other values or cannot be measured."""
+    from pyopbench.report.wording import gate  # pandas, which takes a second
+
+    for version in versions.read_all(folder):
+        if version.revision is None:
+            continue
+        if version.revision.problem is not None:
+            listener.warn(gate.problem_text(version))
+        for found in version.revision.values.differences:
+            listener.warn(gate.difference_text(version.label, found))
+
+
+def tell_planned(planned: start.PlannedRun, listener: Listener, *, is_control: bool = False) -> None:
     """Tell what was planned, and where it goes."""
-    listener.say(wording.planned_text(planned.cases, planned.skips, str(planned.folder)), whole=True)
+    text = wording.planned_text(planned.cases, planned.skips, str(planned.folder), is_control=is_control)
+    listener.say(text, whole=True)
 
 
 def parts_of(folder: Path) -> list[Path]:

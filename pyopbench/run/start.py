@@ -218,6 +218,12 @@ def resume_command(folder: Path) -> str:
     return _resume_command(folder, [word for target in brought().values() for word in target.words])
 
 
+def stored_resume_command(folder: Path, part: Path) -> str:
+    """Return the command that resumes a run on several versions, with the own ops that a part of it was planned for."""
+    own = store.read_run(part).get("own", {})
+    return _resume_command(folder, [word for one in own.values() for word in one["words"]])
+
+
 def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
     return shlex.join(["pyopbench", "resume", str(folder), *own_words])
 

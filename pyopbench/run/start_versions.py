@@ -35,6 +35,19 @@ def begin(folder: Path | None, request: start.Request, asked: Sequence[str]) -> 
     return folder, begun
 
 
+def measured(folder: Path) -> tuple[list[versions.Version], dict[str, str]]:
+    """Return the versions in a folder that have a sample, and label -> why the others have none.
+
+    Raises:
+        NothingMeasured: none has; with the first reasons.
+    """
+    found = versions.read(folder)
+    whys = {version.label: why for version in found if (why := start.why_nothing(version.folder)) is not None}
+    if len(whys) == len(found):
+        start.require_measured(found[0].folder)
+    return [version for version in found if version.label not in whys], whys
+
+
 def require_new(folder: Path) -> None:
     """Check that a folder holds no run yet, neither of one version nor of several.
 

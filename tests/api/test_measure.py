@@ -90,7 +90,7 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
 def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(conduct, "begin", interrupt)
@@ -113,8 +113,8 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
     planned("native")
     begin = conduct.begin
 
-    def begin_alone(*words: Any) -> Path:
-        folder = begin(*words)
+    def begin_alone(*words: Any, **options: Any) -> Path:
+        folder = begin(*words, **options)
         monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
         return folder
 

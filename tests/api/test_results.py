@@ -17,11 +17,13 @@ from pairs import cases, write_run
 from places import ROOT
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, PipelineResult, RunResult
+from pyopbench.api.several_results import AnyResult
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline
 from pyopbench.report.wording.comparison import summary
 from refusals import refused
+from revision_runs import DIFFERENT, write_revisions
 
 STORED = ROOT / "tests" / "data" / "stored_run"
 KEYS = cases(ops=("double", "square", "cube", "sinh"))
@@ -47,10 +49,25 @@ def pipeline() -> PipelineResult:
     return PipelineResult(judge_pipeline(pipelines.document(seconds), 0.03, TrainingStep(32)))
 
 
+@pytest.fixture(scope="module")
+def revisions(tmp_path_factory: pytest.TempPathFactory) -> AnyResult:
+    folder = tmp_path_factory.mktemp("revisions") / "run"
+    return pyopbench.read(write_revisions(folder, {}, {SLOW: 1.6}, keys=KEYS, different={1: DIFFERENT}))
+
+
+FIXTURES = {
+    "RunResult": "stored_run",
+    "ComparisonResult": "compared",
+    "PipelineResult": "pipeline",
+    "SeveralResults": "revisions",
+    "RevisionsResult": "revisions",
+}
+
+
 @pytest.fixture
 def frame(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, tuple[frames.Column, ...]]:
     owner, name = request.param.split(".")
-    fixture = {"RunResult": "stored_run", "ComparisonResult": "compared", "PipelineResult": "pipeline"}[owner]
+    fixture = FIXTURES[owner]
     return getattr(request.getfixturevalue(fixture), name), frames.FRAMES[request.param]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import corpus
-from bodies import find, page
+from bodies import find, tables
 from pyopbench.catalogue.arrays import as_array, as_given
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.own.modules import load_file
@@ -107,17 +108,25 @@ def test_bodies_are_counted_by_what_is_right_and_faster() -> None:
             "d", form("traced_map", "port", "right", batch=8, gains=[9.0]), form("tnp_map", "port", "wrong", batch=8)
         ),
     ]
-    assert page.counts(bodies) == {
-        "a verified port that is no callback": 1,
-        "a verified form of any kind": 2,
-        "a verified port that is faster at some size": 0,
-        "a verified form of any kind that is faster at some size": 1,
-        "a form that is wrong, found before it is timed": 1,
-        "a verified form that takes a batch": 1,
+    assert list(tables.counts(bodies, timed=True, batched=True).values()) == [1, 2, 1, 1, 0, 1]
+    assert list(tables.counts(bodies, timed=False, batched=False).values()) == [1, 2, 1]
+
+
+def document_of(bodies: list[dict[str, Any]], *, timed: bool = False, batch: int = 0) -> dict[str, Any]:
+    return {
+        "version": corpus.VERSION,
+        "created": "2026-01-02T03:04:05Z",
+        "environment": {"machine": "Linux", "cores": 2, "packages": {"numpy": "2"}},
+        "settings": {"seeds": 3, "blocks": 7, "batch": batch, "timed": timed},
+        "bodies": bodies,
     }
 
 
-def test_the_page_holds_every_body_and_counts_the_reasons() -> None:
+def rows_of(table: str) -> list[list[str]]:
+    return [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+
+
+def test_the_tables_hold_every_body_and_count_the_reasons() -> None:
     change = {"line": 3, "now": "len(x)", "then": "x.shape[0]"}
     bodies = [
         body_of("a", form("tnp", "port", "failed", reason="no a | b", error="AttributeError", cause="`.a`")),
@@ -125,15 +134,54 @@ def test_the_page_holds_every_body_and_counts_the_reasons() -> None:
         body_of("c", form("tnp", "port", "wrong", reason="differs", at="empty", error="WrongResult")),
     ]
     bodies[0]["forms"].append(form("traced_map", "port", "right", batch=8))
-    document = {"tensorflow": "2", "numpy": "2", "numba": None, "seeds": 3, "blocks": 7, "bodies": bodies}
-    rows = [line.strip("| ").split(" | ") for line in page.page(document).splitlines()]
-    assert ["`tnp`", "2", "`.a`", "1"] in rows
+    document = document_of(bodies, batch=8)
+    assert ["`tnp`", "2", "`.a`", "1"] in rows_of(tables.reasons(document))
+    rows = rows_of(tables.families(document))
     assert ["`a`: a.", "none", "`traced_map`", "`tnp`: no a \\| b", "here"] in rows
     (changed,) = (cells[3] for cells in rows if cells[0] == "`b`: b.")
     assert changed.endswith("Line 3: replace `len(x)` by `x.shape[0]`")
     (wrong,) = (cells[3] for cells in rows if cells[0] == "`c`: c.")
     assert wrong.endswith("(empty)")
-    assert len([cells for cells in rows if cells[0] in ("all", *page.counts(bodies))]) == 4
+    assert {len(cells) for cells in rows_of(tables.families(document_of(bodies)))} == {4}
+
+
+def test_each_form_is_counted_with_the_families_that_it_is_not_right_for() -> None:
+    bodies = [
+        body_of("a", form("traced", "port", "right", gains=[0.5, 3.0]), form("tnp", "port", "failed")),
+        body_of("b", form("traced", "port", "right", gains=[0.5, 0.9]), form("tnp", "port", "wrong")),
+    ]
+    bodies[1]["family"] = "text"
+    timed = rows_of(tables.totals(document_of(bodies, timed=True)))
+    assert ["`traced`", "2 of 2", "1", ""] in [[*cells, ""][:4] for cells in timed]
+    assert ["`tnp`", "0 of 2", "losses 1, text 1"] in rows_of(tables.totals(document_of(bodies)))
+
+
+def stored_and_resumed(monkeypatch: pytest.MonkeyPatch, path: Path, *options: str) -> int:
+    def examine(path: Path, **_: Any) -> dict[str, Any]:
+        return body_of(path.stem, form("tnp", "port", "right"))
+
+    monkeypatch.setattr(corpus, "examine", examine)
+    monkeypatch.setattr(corpus, "STORED", path)
+    return corpus.main(options)
+
+
+def test_what_is_done_is_kept_and_gone_on_with_by_the_same_options_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "corpus.json"
+    assert stored_and_resumed(monkeypatch, path, "--resume") == 2
+    assert stored_and_resumed(monkeypatch, path, "--processes", "1") == 0
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert [body["body"] for body in content["bodies"]] == [body.stem for body in PATHS]
+    content["bodies"] = content["bodies"][:1]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert stored_and_resumed(monkeypatch, path, "--resume", "--time") == 2
+    assert stored_and_resumed(monkeypatch, path, "--resume", "--stop-after", "1m") == 0
+    assert len(json.loads(path.read_text(encoding="utf-8"))["bodies"]) == len(PATHS)
+    assert capsys.readouterr().out == ""
+    assert stored_and_resumed(monkeypatch, tmp_path / "none", "dice") == 0
+    assert not (tmp_path / "none").exists()
+    assert "`tnp`" in capsys.readouterr().out
 
 
 def script(tmp_path: Path, code: str) -> Path:

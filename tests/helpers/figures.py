@@ -16,7 +16,6 @@ QUOTED = re.compile(r"<!-- (?:quoted|printed): [^>]+ -->.*?<!-- end of (?:quote|
 FENCED = re.compile(r"^\s*```.*?^\s*```\s*$", re.DOTALL | re.MULTILINE)
 BEGINS = re.compile(r"<!-- (?:quoted|printed): ")
 ENDS = re.compile(r"<!-- end of (?:quote|print) -->")
-TABLE = re.compile(r"^\|", re.MULTILINE)
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)\1(?!`)", re.DOTALL)
 TARGET = re.compile(r"\]\([^)]*\)")
 HEADING = re.compile(r"^#.*$", re.MULTILINE)
@@ -34,8 +33,3 @@ def figures(page: str) -> Iterator[str]:
 def marks(page: str) -> tuple[int, int]:
     """Return how many quotes begin, and how many end."""
     return len(BEGINS.findall(page)), len(ENDS.findall(page))
-
-
-def before_tables(page: str) -> str:
-    """Return what stands before the first table."""
-    return TABLE.split(page)[0]

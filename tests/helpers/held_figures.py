@@ -183,6 +183,7 @@ def _against_peers() -> Mapping[str, Holder]:
 def _certification() -> Mapping[str, Holder]:
     controls = certificate_extent.CONTROLS
     return _exact(
+        f"{controls.launches} launches",
         f"{controls.rounds} rounds",
         seconds(controls.group_seconds),
         f"{max(certificate_extent.INJECTED)}%",
@@ -209,7 +210,7 @@ def _fleet() -> Mapping[str, Holder]:
 def _history() -> Mapping[str, Holder]:
     alarms = "scripts/change_alarms.py"
     return _exact(
-        f"{value_of(alarms, 'SERIES'):,} of {value_of(alarms, 'POINTS')}",
+        f"{value_of(alarms, 'POINTS')} points",
         percent(value_of(alarms, "STEP_SHARE")),
         percent(value_of(alarms, "ERROR")),
         f"{value_of(alarms, 'RERUN_LAUNCHES')} launches",

@@ -850,7 +850,7 @@ def test_the_figures_of_the_certificate_are_shown(judged):
     assert rows["overhead on 20.0 µs"] == ["0.05%", "at most 2%"]
     assert made_text(certificate()) in words(blocks)
     assert [block.items for block in blocks if isinstance(block, Bullets)] == [
-        ("sinh, training: keep, undecided then port to native",)
+        ("sinh, training: keep, then undecided, then port to native",)
     ]
     assert MISSED not in blocks
 

@@ -64,7 +64,7 @@ def test_misses(miss: Miss, said: str) -> None:
 
 
 def test_a_decision_that_was_renamed_is_told_with_every_answer() -> None:
-    assert renaming_text(DECISIONS.renamed[0]) == "sinh, training: keep, undecided then port to native"
+    assert renaming_text(DECISIONS.renamed[0]) == "sinh, training: keep, then undecided, then port to native"
 
 
 def test_what_answers_cost_is_told_with_the_worst_of_them() -> None:

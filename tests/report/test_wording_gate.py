@@ -11,7 +11,7 @@ import pairs
 from pyopbench.compare.gate import read_gate
 from pyopbench.core import formatting
 from pyopbench.report.wording import gate as wording
-from pyopbench.results.versions import Version
+from pyopbench.results.versions import Values, Version
 from revision_runs import DIFFERENT, revision, write_revisions
 
 HASH = "3f1c2ab45d" + "0" * 30
@@ -78,6 +78,16 @@ def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
 def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
     assert wording.values_text(read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03)) == (
         "Values are the same as in r0 (2 compared)."
+    )
+    gate = read_gate(tmp_path / "same", 0.03)
+    (other,) = gate.others
+    assert other.revision is not None
+    assert gate.first.revision is not None
+    unknown = replace(gate, others=(replace(other, revision=structs.replace(other.revision, values=Values())),))
+    assert wording.values_text(unknown) == wording.NO_VALUES
+    again = structs.replace(gate.first.revision, asked="again", values=Values())
+    assert wording.values_text(replace(gate, others=(replace(other, revision=again),))) == (
+        "All revisions are the same code, so no values were compared."
     )
     other = write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT})
     assert wording.values_text(read_gate(other, 0.03)) == (

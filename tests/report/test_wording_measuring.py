@@ -31,8 +31,8 @@ def test_a_stage_is_what_the_workers_are_doing() -> None:
     ("limited_by", "told"),
     [
         ("", ""),
-        ("memory", "fewer than three workers, to fit the memory"),
-        ("budget", "fewer than three workers, to fit the budget"),
+        ("memory", "fewer workers than usual, to fit the memory"),
+        ("budget", "fewer workers than usual, to fit the budget"),
     ],
 )
 def test_it_is_told_why_there_are_fewer_workers(limited_by: LimitedBy, told: str) -> None:
@@ -46,6 +46,7 @@ def test_the_share_of_the_time_that_was_sampling_is_told() -> None:
 
 def test_what_was_planned_says_where_it_goes() -> None:
     assert planned_text(1_200, 3, "results/x") == "1,200 cases, 3 not supported; results in results/x"
+    assert planned_text(2, 0, "x", is_control=True).partition(": ")[2] == planned_text(2, 0, "x")
 
 
 def test_a_look_says_whether_it_is_measured_further() -> None:

@@ -31,7 +31,9 @@ def test_a_noisy_machine_is_told_with_what_to_do() -> None:
 
 
 def test_a_terminal_has_the_same_in_one_line() -> None:
-    assert noise_line(NOISY, 0, 3) == "Noise: answers are clear, 1 of 2 comparisons unresolved; try --launches 1200"
+    unresolved = "1 of 2 comparisons unresolved"
+    assert noise_line(NOISY, 0, 3) == f"Noise: answers are clear, {unresolved} (needs --launches 1200)"
+    assert noise_line(NOISY, 1, 3) == f"Noise: 1 of 3 answers undecided, {unresolved}; try --launches 1200"
     assert noise_line(replace(NOISY, enough_launches=None), 2, 3) == (
         "Noise: 2 of 3 answers undecided, 1 of 2 comparisons unresolved; stop other work on the machine"
     )

@@ -11,23 +11,18 @@ from places import ROOT
 
 PAGES = {page.name: page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 MADE = ("first-try.md",)
-"""Written as a whole by a script, which its text names; corpus.md has its own test."""
+"""Written as a whole by a script, which its text names."""
 HELD = held_figures.held()
 ADVICE = """No test holds these figures. A measured one is quoted from what is stored (scripts/quote_reference.py), a
 constant is compared with the code (tests/helpers/held_figures.py), or the page says it without a figure."""
 
 
-@pytest.mark.parametrize("name", sorted(set(PAGES) - {*MADE, "corpus.md"}))
+@pytest.mark.parametrize("name", sorted(set(PAGES) - set(MADE)))
 def test_each_figure_of_a_page_is_held_and_nothing_is_held_that_is_gone(name: str) -> None:
     found = set(figures.figures(PAGES[name].read_text(encoding="utf-8")))
     holders = HELD.get(name, {})
     assert sorted(found - set(holders)) == [], ADVICE
     assert sorted(set(holders) - found) == []
-
-
-def test_the_page_of_the_corpus_counts_the_bodies_that_there_are() -> None:
-    prose = figures.before_tables(PAGES["corpus.md"].read_text(encoding="utf-8"))
-    assert set(figures.figures(prose)) == set(HELD["corpus.md"])
 
 
 @pytest.mark.parametrize("name", simulation_tables.TABLES)

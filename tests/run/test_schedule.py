@@ -230,14 +230,16 @@ def test_while_a_worker_samples_all_others_sleep(folder: Path, tmp_path: Path, m
 
 def test_runs_measured_together_take_turns(tmp_path: Path) -> None:
     """In each group the workers of both; launches of one number prepare together; one that is done stops no other."""
-    tasks = []
-    for name, launches in (("one", 5), ("two", 5), ("short", 2)):
-        plan(tmp_path / name, f"well_{name}", sizes=(1, 2))
+    runs = (("one", 5, (1, 2)), ("two", 5, (1, 2)), ("short", 2, (1,)))
+    tasks, steps = [], []
+    for name, launches, sizes in runs:
+        plan(tmp_path / name, f"well_{name}", sizes=sizes)
         tasks.append(schedule.Task(tmp_path / name, settings(launches=launches), never))
-    ended = schedule.measure_together(tasks, ignore)
+    ended = schedule.measure_together(tasks, steps.append)
     assert [one.launches for one in ended] == [5, 5, 2]
-    for name, launches in (("one", 5), ("two", 5), ("short", 2)):
-        assert sorted(measured(tmp_path / name)) == all_of(launches, (1, 2))
+    for name, launches, sizes in runs:
+        assert sorted(measured(tmp_path / name)) == all_of(launches, sizes)
+    assert {step.planned for step in steps if step.doing == "sampling"} == {2}
 
 
 def test_samples_of_runs_measured_together_are_interleaved(tmp_path: Path, log: Path) -> None:

@@ -152,7 +152,7 @@ def _of(n: int, pairs: Pairs) -> str:
 
 def _effect(certificate: Certificate) -> str:
     usual, most = map(formatting.smallest_difference, (certificate.effect, certificate.effect_90))
-    return f"{usual}; for 9 pairs in 10 {most}"
+    return f"{usual}; {most} for 9 pairs in 10"
 
 
 def _clock(certificate: Certificate) -> str:

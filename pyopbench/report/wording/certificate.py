@@ -19,6 +19,9 @@ from pyopbench.results.promises import (
     Undone,
 )
 
+AFTER_MISSES = "stop other work and certify again; until then, each report on this machine says what was missed"
+"""What to do about promises that were not kept."""
+
 
 def miss_text(miss: Miss) -> str:
     """Return what was found, and what is promised."""
@@ -65,7 +68,7 @@ def loss_text(decisions: Decisions) -> str:
 def renaming_text(renamed: Renamed) -> str:
     """Return a decision with the answer of each run."""
     answers = [answer_text(Answer(one.action, one.label)) for one in renamed.answers]  # type: ignore[arg-type]
-    return f"{renamed.op}, {renamed.use}: {formatting.listing(answers, 'then')}"
+    return f"{renamed.op}, {renamed.use}: {', then '.join(answers)}"
 
 
 def effect_text(effect: RunEffect | None) -> str:

@@ -7,6 +7,7 @@ from pyopbench.compare.gate import Gate
 from pyopbench.core import formatting
 from pyopbench.results.versions import Revision, ValueDifference, Version, short_hash
 
+NO_VALUES = "No values were compared."
 KINDS = {
     "outputs": "different values for the same inputs",
     "gradients": "different gradients for the same inputs",
@@ -79,7 +80,8 @@ def values_text(gate: Gate) -> str:
     if gate.changed:
         return "Values differ, so the times below may be for different work."
     if not gate.compared_values:
-        return "No values were compared."
+        commits = {one.revision.commit for one in (gate.first, *gate.others) if one.revision is not None}
+        return "All revisions are the same code, so no values were compared." if len(commits) == 1 else NO_VALUES
     return f"Values are the same as in {gate.first.label} ({gate.compared_values:,} compared)."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pyopbench.core import formatting
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
 
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
+PLANNING_VERSIONS = "planning, and installing TensorFlow where it is missing"
 FEWER = {
-    "memory": "fewer than three workers, to fit the memory",
-    "budget": "fewer than three workers, to fit the budget",
+    "memory": "fewer workers than usual, to fit the memory",
+    "budget": "fewer workers than usual, to fit the budget",
 }
 
 
@@ -57,9 +59,21 @@ def sampling_text(sampling_seconds: float, seconds: float) -> str:
     return f"{formatting.percent(round(share, 2))} of {formatting.duration(seconds)} of measuring was sampling"
 
 
-def planned_text(cases: int, skips: int, folder: str) -> str:
-    """Return what was planned, and where it goes."""
-    return f"{cases:,} cases, {skips:,} not supported; results in {folder}"
+def installing_text(versions: Sequence[str], gigabytes_each: float) -> str:
+    """Return which versions of TensorFlow are going to be installed, and how much of the disk they take."""
+    size = disk_text(len(versions), gigabytes_each)
+    return f"installing TensorFlow {formatting.listing(versions)} into the cache: about {size}"
+
+
+def disk_text(versions: int, gigabytes_each: float) -> str:
+    """Return about how much of the disk environments of so many versions take."""
+    return f"{gigabytes_each * versions:.1f} GB"
+
+
+def planned_text(cases: int, skips: int, folder: str, *, is_control: bool = False) -> str:
+    """Return what was planned, and where it goes; a control is a part of the first revision, measured once more."""
+    what = "control, the first revision again: " if is_control else ""
+    return f"{what}{cases:,} cases, {skips:,} not supported; results in {folder}"
 
 
 def look_text(look: Look) -> str:

@@ -42,8 +42,9 @@ def noise_line(disturbance: Disturbance, undecided: int, decisions: int) -> str:
     enough = disturbance.enough_launches
     left = f"{undecided:,} of {formatting.count(decisions, 'answer')} undecided" if undecided else "answers are clear"
     what = f"{left}, {disturbance.unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')} unresolved"
-    remedy = "stop other work on the machine" if enough is None else f"try --launches {enough}"
-    return f"Noise: {what}; {remedy}"
+    if enough is None:
+        return f"Noise: {what}; stop other work on the machine"
+    return f"Noise: {what}; try --launches {enough}" if undecided else f"Noise: {what} (needs --launches {enough})"
 
 
 def _unresolved(disturbance: Disturbance) -> str:

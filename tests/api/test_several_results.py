@@ -1,0 +1,172 @@
+"""Runs on several versions of TensorFlow and over revisions, from Python: what the command line would come to."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyopbench
+import stored
+from commands import Call, call, planned
+from pairs import cases
+from pyopbench.api import frames
+from pyopbench.api.several_results import RevisionsResult, VersionsResult
+from pyopbench.core import own_target
+from pyopbench.core.errors import BadInput, Interrupted
+from pyopbench.results import store, versions
+from pyopbench.run import conduct, environments, planning, start
+from refusals import refused
+from repositories import commit, repository
+from revision_runs import DIFFERENT, write_revisions
+
+__all__ = ["call", "planned"]
+QUIET: dict[str, Any] = {"launches": 3, "quick": True, "probes": False, "progress": False}
+KEYS = cases(ops=("double",))
+X = np.ones(3, np.float32)
+
+
+def body(x: Any) -> Any:
+    return x
+
+
+def closed() -> Callable[[Any], Any]:
+    def double(x: Any) -> Any:
+        return x + x
+
+    return double
+
+
+@pytest.fixture
+def two_versions(monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None], tmp_path: Path) -> Path:
+    """Return a folder for a run on two versions, which are this Python's, both of them."""
+    monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(environments, "available", environments.locked)
+    planned("well")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Iterator[Path]:
+    """Return a repository with an op of two commits."""
+    made = [stored.case(variant, "mine") for variant in ("py_function_numpy", "well")]
+    planned(cases=made, catalogue=stored.run(made)["catalogue"])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(start, "require_known", lambda *_: None)  # the fake worker's variants are in no folder
+    folder = repository(tmp_path / "project")
+    commit(folder, {"mine.py": "OP = None\n", "value": "1"}, "first", day=1)
+    commit(folder, {"seconds": "0.55"}, "slower by a tenth", day=2)
+    monkeypatch.chdir(folder)
+    yield folder
+    own_target.bring([])
+
+
+def test_versions_are_measured_and_compared_as_by_the_command_line(two_versions: Path, call: Call) -> None:
+    result = pyopbench.run(body, [X], tf=["2.21.0", "2.21.0"], out=two_versions, **QUIET)
+    assert isinstance(result, VersionsResult)
+    assert list(result.runs) == ["2.21.0", "2.21.0-2"]
+    assert list(result.decisions["version"]) == ["2.21.0", "2.21.0-2"]
+    assert list(result.decisions.columns) == ["version", *(one.name for one in frames.DECISIONS)]
+    assert set(result.changes["version"]) == {"2.21.0-2"}
+    assert result.slower(10.0).empty
+    assert result.report() == two_versions
+    written = (two_versions / "tf-2.21.0" / "report.md").read_text(encoding="utf-8")
+    compared = (two_versions / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
+    ended = call("report", two_versions)
+    assert ended.code == 0, ended.err
+    assert (two_versions / "tf-2.21.0" / "report.md").read_text(encoding="utf-8") == written
+    assert (two_versions / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8") == compared
+
+
+def test_a_stored_run_on_versions_is_read_shown_and_copied(two_versions: Path, tmp_path: Path) -> None:
+    pyopbench.run(body, [X], tf=["2.21.0", "2.21.0"], out=two_versions, **QUIET)
+    read = pyopbench.read(two_versions)
+    assert isinstance(read, VersionsResult)
+    assert "2.21.0-2" in repr(read)
+    assert read._repr_html_().count("<table") >= 2
+    copied = pyopbench.read(read.save(tmp_path / "copy"))
+    assert copied.decisions.equals(read.decisions)
+    assert (tmp_path / "copy" / "tf-2.21.0" / "report.html").exists()
+    with pytest.raises(BadInput):
+        read.save(tmp_path / "copy")
+    assert not pyopbench.compare(read, "2.21.0", "2.21.0-2", axis="tf").verdicts.empty
+
+
+def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
+    two_versions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(conduct, "measure_together", interrupt)
+    with pytest.raises(Interrupted) as interrupted:
+        pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
+    (own,) = store.read_run(two_versions / "tf-2.21.0")["own"].values()
+    command = shlex.join(["pyopbench", "resume", str(two_versions), *own["words"]])
+    assert str(interrupted.value.next_step).startswith(command)
+
+
+def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, call: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    more = {**QUIET, "launches": 4, "evenly": True}
+    result = pyopbench.run("mine.py", rev=["HEAD~1", "HEAD"], fail_on="slower:5%", out=folder, **more)
+    assert isinstance(result, RevisionsResult)
+    assert result.outcome == "failed"
+    assert list(result.slower(0.05)["version"]) == ["HEAD", "HEAD"]
+    assert list(result.runs) == ["HEAD~1", "HEAD"]
+    assert set(result.decisions["version"]) <= {"HEAD~1", "HEAD"}
+    assert result.values.empty
+    result.report()
+    written = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
+    assert written["comparisons"]["HEAD"]["minimum_effect"] == pytest.approx(0.05 / 3, abs=1e-6)
+    assert call("report", folder, "--fail-on", "slower:5%").code == 1
+    assert json.loads((folder / "gate.json").read_text(encoding="utf-8"))["slower"] == written["slower"]
+
+
+def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) -> None:
+    write_revisions(tmp_path / "run", {}, {KEYS[1]: 1.3}, keys=KEYS, different={1: DIFFERENT})
+    read = pyopbench.read(tmp_path / "run", fail_on="slower:10%")
+    assert isinstance(read, RevisionsResult)
+    assert (read.outcome, list(read.values["kind"])) == ("failed", ["outputs"])
+    assert list(read.values.columns) == [one.name for one in frames.VALUES]
+    assert list(read.slower()["case"]) == [KEYS[1]]
+    assert read.control is not None
+    assert "r1" in repr(read)
+    assert read._repr_html_().count("<table") == 1
+    assert (read.save(tmp_path / "copy") / "junit.xml").exists()
+    assert versions.is_of_revisions(tmp_path / "copy")
+
+
+def test_changes_of_no_version_are_an_empty_frame_with_its_columns() -> None:
+    found = frames.by_version({}, frames.COMPARED)
+    assert [*found.columns] == [one.name for one in frames.CHANGES]
+
+
+def test_a_function_of_a_script_has_no_revisions(tmp_path: Path) -> None:
+    with refused("a function of a notebook or a script has no revisions"):
+        pyopbench.run(closed(), [X], rev=["HEAD"], out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("asked", "received"),
+    [
+        ({"tf": ["2.21.0"], "rev": ["HEAD"]}, "--rev HEAD with --tf 2.21.0"),
+        ({"tf": "2.21.0"}, "tf='2.21.0'"),
+        ({"fail_on": "slower"}, "fail_on='slower'"),
+        ({"every": 2}, "--every 2"),
+        ({"rev": ["HEAD"], "every": 0}, "every=0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_done(
+    asked: dict[str, Any], received: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        pyopbench.run("relu", out=tmp_path / "run", **asked)
+    assert caught.value.received == received
+    assert not (tmp_path / "run").exists()
