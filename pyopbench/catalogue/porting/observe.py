@@ -66,6 +66,21 @@ class Observed:
         return self.seen.get((source.path, number_of(node)), set())
 
 
+GROWING = (ast.Mult, ast.Pow, ast.LShift)
+"""Operators that make integers of more digits than those they are given have together."""
+
+
+def multiplies_integers(observed: Observed) -> bool:
+    """Is a product or a power of Python's integers computed from an input, which has 64 bits in a port?"""
+    for source, function in observed.functions.values():
+        for node in ast.walk(function):
+            if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, GROWING):
+                made = observed.of(source, node if isinstance(node, ast.BinOp) else node.target)
+                if any(one.kind == TENSOR and one.weak is int for one in made):
+                    return True
+    return False
+
+
 def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
     """Trace a body on examples and return what its expressions were.
 

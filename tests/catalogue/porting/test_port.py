@@ -207,5 +207,13 @@ def test_a_port_to_tnp_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch
 
 
 def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
-    assert set(WRITERS) == {*PORTABLE, SKELETON}
+    assert set(WRITERS) == {*PORTABLE, SKELETON, *(one.writer for one in BATCHED.values())}
     assert {*WRITERS, *BATCHED} == set(WRITABLE)
+
+
+@pytest.mark.parametrize(
+    ("line", "notes"), [("int(x[0]) * n", ("64 bits",)), ("(n + int(x[0])) * x", ()), ("x[n] * np.int64(n)", ())]
+)
+def test_a_product_of_integers_of_python_is_noted(line: str, notes: tuple[str, ...], tmp_path: Path) -> None:
+    made = write_source(tmp_path, f"def body(x, k):\n    n = int(k[1])\n    return x * 0 + {line}\n", VECTOR, WHOLE)
+    assert made.notes == notes
