@@ -43,8 +43,9 @@ class CallbackCode(Code):
         """Return the body's new name, and a tuple for a list among the constants, which Numba takes for a variable."""
         if isinstance(node, ast.Name) and node.id == self.root and self.is_global(node):
             return body_name(self.root)
-        is_constant = isinstance(node, ast.Assign) and node in self.source.tree.body
-        if self.decorator and is_constant and isinstance(node.value, ast.List):
+        if not self.decorator:
+            return super().rewrite(node)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) and node in self.source.tree.body:
             items = ", ".join(self.write(one) for one in node.value.elts)
             names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
             return f"{names} = ({items}{',' if len(node.value.elts) == 1 else ''})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -64,4 +64,10 @@ def command_text(port: WritablePort) -> str:
 
 def how_to_write(port: WritablePort) -> str:
     """Return what to do to have an answer as source."""
-    return f"Write {port.op} as {port.variant}, with a test: {command_text(port)}"
+    return how_to_write_one([port])
+
+
+def how_to_write_one(ports: Sequence[WritablePort]) -> str:
+    """Return what to do to have one of several ports of an op as source, at least one."""
+    variants = formatting.listing([port.variant for port in ports], "or")
+    return f"Write {ports[0].op} as {variants}, with a test: {command_text(ports[0])}"
