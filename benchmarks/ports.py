@@ -10,6 +10,7 @@ has a port that passes, 1 some have none, 2 bad usage.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -78,20 +79,20 @@ def _port(path: Path, variant: str, out: Path) -> tuple[str, str]:
         return "failed", f"{error.what}: {error.received}"[:300].replace("\n", " ")
     except PyopbenchError as error:
         return "refused", f"{error.what}, {error.received}"
-    command = [
-        which_ruff() or "ruff",
-        "check",
-        "--isolated",
-        "--no-cache",
-        "--output-format",
-        "concise",
-        written.port.name,
-        written.test.name,
-    ]
-    checked = subprocess.run(command, capture_output=True, text=True, cwd=out.parent, check=False)
-    if checked.returncode:
-        return "not clean", checked.stdout[:300].replace("\n", " ")
+    # What is said of the body's own file stands in the port too, as all does that is not of NumPy.
+    of_body = _findings(path.parent, [one.name for one in path.parent.glob("*.py")])
+    findings = _findings(out.parent, [written.port.name, written.test.name]) - of_body
+    if findings:
+        return "not clean", "; ".join(sorted(findings))[:300]
     return "passed", f"{', '.join(written.passed)} {' '.join(written.notes)}"
+
+
+def _findings(folder: Path, names: Sequence[str]) -> set[str]:
+    """Return what Ruff says of files of a folder by its default rules, without where."""
+    options = ["--isolated", "--no-cache", "--output-format", "json"]
+    command = [which_ruff() or "ruff", "check", *options, *names]
+    checked = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    return {f"{one['code']} {one['message']}" for one in json.loads(checked.stdout)}
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:

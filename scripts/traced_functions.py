@@ -17,7 +17,7 @@ def table() -> str:
     names = functions.supported()
     of_arrays = {*methods.METHODS, *methods.ATTRIBUTES}
     rows = {
-        "functions": [f"np.{name}" for name in names if "." not in name],
+        "functions": [f"np.{name}" for name in names if not name.startswith(("linalg.", "fft."))],
         "ufuncs": [f"np.{name}" for name in sorted(ufuncs.UFUNCS)],
         "`np.linalg`": [name for name in names if name.startswith("linalg.")],
         "`np.fft`": [name for name in names if name.startswith("fft.")],

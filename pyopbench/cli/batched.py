@@ -6,10 +6,16 @@ import itertools
 import json
 from collections.abc import Sequence
 
-from pyopbench.cli.output import err, out, print_table
+from rich.markup import escape
+
+from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Axes
+from pyopbench.core.own_target import brought
+from pyopbench.core.portable import BATCHED, port_words
+from pyopbench.judge.writable_ports import WritablePort
+from pyopbench.report.wording.port import how_to_write_one
 from pyopbench.run.verify_batched import BatchedFinding, verify_batched
 
 EXIT_WRONG = 1
@@ -54,8 +60,20 @@ def _print(findings: Sequence[BatchedFinding]) -> None:
     ):
         title = f"{op} in batches of {batch:,}, each example of size {size:,} in {dtype}"
         print_table(title, ("form", "agrees", "largest error", "why not"), [_row(finding) for finding in group])
-    right = sum(finding.outcome == "right" for finding in findings)
-    out.print(f"{right:,} of {formatting.count(len(findings), 'batched form')} right")
+    right = [finding for finding in findings if finding.outcome == "right"]
+    out.print(f"{len(right):,} of {formatting.count(len(findings), 'batched form')} right")
+    for ports in _writable(right).values():
+        say(escape(how_to_write_one(ports)), mark="- ")
+
+
+def _writable(right: Sequence[BatchedFinding]) -> dict[str, list[WritablePort]]:
+    """Return the forms of own ops that can be written as source, by op."""
+    found: dict[str, list[WritablePort]] = {}
+    for one in right:
+        if one.op in brought() and one.form in BATCHED:
+            words = port_words(brought()[one.op].words, one.form, f"{one.op}_{one.form}.py")
+            found.setdefault(one.op, []).append(WritablePort(one.op, one.form, tuple(words)))
+    return found
 
 
 def _row(finding: BatchedFinding) -> tuple[str, str, str, str]:

@@ -15,8 +15,10 @@ from pyopbench.cli.options import (
     AxisTexts,
     CaseTimeout,
     Directions,
+    Inputs,
     Modes,
     Ops,
+    SeedWith,
     TensorFlow,
     TrustFolder,
     Variants,
@@ -47,6 +49,8 @@ OutFile = Annotated[
 
 def placement(
     ops: Ops = None,
+    inputs: Inputs = None,
+    seed_with: SeedWith = "",
     device: Device = "simulated",
     variant: Variants = None,
     direction: Directions = None,
@@ -60,7 +64,7 @@ def placement(
 ) -> None:
     """Count copies between host and device per call, by variant, pinning and place of the data."""
     require_known("device", [device], counting.DEVICES)
-    axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis)
+    axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis, inputs, seed_with)
     timeout_seconds = parse_duration(case_timeout)
     if out_file is not None:
         require_own(out_file.parent)

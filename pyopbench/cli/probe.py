@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import WHAT, AsJson, Inputs, TensorFlow, TrustFolder, out_option
+from pyopbench.cli.options import WHAT, AsJson, Inputs, SeedWith, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
 from pyopbench.core import formatting
 from pyopbench.core.discover import bring_own
@@ -68,6 +68,7 @@ def probe(
     probes: Probes = None,
     op: OpNames = None,
     inputs: Inputs = None,
+    seed_with: SeedWith = "",
     variant: Labels = None,
     tf: TensorFlow = None,
     timeout: Timeout = None,
@@ -79,7 +80,7 @@ def probe(
     if files:
         _show_files(files, as_json=as_json)
         return
-    ops = bring_own(_ops(op), inputs or ())
+    ops = bring_own(_ops(op), inputs or (), seed_with)
     seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
     options = probe_run.ProbeOptions(tf, seconds)
     if out_file is not None:

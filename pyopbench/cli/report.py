@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +12,12 @@ import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.core.label import Label
 from pyopbench.judge import judge
-from pyopbench.judge.requirements import PROBES
+from pyopbench.judge.bars import Unknown
+from pyopbench.judge.requirements import GPU, PROBES
 from pyopbench.report.wording.measuring import sampling_text
+from pyopbench.results import counted_copies
 from pyopbench.results import probes as probes_file
 from pyopbench.results.open_file import REPORT, read_bytes
 from pyopbench.run import start
@@ -85,21 +88,51 @@ def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
         judgement: of stored results.
         folders: that they are in; results of other tools have nothing to try.
     """
-    wanted = [(one.op, two) for one in judgement.decisions for two in one.unknown if two.requirement in PROBES]
-    if not wanted or not start.are_own(folders):
+    wanted = [(one.op, two) for one in judgement.decisions for two in one.unknown]
+    probed = [(op, one) for op, one in wanted if one.requirement in PROBES]
+    # A file of counted copies is written as a whole, so that one which is there would lose what it has.
+    counted = [(op, one) for op, one in wanted if one.requirement == GPU and judgement.run.counted_copies is None]
+    if not (probed or counted) or not start.are_own(folders):
         return []
-    ops = dict.fromkeys(op for op, _ in wanted)
-    labels = dict.fromkeys(label for _, one in wanted for label in one.labels)
-    probes = dict.fromkeys(PROBES[one.requirement] for _, one in wanted)
-    named = [word for op in ops for word in ("--op", *judgement.run.own.get(op, (op,)))]
-    tried = ["--probe", ",".join(probes), "--variant", ",".join(labels)]
     found = []
     for folder in folders:
         tf = start.tf_of(folder)
         on = [] if tf is None else ["--tf", tf]
-        found.append(shlex.join(["pyopbench", "probe", *named, *tried, *on, "--out", str(folder / probes_file.FILE)]))
-    required = ["--require", ",".join(judgement.requires)]
-    return [*found, shlex.join(["pyopbench", "report", *map(str, folders), *required])]
+        found += [[*one, *on, "--out", str(folder / probes_file.FILE)] for one in _probing(judgement, probed)]
+        found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]
+    again = ["pyopbench", "report", *map(str, folders), "--require", ",".join(judgement.requires)]
+    return [shlex.join(one) for one in (*found, again)]
+
+
+Wanted = Sequence[tuple[str, Unknown]]
+
+
+def _probing(judgement: Judgement, wanted: Wanted) -> Iterator[list[str]]:
+    """Yield the commands that probe ops, without where to: an own op with inputs or a seed has one of its own."""
+    for ops in _together(judgement, wanted):
+        named = [word for op in ops for word in ("--op", *judgement.run.own.get(op, (op,)))]
+        here = [one for op, one in wanted if op in ops]
+        probes = ",".join(dict.fromkeys(PROBES[one.requirement] for one in here))
+        labels = ",".join(dict.fromkeys(label for one in here for label in one.labels))
+        yield ["pyopbench", "probe", *named, "--probe", probes, "--variant", labels]
+
+
+def _counting(judgement: Judgement, wanted: Wanted) -> Iterator[list[str]]:
+    """Yield the command that counts the copies of ops, without where to: one, because it writes a file as a whole."""
+    ops = _together(judgement, wanted)[:1]
+    for several in ops:
+        words = [word for op in several for word in judgement.run.own.get(op, (op,))]
+        labels = [Label.parse(label) for op, one in wanted if op in several for label in one.labels]
+        variants = ",".join(dict.fromkeys(label.variant for label in labels))
+        yield ["pyopbench", "placement", *words, "--variant", variants]
+
+
+def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
+    """Return ops that one command can name together; one that is named with inputs or a seed is alone."""
+    ops = list(dict.fromkeys(op for op, _ in wanted))
+    alone = [[op] for op in ops if len(judgement.run.own.get(op, ())) > 1]
+    others = [op for op in ops if [op] not in alone]
+    return [*([others] if others else []), *alone]
 
 
 def print_report(judgement: Judgement, folder: Path, ended: Ended | None, retry: Sequence[str] = ()) -> None:

@@ -17,19 +17,23 @@ class BatchedPort:
     """A port that takes a batch of examples, where the body takes one.
 
     Attributes:
-        variant: one of `PORTABLE`.
-        how: `map`, the port of one example under `tf.vectorized_map`; or `whole`, a port of what the body does when it
-            is called once with the batch.
+        writer: the variant of one example that is written, or the name of the form if that is written otherwise.
+        how: `map`, the port of one example under `tf.vectorized_map`; `whole`, what the body does when it is called
+            once with the batch; or `loop`, over the examples in one callback.
     """
 
-    variant: str
+    writer: str
     how: str
 
 
 BATCHED = {
-    f"{variant}_{how}": BatchedPort(variant, how)
-    for variant in ("traced", "tnp", "tnp_autograph")
-    for how in ("map", "whole")
+    **{
+        f"{variant}_{how}": BatchedPort(variant, how)
+        for variant in ("traced", "tnp", "tnp_autograph")
+        for how in ("map", "whole")
+    },
+    "numpy_whole": BatchedPort("numpy_whole", "whole"),
+    "njit_loop": BatchedPort("njit_loop", "loop"),
 }
 """Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them."""
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
 from commands import CRASHED, Call, told
 from places import FAKE_WORKER_COMMAND
+from pyopbench.cli import batched
+from pyopbench.core.own_target import Target
+from pyopbench.core.portable import BATCHED
 from pyopbench.run import worker_process
 
 
@@ -50,3 +54,14 @@ def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
         legal="--variant, --axis size=... and --axis dtype=... with --batch",
         next_step="leave out --mode eager, or --batch",
     )
+
+
+def test_a_right_form_of_an_own_op_comes_with_the_command_that_writes_it(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Target("double", "mine.py", "double", ("np.ones(3)",))
+    monkeypatch.setattr(batched, "brought", lambda: {"double": target})
+    monkeypatch.setattr(batched, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
+    last = call("verify", "double", "--batch", 8).out.replace("\n", " ")
+    words = shlex.split(last[last.index("pyopbench port") :])
+    assert words == ["pyopbench", "port", *target.words, "--to", "numpy_loop", "--out", "double_numpy_loop.py"]

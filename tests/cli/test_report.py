@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 
 from commands import noisy_results
 from pyopbench.cli import app
+from pyopbench.cli.report import retry_commands
+from pyopbench.judge.bars import Unknown
 from pyopbench.report import decisions_json
 
 COLUMNS = 80
@@ -75,3 +78,22 @@ def test_what_is_required_and_was_not_tried_comes_with_the_commands_that_try_it(
     assert probing[probing.index("--probe") + 1] == "savedmodel,xla"
     assert probing[-2:] == ["--out", str(results / "probes.json")]
     assert reporting == ["pyopbench", "report", str(results), "--require", "savedmodel,xla"]
+
+
+def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
+    """Options that name inputs are for one op, so that ops that have some cannot share a command."""
+    own = {"mine": ("mine.py",), "f": ("a.py:f", "--input", "np.ones(3)", "--seed-with", "random.seed({seed})")}
+    unknown = [Unknown("xla", ("traced", "njit")), Unknown("savedmodel", ("traced",)), Unknown("gpu", ("traced",))]
+    decisions = [SimpleNamespace(op=op, unknown=unknown) for op in ("sinh", "mine", "f")]
+    run = SimpleNamespace(own=own, counted_copies=None)
+    judgement = SimpleNamespace(decisions=decisions, run=run, requires=("savedmodel", "xla", "gpu"))
+    tried = ["--probe", "xla,savedmodel", "--variant", "traced,njit", "--out", str(results / "probes.json")]
+    commands = [shlex.split(one) for one in retry_commands(judgement, [results])]
+    assert commands == [
+        ["pyopbench", "probe", "--op", "sinh", "--op", "mine.py", *tried],
+        ["pyopbench", "probe", "--op", *own["f"], *tried],
+        ["pyopbench", "placement", "sinh", "mine.py", "--variant", "traced", "--out", str(results / "placement.json")],
+        ["pyopbench", "report", str(results), "--require", "savedmodel,xla,gpu"],
+    ]
+    judgement.run.counted_copies = {}  # which a command would write over
+    assert [one[1] for one in map(shlex.split, retry_commands(judgement, [results]))] == ["probe", "probe", "report"]

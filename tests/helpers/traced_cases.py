@@ -135,6 +135,13 @@ CASES: dict[str, list[Case]] = {
     "hsplit": each(PLANES, lambda x: np.hsplit(x, [1, 2])),
     "dsplit": each([x for x in PLANES if x.ndim == 3], lambda x: np.dsplit(x, 2)),
     "unstack": each(PLANES, lambda x: tuple(np.moveaxis(x, 1, 0))),
+    "lib.stride_tricks.sliding_window_view": each(
+        FLAT, lambda x: np.lib.stride_tricks.sliding_window_view(x, min(3, x.size)),
+        lambda x: np.lib.stride_tricks.sliding_window_view(x, 1).mean(axis=-1))
+    + each(PLANES, lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=-1),
+           lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 2), (1, 0)),
+           lambda x: np.lib.stride_tricks.sliding_window_view(x, x.shape),
+           lambda x: np.lib.stride_tricks.sliding_window_view(x, (1, 2), (0, 0))),
     "diagonal": each(PLANES, lambda x: np.diagonal(x), lambda x: np.diagonal(x, 1, -1, 0)),
     **_several("concatenate concat", lambda name: pairs(FLAT, lambda x, y: np.concatenate([x, y, [1]]))
                + each(PLANES, lambda x: np.concatenate([x, x], axis=1), lambda x: np.concatenate([x, x], axis=None))),

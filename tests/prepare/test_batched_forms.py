@@ -66,6 +66,31 @@ def test_a_form_that_takes_each_example_alone_is_right(form: Form, name: str) ->
     np.testing.assert_allclose(got, [softmax_of_all(x) for x in batch], rtol=1e-5)
 
 
+def running_mean(x: Any) -> Any:
+    y = np.zeros_like(x)
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = 0.5 * y[i - 1] + 0.5 * x[i]
+    y[1:, ::-1] += 1
+    return y
+
+
+def at_places(x: Any, k: Any) -> Any:
+    y = x * x[k, 1]
+    y[k] = 0
+    y[0, k] = x[:, k].sum()
+    return y
+
+
+@pytest.mark.parametrize(("body", "more"), [(running_mean, ()), (at_places, (np.int64(-2),))])
+def test_a_body_that_writes_to_elements_is_mapped(form: Form, body: Callable[..., Any], more: tuple[Any, ...]) -> None:
+    found = form("traced_map", body, np.linspace(0, 1, 12).reshape(4, 3), *more)
+    assert (found.outcome, found.reason) == ("right", "")
+    assert found.checked is not None
+    assert found.checked.finite_difference is not None
+    assert found.checked.finite_difference < 1e-6
+
+
 @pytest.mark.parametrize("name", ["numpy_whole", "traced_whole", "tnp_whole", "keras_ops_whole"])
 def test_a_body_that_mixes_examples_up_is_wrong_as_a_whole(form: Form, name: str) -> None:
     found = form(name, softmax_of_all, X)

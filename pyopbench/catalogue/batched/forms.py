@@ -13,6 +13,7 @@ from pyopbench.catalogue.build_callback import build_callback
 from pyopbench.catalogue.compiled import why_not_compiled
 from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
 from pyopbench.catalogue.load import load_variants
+from pyopbench.catalogue.traced.of_batch import of_batch
 from pyopbench.core.model import NO_GRADIENT, Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
@@ -168,7 +169,8 @@ def _whole(port: Body) -> Body:
 def _mapped(port: Body) -> Body:
     def over_batch(*batch: Any) -> Any:
         # A loop in its place, which TensorFlow falls back to by itself, is slower than a callback.
-        return tf.vectorized_map(lambda row: port(*row), batch, fallback_to_while_loop=False)
+        with of_batch():
+            return tf.vectorized_map(lambda row: port(*row), batch, fallback_to_while_loop=False)
 
     return over_batch
 

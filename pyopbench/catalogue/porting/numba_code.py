@@ -1,4 +1,4 @@
-"""A NumPy body compiled by Numba behind `tf.numpy_function`, as source."""
+"""A NumPy body, compiled by Numba or as it is, behind `tf.numpy_function`, as source."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pyopbench.catalogue.porting.render import Code
 from pyopbench.catalogue.porting.units import Unit, Units
 
 
-class NumbaCode(Code):
-    """Writes functions with the decorator that compiles them, the body under a name of its own.
+class CallbackCode(Code):
+    """Writes functions with the decorator that compiles them, if there is one, the body under a name of its own.
 
     Args:
         units: where the statements are from.
         root: the name of the body.
         compiled: names of the functions that are compiled.
-        parallel: are array expressions spread over the cores?
+        decorator: what compiles them; empty where nothing does.
     """
 
-    def __init__(self, units: Units, root: str, compiled: Set[str], *, parallel: bool) -> None:
+    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str) -> None:
         super().__init__(units)
         self.root = root
         self.compiled = compiled
-        self.decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
+        self.decorator = decorator
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement, functions with their decorator and constants as Numba takes them."""
@@ -33,6 +33,8 @@ class NumbaCode(Code):
             return text
         if unit.name == self.root:
             text = text.replace(f"def {self.root}(", f"def {body_name(self.root)}(", 1)
+        if not self.decorator:
+            return text
         lines = text.splitlines(keepends=True)
         first = next(place for place, line in enumerate(lines) if line.startswith(("def ", "@")))
         return "".join([*lines[:first], f"{self.decorator}\n", *lines[first:]])
@@ -41,6 +43,8 @@ class NumbaCode(Code):
         """Return the body's new name, and a tuple for a list among the constants, which Numba takes for a variable."""
         if isinstance(node, ast.Name) and node.id == self.root and self.is_global(node):
             return body_name(self.root)
+        if not self.decorator:
+            return super().rewrite(node)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) and node in self.source.tree.body:
             items = ", ".join(self.write(one) for one in node.value.elts)
             names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
@@ -54,7 +58,7 @@ def body_name(name: str) -> str:
 
 
 def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int]) -> str:
-    """Return the function of tensors around the compiled body.
+    """Return the function of tensors around the body.
 
     Args:
         facts: what it takes and returns.
@@ -76,7 +80,7 @@ def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int]) -> str
 
 def _call(facts: Facts, names: str) -> list[str]:
     dtypes = [f"tf.{dtype}" for dtype, _ in facts.outputs]
-    given = f"{_adapter(facts)}, [{names}]"
+    given = f"{adapter_name(facts.function)}, [{names}]"
     if len(dtypes) == 1:
         shape = _shape(facts.outputs[0][1])
         return [f"    found = tf.ensure_shape(tf.numpy_function({given}, {dtypes[0]}), {shape})"]
@@ -92,19 +96,20 @@ def _shape(shape: tuple[str | None, ...]) -> str:
 
 
 def adapter(facts: Facts) -> str:
-    """Return the function that calls the compiled body, whose numbers are Python's, and returns arrays."""
+    """Return the function that calls the body, whose numbers are Python's, and returns arrays."""
     dtypes = [f"np.{dtype}" for dtype, _ in facts.outputs]
     body = f"{body_name(facts.function)}(*arrays)"
     several = f"[np.asarray(one, dtype) for one, dtype in zip({body}, [{', '.join(dtypes)}])]"
     found = f"    return {several if len(dtypes) > 1 else f'np.asarray({body}, {dtypes[0]})'}"
-    return f"def {_adapter(facts)}(*arrays):\n    {ADAPTER}\n{found}"
+    return f"def {adapter_name(facts.function)}(*arrays):\n    {ADAPTER}\n{found}"
 
 
-ADAPTER = '"""Call the compiled body; a number of Python\'s that it returns becomes an array."""'
+ADAPTER = '"""Call the body; a number of Python\'s that it returns becomes an array."""'
 
 
-def _adapter(facts: Facts) -> str:
-    return f"{facts.function}_as_arrays"
+def adapter_name(name: str) -> str:
+    """Return the name of what calls the body on arrays."""
+    return f"{name}_as_arrays"
 
 
 def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.catalogue.porting.short_loops import first_rounds
 from pyopbench.catalogue.porting.source import NUMBER, Function, Source, number_of, read_source
 from pyopbench.catalogue.rebinding import arrange, copy_functions, written
 from pyopbench.catalogue.traced.array import TracedArray
@@ -66,8 +67,26 @@ class Observed:
         return self.seen.get((source.path, number_of(node)), set())
 
 
+GROWING = (ast.Mult, ast.Pow, ast.LShift)
+"""Operators that make integers of more digits than those they are given have together."""
+
+
+def multiplies_integers(observed: Observed) -> bool:
+    """Is a product or a power of Python's integers computed from an input, which has 64 bits in a port?"""
+    for source, function in observed.functions.values():
+        for node in ast.walk(function):
+            if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, GROWING):
+                made = observed.of(source, node if isinstance(node, ast.BinOp) else node.target)
+                if any(one.kind == TENSOR and one.weak is int for one in made):
+                    return True
+    return False
+
+
 def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
     """Trace a body on examples and return what its expressions were.
+
+    Loops that cannot be traced as a whole, because values decide how often or what they do, are traced for a few
+    rounds: what is written is checked by its own test.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
@@ -76,16 +95,27 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
     Raises:
         CannotPort: it is no function whose source can be found, or cannot be traced.
     """
-    observed = Observed()
     definition_of(written(body))
-    watched = copy_functions(body, lambda one: _watched(one, observed))
+    try:
+        return _observed(body, examples, rounds=None)
+    except Refused as refusal:
+        try:
+            return _observed(body, examples, rounds=first_rounds)
+        except Exception:  # noqa: BLE001 - a body whose loops end early may do anything
+            raise CannotPort(str(refusal.what), place=refusal.place) from refusal
+
+
+Rounds = Callable[[Any], Any]
+
+
+def _observed(body: Callable[..., Any], examples: Sequence[Sequence[Any]], rounds: Rounds | None) -> Observed:
+    """Trace a body on examples; what its loops go over is given to `rounds` first, if there is one."""
+    observed = Observed()
+    watched = copy_functions(body, lambda one: _watched(one, observed, rounds))
     on_tensors = arrange(body, traced(watched))
     for example in examples:
         specs = [tf.TensorSpec(np.shape(one), np.asarray(one).dtype) for one in example]
-        try:
-            tf.function(on_tensors, autograph=False).get_concrete_function(*specs)
-        except Refused as refusal:
-            raise CannotPort(str(refusal.what), place=refusal.place) from refusal
+        tf.function(on_tensors, autograph=False).get_concrete_function(*specs)
     return observed
 
 
@@ -126,7 +156,7 @@ def _first_line(node: Function) -> int:
     return min([node.lineno, *(one.lineno for one in node.decorator_list)])
 
 
-def _watched(function: Any, observed: Observed) -> Any:
+def _watched(function: Any, observed: Observed, rounds: Rounds | None) -> Any:
     """Return a copy of a function, with the same globals, that shows what each of its expressions is."""
     source, node = definition_of(function)
     observed.functions[source.path, number_of(node)] = source, node
@@ -136,12 +166,13 @@ def _watched(function: Any, observed: Observed) -> Any:
         return value
 
     see.__module__ = __name__
-    watched = _Watching().visit(copy.deepcopy(node))
+    watched = _Watching(has_rounds=rounds is not None).visit(copy.deepcopy(node))
     tree = ast.fix_missing_locations(ast.Module([watched], []))
     scope, name = function.__globals__, f"{SEE}_{len(observed.functions)}"
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Name) and inner.id == SEE:
             inner.id = name
+    see.rounds = rounds  # type: ignore[attr-defined]
     before = scope.get(node.name)
     exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
     found = scope[node.name]
@@ -152,7 +183,17 @@ def _watched(function: Any, observed: Observed) -> Any:
 
 
 class _Watching(ast.NodeTransformer):
-    """Puts a call around each expression whose value may be of interest."""
+    """Puts a call around each expression whose value may be of interest, and one around what loops go over."""
+
+    def __init__(self, *, has_rounds: bool) -> None:
+        self.has_rounds = has_rounds
+
+    def visit_For(self, node: ast.For) -> Any:
+        self.generic_visit(node)
+        if self.has_rounds:
+            rounds = ast.Attribute(ast.Name(SEE, ast.Load()), "rounds", ast.Load())
+            node.iter = ast.copy_location(ast.Call(rounds, [node.iter], []), node.iter)
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list, node.returns = [], None

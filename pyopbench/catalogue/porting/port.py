@@ -84,15 +84,15 @@ def port(target: Target, variant: str, module: str) -> Ported:
     test = check_file(module, facts, old, given, on_keras=variant == "keras_ops")
     commands = {"build": skeleton.build_command(module)} if made.kernel else {}
     if form.how:
-        commands["dataset"] = batches.dataset_call(facts, keywords if form.how == "whole" else ())
+        commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else keywords)
     return Ported(made.text, test, facts.function, made.not_run, made.notes, made.kernel, tuple(commands.items()))
 
 
 def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     """Return what a port takes and returns, and its text."""
-    one, write = body.facts, WRITERS[form.variant]
+    one, write = body.facts, WRITERS[form.writer]
     examples = examples_of(op, OBSERVED_SIZES, 1)
-    if form.how == "whole":
+    if form.how in ("whole", "loop"):
         facts = batches.of_batch(one, one.function)
         return facts, write(op, replace(body, facts=facts), batches.stacked(examples))
     made = write(op, body, examples)

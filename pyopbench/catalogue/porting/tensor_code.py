@@ -83,8 +83,11 @@ class TensorCode(TypedCode):
     def _taken_apart(self, node: ast.AST, part: ast.expr) -> str:
         targets = [getattr(node, "target", None)]
         targets += [one.target for one in getattr(node, "generators", ()) if one.iter is part]
-        rows = f"tf.unstack({self.write(part)})"
         is_unpacked = any(isinstance(one, ast.Tuple | ast.List) for one in targets)
+        is_of_unknown_length = any(one.kind == "tensor" and one.shape[:1] == (None,) for one in self.seen(part))
+        if isinstance(node, ast.For) and is_of_unknown_length and not is_unpacked:
+            return self.write(part)  # which AutoGraph makes a loop of the graph
+        rows = f"tf.unstack({self.write(part)})"
         return f"map(tf.unstack, {rows})" if is_unpacked else rows
 
     def _names_numpy(self, node: ast.expr) -> bool:

@@ -13,12 +13,13 @@ import numpy as np
 from pyopbench.catalogue.arrays import as_given
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.keras_ops.available import why_no_keras_ops
-from pyopbench.catalogue.porting import numba_code, skeleton
+from pyopbench.catalogue.porting import numba_code, numba_loop, skeleton
+from pyopbench.catalogue.porting.batches import LEADING
 from pyopbench.catalogue.porting.documented import documented
 from pyopbench.catalogue.porting.facts import Facts, docstring, examples_of
 from pyopbench.catalogue.porting.keras_code import KerasCode
 from pyopbench.catalogue.porting.module_text import module_text
-from pyopbench.catalogue.porting.observe import definition_of, observe
+from pyopbench.catalogue.porting.observe import definition_of, multiplies_integers, observe
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.snippets import source_of
 from pyopbench.catalogue.porting.source import Source
@@ -72,10 +73,14 @@ Writer = Callable[[Op, Body, Examples], Made]
 def _traced(op: Op, body: Body, examples: Examples) -> Made:
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
-    code = TensorCode(units, observe(op.numpy, examples))
+    observed = observe(op.numpy, examples)
+    code = TensorCode(units, observed)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     notes = ["fixed shapes"] if code.fixed_shapes else []
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
+    if multiplies_integers(observed):
+        notes.append("64 bits")
+        says.append("Its integers have 64 bits, of which a product may need more; Python's have as many as they need.")
     how = f"TensorFlow port of `{facts.function}` in {facts.file}; the gradient is TensorFlow's own."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     texts = _with_snippets(units, statements, sorted(code.snippets))
@@ -123,24 +128,58 @@ def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -
     return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
 
 
+@dataclass(frozen=True)
+class _Callback:
+    """How a body becomes a callback: in words, what calls it on arrays, and what compiles it, if something does."""
+
+    how: str
+    adapters: list[str]
+    decorator: str = ""
+    is_of_batch: bool = False
+
+
 def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
+    facts = body.facts
+    how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
+    decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
+    return _callback(op, body, _Callback(how, [numba_code.adapter(facts)], decorator))
+
+
+def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
+    facts = body.facts
+    how = f"`{facts.function}` of {facts.file}, called once with a batch, behind `tf.numpy_function`."
+    return _callback(op, body, _Callback(how, [numba_code.adapter(facts)], is_of_batch=True))
+
+
+def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
+    facts = body.facts
+    returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
+    loop = numba_loop.texts(facts, is_tuple=isinstance(returned, tuple))
+    how = f"`{facts.function}` of {facts.file} and the loop over a batch, compiled by Numba."
+    return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True))
+
+
+def _callback(op: Op, body: Body, callback: _Callback) -> Made:
+    """Return the body and what it needs, what calls it, and the function of tensors around that."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
-    gradient, picked = "", list(range(len(facts.differentiable)))
+    gradient, picked, adapters = "", list(range(len(facts.differentiable))), list(callback.adapters)
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
-    code = numba_code.NumbaCode(units, name, compiled, parallel=parallel)
+    code = numba_code.CallbackCode(units, name, compiled, callback.decorator)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
-    how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
-    notes = [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
-    doc = docstring(body.doc, facts, how, notes)
-    texts = _with_snippets(units, statements, [])
-    texts += [numba_code.adapter(facts), numba_code.wrapper(facts, doc, gradient, picked)]
-    text = module_text(f"`{facts.function}` of {facts.file}, compiled by Numba.", texts, units)
-    return Made(text, has_gradient=bool(gradient), notes=("callback",))
+    if gradient and callback.is_of_batch:
+        adapters.append(numba_loop.gradient(gradient))
+        gradient = numba_loop.gradient_name(gradient)
+    notes = [f"{LEADING}."] if callback.is_of_batch else []
+    notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
+    doc = docstring(body.doc, facts, callback.how, notes)
+    texts = [*_with_snippets(units, statements, []), *adapters]
+    texts.append(numba_code.wrapper(facts, doc, gradient, picked))
+    return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
 
 def _picked(op: Op, facts: Facts) -> list[int]:
@@ -190,6 +229,8 @@ WRITERS: dict[str, Writer] = {
     "tnp_xla": partial(_tnp, is_compiled=True),
     "njit": _njit,
     "njit_parallel": partial(_njit, parallel=True),
+    "numpy_whole": _numpy_whole,
+    "njit_loop": _njit_loop,
     SKELETON: _custom_op,
 }
 """What writes a variant, by its name."""

@@ -22,6 +22,7 @@ from pyopbench.catalogue.traced.indexing import (
     strided,
     widened,
 )
+from pyopbench.catalogue.traced.of_batch import is_of_batch
 
 
 def put(tensor: Any, key: Key, new: Any) -> Any:
@@ -69,6 +70,8 @@ def fit(new: Any, shape: Any, static: Sequence[int | None]) -> Any:
 
 
 def _put_strided(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
+    if is_of_batch():
+        return _put_anywhere(tensor, tuple(entries), new)
     picked = strided(tensor, entries)
     new = fit(new, tf.shape(picked), picked.shape.as_list())
     if all(map(_is_all, entries)):
@@ -128,6 +131,8 @@ def _put_anywhere(tensor: Any, key: Key, new: Any) -> Any:
         repeats = False
     new = tf.reshape(fit(new, tf.shape(places), places.shape.as_list()), [-1])
     places = tf.reshape(places, [-1])
+    if is_of_batch():
+        places = tf.cast(places, tf.int32)  # which tf.vectorized_map adds numbers of examples to
     replaced = _last_of(flat, places, new) if repeats else tf.tensor_scatter_nd_update(flat, places[:, None], new)
     return tf.ensure_shape(tf.reshape(replaced, tf.shape(tensor)), shape)
 

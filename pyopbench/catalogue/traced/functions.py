@@ -25,6 +25,7 @@ from pyopbench.catalogue.traced import (
     sorting,
     splitting,
     statistics,
+    windows,
 )
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import write_cast
@@ -35,7 +36,7 @@ from pyopbench.catalogue.traced.tape import refuse, step
 
 MODULES = (
     *(joining, linear_algebra, norms, numpys_own, products, quantiles, reductions, repeating),
-    *(scatter, selecting, shaping, signals, sorting, splitting, statistics),
+    *(scatter, selecting, shaping, signals, sorting, splitting, statistics, windows),
 )
 """Those that enter functions into the table."""
 
@@ -43,6 +44,9 @@ MODULES = (
 EXTREMES = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "nanmax", "nanmin", "nanargmax", "nanargmin"})
 """Functions that raise if there are no elements."""
 
+
+HOMES = ("linalg", "fft", "lib.stride_tricks")
+"""Modules of NumPy's that a function is named with."""
 
 OWN_ORDER = ("einsum", "fft.", "linalg.")
 """Functions that lay out what they return in an order of their own."""
@@ -65,7 +69,7 @@ def call_function(function: Any, arguments: Sequence[Any], options: Mapping[str,
 def name_of(function: Any) -> str:
     """Return NumPy's name of a function, without `np.`."""
     home = str(function.__module__).removeprefix("numpy").removeprefix(".")
-    return f"{home}.{function.__name__}" if home in ("linalg", "fft") else str(function.__name__)
+    return f"{home}.{function.__name__}" if home in HOMES else str(function.__name__)
 
 
 def call_by_name(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.catalogue.traced.of_batch import is_of_batch
 from pyopbench.catalogue.traced.tape import refuse
 
 Key = tuple[Any, ...]
@@ -77,12 +78,25 @@ def get(tensor: Any, key: Key) -> Any:
 def strided(tensor: Any, entries: Sequence[Any]) -> Any:
     """Return what integers, slices and None pick of a tensor."""
     _check_bounds(tensor, entries)
+    if is_of_batch():
+        tensor, entries = _without_indices(tensor, entries)
     wide = tuple(widened(entry) for entry in entries)
     found = tensor[wide] if wide else tensor
     if found.shape.rank is None:  # a step that only the graph knows
         rank = sum(entry is None or isinstance(entry, slice) for entry in entries)
         return tf.ensure_shape(found, [None] * rank)
     return found
+
+
+def _without_indices(tensor: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return a tensor without the axes of which only the graph knows the index, and the entries of the others."""
+    size = tf.shape(tensor, tf.int64)
+    axis = tensor.shape.rank
+    for entry in reversed(entries):
+        axis -= entry is not None
+        if tf.is_tensor(entry):
+            tensor = tf.gather(tensor, _counted_from_start(entry, tensor, size, axis), axis=axis)
+    return tensor, [entry for entry in entries if not tf.is_tensor(entry)]
 
 
 def widened(entry: Any) -> Any:

@@ -11,6 +11,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced.catching import is_caught
 from pyopbench.catalogue.traced.joined_trees import filled, fitted, join
 from pyopbench.catalogue.traced.parts import Outcome, Ways, start_of
+from pyopbench.catalogue.traced.raising import required
 from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.catalogue.traced.snapshot import UNBOUND
 from pyopbench.catalogue.traced.state_tree import CannotJoin, Same, holds_shared, slots_of, tensors_of
@@ -114,8 +115,8 @@ def _required(condition: Any, yes: _Way, no: _Way) -> Outcome:
     if any(map(holds_shared, other.outcome.values())):
         raise CannotJoin("a list under two names, or an error")
     message = f"{type(raises.error).__name__}: {raises.error}"
-    required = tf.logical_not(condition) if raises is yes else condition
-    with tf.control_dependencies([tf.debugging.Assert(required, [message])]):
+    is_other = tf.logical_not(condition) if raises is yes else condition
+    with tf.control_dependencies([required(is_other, message)]):
         tensors = other.tensors()
         found: Iterator[Any] = iter(tf.identity(one) for key in other.outcome for one in tensors[key])
         return {key: filled(tree, found) for key, tree in other.outcome.items()}

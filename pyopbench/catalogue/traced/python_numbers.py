@@ -10,6 +10,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, number
 from pyopbench.catalogue.traced.catching import raise_where
+from pyopbench.catalogue.traced.raising import required
 from pyopbench.catalogue.traced.storage import ALL_BITS
 from pyopbench.catalogue.traced.tape import refuse, step
 from pyopbench.catalogue.traced.untyped import np
@@ -109,7 +110,7 @@ def real_power(found: Any, operands: Sequence[TracedArray]) -> Any:
         base, exponent = (tf.cast(one, tf.float64) for one in (x, y))
         is_finite = tf.math.is_finite(base) & tf.math.is_finite(exponent)
         is_real = ~(is_finite & (base < 0) & tf.not_equal(tf.floor(exponent), exponent))
-        with tf.control_dependencies([tf.debugging.Assert(is_real, ["a power of Python's that is a complex number"])]):
+        with tf.control_dependencies([required(is_real, "a power of Python's that is a complex number")]):
             return tf.identity(found)
 
     exponent = operands[1]
@@ -120,8 +121,7 @@ def real_power(found: Any, operands: Sequence[TracedArray]) -> Any:
 def _within(name: str, found: Any, values: Sequence[Any]) -> Any:
     magnitude = MAGNITUDES[name](*(tf.cast(one, tf.float64) for one in values))
     is_held = tf.abs(magnitude) < tf.constant(LARGEST, tf.float64)
-    check = tf.debugging.Assert(is_held, ["a Python integer of more than 64 bits"])
-    with tf.control_dependencies([check]):
+    with tf.control_dependencies([required(is_held, "a Python integer of more than 64 bits", magnitude)]):
         return tf.identity(found)
 
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import names
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced
 from pyopbench.catalogue.traced.module_state import put_back
+from pyopbench.catalogue.traced.raising import required
 from pyopbench.catalogue.traced.refusal import Refused, where_unbound
 from pyopbench.catalogue.traced.storage import JOINED
 from pyopbench.catalogue.traced.tape import Fork, Shared, Tape, recording, refuse
@@ -136,8 +137,8 @@ class _Paths:
             (answer,) = raised
         # The body raises where a value is not what it has to be: the graph does so too, and knows the other way only.
         message = f"{type(raised[answer]).__name__}: {raised[answer]}"
-        required = tf.logical_not(condition) if answer else condition
-        with tf.control_dependencies([tf.debugging.Assert(required, [message])]):
+        is_other = tf.logical_not(condition) if answer else condition
+        with tf.control_dependencies([required(is_other, message)]):
             return tuple(tf.identity(one) for one in self.follow(log, (*decisions, not answer)))
 
 

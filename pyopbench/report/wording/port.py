@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from pyopbench.judge.writable_ports import WritablePort
 
 NOTES = {
     "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
+    "64 bits": "Its integers have 64 bits: a product that needs more is wrong, without an error.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
     "every backend": "It uses keras.ops only. Run its test on your backend: KERAS_BACKEND=jax pytest ...",
     "skeleton": "Nothing is tested yet: write the loops in the C++, build it, and run the test.",
@@ -63,4 +64,10 @@ def command_text(port: WritablePort) -> str:
 
 def how_to_write(port: WritablePort) -> str:
     """Return what to do to have an answer as source."""
-    return f"Write {port.op} as {port.variant}, with a test: {command_text(port)}"
+    return how_to_write_one([port])
+
+
+def how_to_write_one(ports: Sequence[WritablePort]) -> str:
+    """Return what to do to have one of several ports of an op as source, at least one."""
+    variants = formatting.listing([port.variant for port in ports], "or")
+    return f"Write {ports[0].op} as {variants}, with a test: {command_text(ports[0])}"

@@ -60,9 +60,9 @@ def unknown_text(unknown: Unknown, ops: Sequence[str], own: Collection[str] = ()
         own: which ops are a user's own, that are named by their files.
     """
     is_gpu = unknown.requirement == GPU
-    command = "pyopbench placement --out RUN/placement.json" if is_gpu else _probe_command(unknown, ops)
+    command = _counting_command(ops, own) if is_gpu else _probe_command(unknown, ops)
     with_ops = "" if is_gpu else f" with {_with(ops)}"
-    named = [op for op in ops if op in own and not is_gpu]
+    named = [op for op in ops if op in own]
     by_file = f", {formatting.listing(named)} named by its file as in `pyopbench run`" if named else ""
     return (
         f"not recommended, because untested for {unknown.requirement}{with_ops}: {', '.join(unknown.labels)}; run "
@@ -74,6 +74,12 @@ def _probe_command(unknown: Unknown, ops: Sequence[str]) -> str:
     named = "".join(f" --op {op}" for op in ops)
     labels = ",".join(unknown.labels)
     return f"pyopbench probe --probe {PROBES[unknown.requirement]}{named} --variant {labels} --out RUN/probes.json"
+
+
+def _counting_command(ops: Sequence[str], own: Collection[str]) -> str:
+    """Return the command that counts copies: with an own op where there is one, which has variants that others lack."""
+    named = "".join(f" {op}" for op in ops if op in own)
+    return f"pyopbench placement{named} --out RUN/placement.json"
 
 
 def _with(ops: Sequence[str]) -> str:

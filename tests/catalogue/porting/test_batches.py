@@ -41,6 +41,52 @@ def test_a_body_that_is_right_on_the_whole_batch_is_written_for_it(
     run_its_test(made, tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize("to", ["numpy_whole", "njit_loop"])
+def test_a_callback_over_a_batch_is_written_with_its_gradient(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """SCALE = [2.0]
+
+
+def twice(x):
+    return x * SCALE[0]
+
+
+def body(x, y):
+    return twice(x) + y, x[..., 0] * 1.0
+
+
+def gradient(inputs, outputs, output_gradients):
+    (x, _), (d, e) = inputs, output_gradients
+    by_x = 2.0 * d
+    by_x[..., 0] += e
+    return by_x, d
+"""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        f"import numpy as np\nfrom pyopbench import OwnOp\n\n{source}\n\ndef inputs(size, rng):\n"
+        "    return rng.random((size, 3)), rng.random((size, 3))\n\n\n"
+        "OP = OwnOp(inputs=inputs, numpy=body, numpy_gradient=gradient, sizes=(2, 5))\n"
+    )
+    made = write(str(path), to=to)
+    assert dict(made.commands) == {"dataset": dataset_call_of("body")}
+    assert made.notes == ("callback",)
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_in_a_dataset", "test_gradient"]
+
+
+def test_a_callback_over_a_batch_that_the_body_mixes_up_fails_its_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return x - x.mean()\n", MATRIX, to="numpy_whole")
+    with pytest.raises(AssertionError):
+        run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_number_of_each_example_is_looped_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def body(x):\n    total = 0.0\n    for one in x:\n        total += one[0]\n    return total\n"
+    run_its_test(write_source(tmp_path, source, MATRIX, to="njit_loop"), tmp_path, monkeypatch)
+
+
 def test_what_the_body_takes_by_name_is_given_by_name_in_a_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

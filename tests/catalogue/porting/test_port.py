@@ -207,5 +207,30 @@ def test_a_port_to_tnp_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch
 
 
 def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
-    assert set(WRITERS) == {*PORTABLE, SKELETON}
+    assert set(WRITERS) == {*PORTABLE, SKELETON, *(one.writer for one in BATCHED.values())}
     assert {*WRITERS, *BATCHED} == set(WRITABLE)
+
+
+@pytest.mark.parametrize(
+    ("line", "notes"), [("int(x[0]) * n", ("64 bits",)), ("(n + int(x[0])) * x", ()), ("x[n] * np.int64(n)", ())]
+)
+def test_a_product_of_integers_of_python_is_noted(line: str, notes: tuple[str, ...], tmp_path: Path) -> None:
+    made = write_source(tmp_path, f"def body(x, k):\n    n = int(k[1])\n    return x * 0 + {line}\n", VECTOR, WHOLE)
+    assert made.notes == notes
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for one in np.unique(labels):\n        total += np.sum(x[labels == one]) ** 2",
+        (
+            "for i in range(30):\n        chosen = x[labels == i]\n        if len(chosen) == 0:\n            continue\n"
+            "        total += chosen.max() - chosen.min()"
+        ),
+    ],
+)
+def test_a_loop_that_values_decide_about_is_written(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"def body(x, labels):\n    total = np.float32(0)\n    {loop}\n    return total\n"
+    made = write_source(tmp_path, source, "rng.random(9, np.float32)", "np.arange(9) % 4")
+    assert "for " in body_of(made)
+    assert run_its_test(made, tmp_path, monkeypatch)
