@@ -115,8 +115,14 @@ class RunningPipeline:
     def _promises_order(self) -> bool:
         return self.arrangement.parallel == 1 or self._context.settings.deterministic
 
-    def warm_up(self) -> WarmUp:
-        """Draw until the pipeline is steady, or for as long as there is time for."""
+    def warm_up(self, elements: int | None = None) -> WarmUp:
+        """Draw until the pipeline is steady, or for as long as there is time for.
+
+        Args:
+            elements: after which it was steady in another process; None where it is to be found out.
+        """
+        if elements is not None:
+            return self._warm_up_by(max(math.ceil(elements / self.period), 1) * self.period)
         start = time.perf_counter()
         drawn, chunk, seconds = 0, self.period, 0.0
         while seconds < CHUNK_SECONDS:
@@ -136,6 +142,11 @@ class RunningPipeline:
         self.seconds_per_element = sum(steady) / len(steady) / chunk
         before = drawn + chunk * ((left_out or 0) - 1)
         return WarmUp(left_out is not None, max(before, 0), time.perf_counter() - start, self.seconds_per_element)
+
+    def _warm_up_by(self, elements: int) -> WarmUp:
+        seconds = self._timed(elements)
+        self.seconds_per_element = seconds / elements
+        return WarmUp(True, elements, seconds, self.seconds_per_element)
 
     def block(self, seconds: float) -> tuple[int, float]:
         """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import tensorflow as tf
 
@@ -42,7 +44,7 @@ def pipeline_of(context: PipelineContext, seconds_per_element: float, arrangemen
     """Return a pipeline whose elements took so long when they were last timed."""
 
     def build(context: PipelineContext) -> tf.data.Dataset:
-        return context.elements.source()
+        return context.elements.source().batch(arrangement.batch)
 
     pipeline = RunningPipeline(arrangement, build, context)
     pipeline.seconds_per_element = seconds_per_element
@@ -74,3 +76,12 @@ def test_only_parallel_calls_run_ahead(context: PipelineContext) -> None:
         return pipeline_of(context, 1.0, Arrangement("map", "keep", "", parallel, 16))._buffered
 
     assert buffered(2) - buffered(1) == 2 * 16
+
+
+def test_a_warm_up_whose_length_is_known_draws_whole_periods_of_it(context: PipelineContext) -> None:
+    pipeline = pipeline_of(context, math.inf, Arrangement("batch_loop", "batch", "", batch=24))
+    found = pipeline.warm_up(100)
+    assert found.is_steady
+    assert found.elements % pipeline.period == 0
+    assert 100 <= found.elements < 100 + pipeline.period
+    assert pipeline.seconds_per_element == found.seconds_per_element == found.seconds / found.elements
