@@ -2,8 +2,8 @@
 
     pyopbench pipeline examples/input_pipeline/denoise.py --step-ms 20 --step-elements 32
 
-The filter is compiled, and TensorFlow has none like it, so there is no port. Parallel calls run at the same time:
-`num_parallel_calls` helps up to the number of cores.
+The filter is compiled, and TensorFlow has none like it, so there is no port. It takes much longer than a callback
+does, so parallel calls run at the same time: `num_parallel_calls` helps up to the number of cores.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scipy import ndimage
 
 from pyopbench import OwnOp
 
-SIDE = 64
+SIDE = 96
 
 
 def denoise(image: Any) -> Any:
-    """Return the median of five neighbours of each pixel in its row, `(side, side, 3)` float32."""
-    return ndimage.median_filter(image, size=(1, 5, 1), mode="wrap")
+    """Return the median of fifteen neighbours of each pixel in its row, `(side, side, 3)` float32."""
+    return ndimage.median_filter(image, size=(1, 15, 1), mode="wrap")
 
 
 def images(size: int, rng: np.random.Generator) -> tuple[Any, ...]:

@@ -71,6 +71,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     judging_of(
         baseline, minimum_effect, calls_per_step=step_elements if step_seconds else None, step_seconds=step_seconds
     )
+    training = TrainingStep(step_elements, step_seconds)
     with tempfile.TemporaryDirectory() as scratch, brought_op(op, inputs, Path(scratch), seed_with) as name:
         request = pipeline_request.PipelineRequest(
             name,
@@ -85,7 +86,8 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             budget_seconds=budget_seconds,
             timeout_seconds=case_timeout_seconds,
             seed=seed,
+            step_seconds=training.floor,
         )
         with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
             document = measuring.measure(request, lambda step: show(pipeline_text(step)))
-    return PipelineResult(judge(document, minimum_effect, TrainingStep(step_elements, step_seconds)))
+    return PipelineResult(judge(document, minimum_effect, training))

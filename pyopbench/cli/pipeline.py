@@ -163,6 +163,7 @@ def pipeline(
             timeout_seconds=parse_duration(case_timeout),
             launches=launches,
             seed=seed,
+            step_seconds=step.floor,
             **chosen,
         )
         with alone_on_this_machine(), err.status("starting") as status:

@@ -31,6 +31,11 @@ FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
 
 
+LOOP_SECONDS = 1.5e-3
+"""Python of a training loop in each step, as Keras' `fit` has it, for which a callback may have to wait, or it for the
+callback: both need the interpreter's lock."""
+
+
 @dataclass(frozen=True)
 class TrainingStep:
     """A step that takes its elements from the pipeline and overlaps with it.
@@ -133,11 +138,26 @@ class PipelineJudgement:
         return self.step.seconds is not None and low > self.step.floor
 
     def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
-        """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known."""
+        """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known.
+
+        The lower end allows for a training loop whose Python takes turns with that of the pipeline.
+        """
         if self.step.seconds is None:
             return None
-        taken = [max(one, self.step.seconds) for one in self.input_seconds(of)]
-        return 1 / taken[0], 1 / taken[2], 1 / taken[1]
+        taken, quickest, slowest = self.input_seconds(of)
+        slowest += self._waits_for_loop(of.arrangement)
+        return (
+            1 / max(taken, self.step.seconds),
+            1 / max(slowest, self.step.seconds),
+            1 / max(quickest, self.step.seconds),
+        )
+
+    def _waits_for_loop(self, arrangement: Arrangement) -> float:
+        """Return the seconds of a step for which a pipeline may wait for the training loop: 0 without Python in it."""
+        if arrangement.is_port:
+            return 0.0
+        share = self.lock.high if self.lock is not None and math.isfinite(self.lock.high) else 1.0
+        return LOOP_SECONDS * share
 
 
 def judge(document: Mapping[str, Any], minimum_effect: float, step: TrainingStep) -> PipelineJudgement:

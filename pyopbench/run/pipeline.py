@@ -22,7 +22,7 @@ from pyopbench.run.worker_process import CaseLost, Worker
 
 FEWEST_LAUNCHES = 2
 """Without a second one there is no interval; further ones are not begun where they would end far too late."""
-OVERTIME_SECONDS = 10.0
+OVERTIME_SECONDS = 5.0
 """That a launch may end after the budget."""
 MOST_ROUNDS = 12
 BLOCK_SECONDS = 0.1
@@ -131,26 +131,25 @@ class _PipelineRun:
         self._tell(PipelineProgress(doing, launch, key, max(self._left(), 0.0)))
 
     def _measure_launch(self, worker: Worker, launch: int) -> None:
+        until = self._began_launch + self._left() / max(self._request.planned_launches - launch, 1)
         self._describe(worker)
         rng = random.Random(f"{self._request.seed}/{launch}")
-        keys = self.record.still_of_interest(launch)
+        keys = self.record.still_of_interest
         prepared = self._prepare_all(worker, launch, rng.sample(keys, len(keys)))
-        planned = self._request.planned_launches
-        until = self._request.budget_seconds * min(launch + 1, planned) / planned
-        preparing, slowest = self._clock() - self._began_launch, 0.0
+        preparing, taken = self._clock() - self._began_launch, 0.0
         for turn in range(MOST_ROUNDS):
             began = self._clock()
-            if turn >= FEWEST_ROUNDS and began - self.began + slowest > until:
+            if turn >= FEWEST_ROUNDS and began + taken > until:
                 return
-            for place, key in enumerate(rng.sample(prepared, len(prepared))):
-                if not self._block(worker, launch, turn, place, key):
-                    prepared.remove(key)
+            keys = [key for key in self.record.still_of_interest if key in prepared]
+            for place, key in enumerate(rng.sample(keys, len(keys))):
+                self._block(worker, launch, turn, place, key)
             if self.record.has_lost_baseline:
                 return
             if self._wants_threads:
                 self._threads(worker, launch, turn)
-            slowest = max(slowest, self._clock() - began)
-            self._shortest = preparing + FEWEST_ROUNDS * slowest
+            taken = self._clock() - began
+            self._shortest = preparing + FEWEST_ROUNDS * taken
 
     def _describe(self, worker: Worker) -> None:
         request = self._request
@@ -182,7 +181,8 @@ class _PipelineRun:
                 self.record.add_hole(key, "time ran out before it could be prepared")
                 continue
             self._progress("preparing", launch, key)
-            answer = worker.ask({"do": "pipeline_prepare", "key": key})
+            elements = self.record.warm_up_elements(key)
+            answer = worker.ask({"do": "pipeline_prepare", "key": key, "elements": elements})
             if "failure" in answer:
                 self.record.fail(key, answer["failure"]["status"], answer["failure"]["reason"], launch)
                 if key == self.record.baseline:
@@ -192,14 +192,13 @@ class _PipelineRun:
             self.record.prepared.append({"key": key, "launch": launch, **answer})
         return prepared
 
-    def _block(self, worker: Worker, launch: int, turn: int, place: int, key: str) -> bool:
+    def _block(self, worker: Worker, launch: int, turn: int, place: int, key: str) -> None:
         self._progress("sampling", launch, key)
         answer = worker.ask({"do": "pipeline_block", "key": key, "seconds": BLOCK_SECONDS})
         if "failure" in answer:
             self.record.fail(key, answer["failure"]["status"], answer["failure"]["reason"], launch)
-            return False
-        self.record.blocks.append({"key": key, "launch": launch, "round": turn, "order": place, **answer})
-        return True
+        else:
+            self.record.blocks.append({"key": key, "launch": launch, "round": turn, "order": place, **answer})
 
     def _threads(self, worker: Worker, launch: int, turn: int) -> None:
         self._progress("sampling", launch, THREADS)

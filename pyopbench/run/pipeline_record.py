@@ -15,8 +15,8 @@ from pyopbench.run.pipeline_request import PipelineRequest
 
 FEWEST_ROUNDS = 3
 """In a launch that counts."""
-HOPELESS = 3.0
-"""What takes so many times as long as the best in the first launch is not measured in later ones."""
+HOPELESS = 2.0
+"""What takes so many times as long as the best, or as the training step if that is longer, is measured no more."""
 
 
 class PipelineRecord:
@@ -89,15 +89,19 @@ class PipelineRecord:
         self.blocks = [one for one in self.blocks if one["launch"] != launch]
         self.rates = [one for one in self.rates if one["launch"] != launch]
 
-    def still_of_interest(self, launch: int) -> list[str]:
-        """Return the arrangements that a launch is to measure: without what has failed or is far from the best."""
+    @property
+    def still_of_interest(self) -> list[str]:
+        """Keys of what is to be measured from now on: without what has failed or is far from the best."""
         left_out = self.failed | {one["key"] for one in self.holes}
-        keys = [key for key in self.arrangements if key not in left_out]
-        if not launch:
-            return keys
-        seconds = {key: self.typical_seconds(key) for key in keys}
+        seconds = {key: self.typical_seconds(key) for key in self.arrangements if key not in left_out}
         best = min((one for one in seconds.values() if one is not None), default=0.0)
-        return [key for key in keys if key == self.baseline or (seconds[key] or 0.0) <= HOPELESS * best]
+        most = HOPELESS * max(best, self.request.step_seconds)
+        return [key for key, typical in seconds.items() if key == self.baseline or (typical or 0.0) <= most]
+
+    def warm_up_elements(self, key: str) -> int | None:
+        """Return after how many elements an arrangement was steady, at the most; None where it is not known."""
+        seen = [one["warm_up"] for one in self.prepared if one["key"] == key]
+        return max((one["elements"] for one in seen), default=None) if all(one["is_steady"] for one in seen) else None
 
     def typical_seconds(self, key: str) -> float | None:
         """Return the median of the seconds that an element took; None where there is no block."""

@@ -11,9 +11,9 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, DTYPES
 from pyopbench.results.catalogue_facts import declared
 
-LAUNCHES = 3
-MOST_LAUNCHES = 6
-"""Where no number is asked for, launches beyond `LAUNCHES` are made while there is time for a whole one."""
+LAUNCHES, MOST_LAUNCHES = 5, 8
+"""Where no number is asked for, launches beyond `LAUNCHES` are made while there is time for a whole one. The first has
+most to prepare. Further ones tell more than longer ones: what launches differ by is known to none alone."""
 BUDGET_SECONDS = 75.0
 """What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
 BATCH = (1, 32, 256)
@@ -47,6 +47,8 @@ class PipelineRequest:
         timeout_seconds: longest silence of one arrangement.
         seed: makes the order of everything repeatable.
         private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
+        step_seconds: that a training step takes for each of its elements; 0 where that is not known. An arrangement
+            that keeps up with it is of interest, however much quicker others are.
     """
 
     op: str
@@ -61,6 +63,7 @@ class PipelineRequest:
     timeout_seconds: float = 30.0
     seed: int = 0
     private_threads: int = 0
+    step_seconds: float = 0.0
 
     @property
     def planned_launches(self) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import BATCH, CURRENT, PARALLEL, POOL, PORT, document
-from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
+from pipelines import BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
+from pyopbench.judge.pipeline import LOOP_SECONDS, PipelineJudgement, TrainingStep, judge
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
@@ -72,6 +72,25 @@ def test_only_what_the_step_still_waits_for_is_worth_anything() -> None:
     assert after is not None
     assert now[0] == pytest.approx(1 / (32 * 1e-4), rel=0.05)
     assert after[0] == pytest.approx(1 / (32 * 5e-5))
+
+
+def test_steps_may_be_fewer_by_what_the_training_loop_holds_the_lock_for_but_for_ports() -> None:
+    """Its Python is in the way of a callback by so much, and of a port not at all."""
+    found = judged({PORT.key: 8e-5, BATCH.key: 8e-5}, TrainingStep(32, 1e-3), noise=1e-4)
+    port, batch = (found.steps_per_second(found.by_key[one.key]) for one in (PORT, BATCH))
+    assert port is not None
+    assert batch is not None
+    assert 1 / port[1] == pytest.approx(32 * 8e-5, rel=0.01)
+    assert 1 / batch[1] == pytest.approx(32 * 8e-5 + LOOP_SECONDS, rel=0.01)
+    assert batch[2] == pytest.approx(port[2], rel=0.01)
+
+
+def test_a_body_that_lets_go_of_the_lock_is_not_in_the_way_of_the_training_loop() -> None:
+    free = {**CALLS, "threads": 2000.0}
+    found = judged({}, TrainingStep(32, 1e-3), noise=1e-4, calls=free)
+    now = found.steps_per_second(found.current)
+    assert now is not None
+    assert 1 / now[1] == pytest.approx(32 * 1e-4, rel=0.01)
 
 
 def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:

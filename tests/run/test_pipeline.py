@@ -53,7 +53,7 @@ def test_the_order_differs_from_round_to_round_and_is_the_same_for_a_seed() -> N
     assert first["blocks"] == second["blocks"]
     orders = {
         tuple(one["key"] for one in first["blocks"] if (one["launch"], one["round"]) == (launch, turn))
-        for launch in range(3)
+        for launch in range(LAUNCHES)
         for turn in range(3)
     }
     assert len(orders) > 1
@@ -83,6 +83,38 @@ def test_what_is_far_from_the_best_is_measured_once_but_for_the_current_callback
     assert launches_of(document, POOL.key) == {0}
     assert launches_of(document, CURRENT.key) >= {0, 1, 2}
     assert launches_of(document, PORT.key) >= {0, 1, 2}
+    assert sum(one["key"] == POOL.key for one in document["blocks"]) == 1
+
+
+def test_what_keeps_up_with_the_training_step_is_measured_on_however_quick_the_best_is() -> None:
+    seconds = {**SECONDS, CURRENT.key: 1e-2, POOL.key: 1e-2}
+    document, _, _ = run(seconds=seconds, request=replace(REQUEST, step_seconds=6e-3))
+    assert launches_of(document, POOL.key) >= {0, 1, 2}
+
+
+def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones() -> None:
+    _, asked, _ = run()
+    prepared = [one["elements"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
+    assert prepared == [None, *[64] * (len(prepared) - 1)]
+    assert len(prepared) >= 3
+
+
+def test_a_first_launch_that_takes_long_leaves_the_others_what_is_left_in_equal_parts() -> None:
+    class SlowAtFirst(FakePipelineWorker):
+        def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+            clock.now += 8.0 if request["do"] == "pipeline_prepare" and len(starts) == 1 else 0.0
+            return super().ask(request)
+
+    def start() -> FakePipelineWorker:
+        starts.append(clock.now)
+        return SlowAtFirst(clock, SECONDS, {}, [])
+
+    clock, starts = Clock(), []  # type: ignore[var-annotated]
+    document = measure(replace(REQUEST, launches=4, budget_seconds=120.0), lambda one: None, start, clock)  # type: ignore[arg-type]
+    rounds = [len({one["round"] for one in document["blocks"] if one["launch"] == launch}) for launch in range(4)]
+    assert rounds[0] == FEWEST_ROUNDS
+    assert min(rounds[1:]) > FEWEST_ROUNDS
+    assert max(rounds[1:]) - min(rounds[1:]) <= 1
 
 
 def test_a_body_that_fails_alone_leaves_nothing_to_measure() -> None:
@@ -184,7 +216,7 @@ def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
 def test_time_that_is_left_goes_into_further_launches() -> None:
     document, _, _ = run(request=replace(REQUEST, budget_seconds=600.0))
     assert {one["launch"] for one in document["blocks"]} == set(range(MOST_LAUNCHES))
-    document, _, _ = run(request=replace(REQUEST, budget_seconds=30.0))
+    document, _, _ = run(request=replace(REQUEST, budget_seconds=55.0))
     assert {one["launch"] for one in document["blocks"]} == set(range(LAUNCHES))
 
 

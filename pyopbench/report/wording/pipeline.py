@@ -110,11 +110,17 @@ def _predicted(judgement: PipelineJudgement) -> str:
     after = None if judgement.chosen is None else judgement.steps_per_second(judgement.chosen)
     if now is None:
         return ""
-    words = f"Expect {formatting.number(now[0])} steps a second now"
+    words = f"Expect {_rate_text(now)} steps a second now"
     if after is None or judgement.action == "keep":
         return f"{words}."
-    interval = f" ({formatting.number(after[1])}–{formatting.number(after[2])})" if math.isfinite(after[1]) else ""
-    return f"{words} and {formatting.number(after[0])}{interval} after the change, if nothing else slows the step down."
+    return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
+
+
+def _rate_text(rate: tuple[float, float, float]) -> str:
+    """Return a number with its interval, where it has one."""
+    value, low, high = rate
+    interval = f" ({formatting.number(low)}–{formatting.number(high)})" if math.isfinite(low) else ""
+    return f"{formatting.number(value)}{interval}"
 
 
 def lock_text(lock: LockShare | None) -> str:

@@ -80,7 +80,12 @@ class Pipelines:
         }
 
     def prepare(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-        """Answer a request to build, check and warm an arrangement: how it became steady, or the failure."""
+        """Answer a request to build, check and warm an arrangement: how it became steady, or the failure.
+
+        Args:
+            request: `key`, and `elements`, after which it was steady in another worker, or None.
+            emit: sends an event.
+        """
         arrangement, build = self._arranged[request["key"]]
         emit({"event": "at", "case": arrangement.key})
         assert self._context is not None
@@ -89,7 +94,7 @@ class Pipelines:
         try:
             running = RunningPipeline(arrangement, build, self._context)
             largest, is_ordered = running.check()
-            warm_up = running.warm_up()
+            warm_up = running.warm_up(request["elements"])
         except Exception as error:  # noqa: BLE001 - what a pipeline raises is the answer
             return {"failure": self._failure(error)}
         running.rest()

@@ -13,7 +13,7 @@ from pyopbench.core.errors import Unsupported
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings, mapped
 
-MOST_BATCH_SECONDS = 0.5
+MOST_BATCH_SECONDS = 0.25
 """A batch that takes longer than that would leave no time for anything else; so slow a body gains nothing by it."""
 
 USUAL_BATCH = 32

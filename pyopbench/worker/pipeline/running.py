@@ -28,7 +28,11 @@ MOST_WARM_UP_SECONDS = 2.0
 PREFETCHED = 1
 """Deliveries that are made ahead. Without it the last stage would wait for the step, and with more of them it evens out
 steps that vary, but makes no element come quicker."""
-QUIET_SECONDS, MOST_QUIET_SECONDS = 0.002, 0.3
+QUIET_SECONDS, LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.002, 0.3, 5.0
+"""How long a look lasts that finds a pipeline at rest, and how long to wait for one: as long as filling buffers takes,
+within these."""
+FILLING_MARGIN = 1.5
+"""By how much longer than when last timed that may take."""
 BUSY_SHARE = 0.2
 
 
@@ -69,8 +73,10 @@ class RunningPipeline:
         batch = max(arrangement.batch, 1)
         self.period = math.lcm(batch, self.delivered)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
-        # Results of calls that run ahead, what the last stage has made, and what it is making.
-        self._buffered = (parallel + 1) * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
+        # Results of the call under way and of calls that run ahead, which a plain map has none of, what the last stage
+        # has made, and what it is making.
+        calls = 1 if parallel == 1 else parallel + 1
+        self._buffered = calls * batch + (PREFETCHED + 1) * self.delivered + arrangement.ahead
         dataset = _in_deliveries(build(context), arrangement, self.delivered).prefetch(PREFETCHED)
         self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
         self._draw = _drawing(self._iterator)
@@ -109,8 +115,14 @@ class RunningPipeline:
     def _promises_order(self) -> bool:
         return self.arrangement.parallel == 1 or self._context.settings.deterministic
 
-    def warm_up(self) -> WarmUp:
-        """Draw until the pipeline is steady, or for as long as there is time for."""
+    def warm_up(self, elements: int | None = None) -> WarmUp:
+        """Draw until the pipeline is steady, or for as long as there is time for.
+
+        Args:
+            elements: after which it was steady in another process; None where it is to be found out.
+        """
+        if elements is not None:
+            return self._warm_up_by(max(math.ceil(elements / self.period), 1) * self.period)
         start = time.perf_counter()
         drawn, chunk, seconds = 0, self.period, 0.0
         while seconds < CHUNK_SECONDS:
@@ -130,6 +142,11 @@ class RunningPipeline:
         self.seconds_per_element = sum(steady) / len(steady) / chunk
         before = drawn + chunk * ((left_out or 0) - 1)
         return WarmUp(left_out is not None, max(before, 0), time.perf_counter() - start, self.seconds_per_element)
+
+    def _warm_up_by(self, elements: int) -> WarmUp:
+        seconds = self._timed(elements)
+        self.seconds_per_element = seconds / elements
+        return WarmUp(True, elements, seconds, self.seconds_per_element)
 
     def block(self, seconds: float) -> tuple[int, float]:
         """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.
@@ -153,8 +170,12 @@ class RunningPipeline:
         return time.perf_counter() - start
 
     def rest(self) -> None:
-        """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone."""
-        until = time.perf_counter() + MOST_QUIET_SECONDS
+        """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone.
+
+        A loop over a batch of slow bodies, once begun, takes seconds, during which it competes for the interpreter.
+        """
+        filling = self._buffered * self.seconds_per_element if math.isfinite(self.seconds_per_element) else 0.0
+        until = time.perf_counter() + min(max(LEAST_REST_SECONDS, FILLING_MARGIN * filling), MOST_REST_SECONDS)
         while time.perf_counter() < until:
             cpu = time.process_time() + children.cpu_seconds()
             time.sleep(QUIET_SECONDS)

@@ -1,0 +1,87 @@
+"""A pipeline that was drawn from comes to rest before another is timed, however long its callbacks take."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import tensorflow as tf
+
+from pyopbench.core.arrangement import Arrangement
+from pyopbench.worker.pipeline import running
+from pyopbench.worker.pipeline.elements import make_elements
+from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
+from pyopbench.worker.pipeline.running import RunningPipeline
+
+
+class BusyClock:
+    """A clock whose process works on what runs ahead for so many seconds, and then no more."""
+
+    def __init__(self, busy_seconds: float) -> None:
+        self.seconds, self.busy_seconds = 0.0, busy_seconds
+
+    def perf_counter(self) -> float:
+        """Return the seconds that have passed."""
+        return self.seconds
+
+    def process_time(self) -> float:
+        """Return the seconds of work until now."""
+        return min(self.seconds, self.busy_seconds)
+
+    def sleep(self, seconds: float) -> None:
+        """Let so many seconds pass."""
+        self.seconds += seconds
+
+
+@pytest.fixture(scope="module")
+def context() -> PipelineContext:
+    """Return an op of pyopbench's own, in pipelines on one core."""
+    elements = make_elements("cube", "py_function_numpy", 10, "float32", 32)
+    return PipelineContext(elements, PipelineSettings((1,), (8,), deterministic=True, processes=1))
+
+
+def pipeline_of(context: PipelineContext, seconds_per_element: float, arrangement: Arrangement) -> RunningPipeline:
+    """Return a pipeline whose elements took so long when they were last timed."""
+
+    def build(context: PipelineContext) -> tf.data.Dataset:
+        return context.elements.source().batch(arrangement.batch)
+
+    pipeline = RunningPipeline(arrangement, build, context)
+    pipeline.seconds_per_element = seconds_per_element
+    return pipeline
+
+
+@pytest.mark.parametrize(
+    ("busy", "each", "rested"),
+    [
+        pytest.param(0.0, 1e-3, 0.0, id="at rest already"),
+        pytest.param(0.2, 1e-6, 0.2, id="quick elements, something else to do"),
+        pytest.param(9.0, 1e-6, running.LEAST_REST_SECONDS, id="busy for another reason"),
+        pytest.param(1.0, 1e-2, 1.0, id="a batch of slow elements"),
+        pytest.param(99.0, 1.0, running.MOST_REST_SECONDS, id="a batch for which nobody can wait"),
+    ],
+)
+def test_a_pipeline_is_waited_for_as_long_as_filling_its_buffers_takes(
+    context: PipelineContext, monkeypatch: pytest.MonkeyPatch, busy: float, each: float, rested: float
+) -> None:
+    pipeline = pipeline_of(context, each, Arrangement("batch_loop", "batch", "", batch=64))
+    clock = BusyClock(busy)
+    monkeypatch.setattr(running, "time", clock)
+    pipeline.rest()
+    assert clock.seconds == pytest.approx(rested, abs=2 * running.QUIET_SECONDS)
+
+
+def test_only_parallel_calls_run_ahead(context: PipelineContext) -> None:
+    def buffered(parallel: int) -> int:
+        return pipeline_of(context, 1.0, Arrangement("map", "keep", "", parallel, 16))._buffered
+
+    assert buffered(2) - buffered(1) == 2 * 16
+
+
+def test_a_warm_up_whose_length_is_known_draws_whole_periods_of_it(context: PipelineContext) -> None:
+    pipeline = pipeline_of(context, math.inf, Arrangement("batch_loop", "batch", "", batch=24))
+    found = pipeline.warm_up(100)
+    assert found.is_steady
+    assert found.elements % pipeline.period == 0
+    assert 100 <= found.elements < 100 + pipeline.period
+    assert pipeline.seconds_per_element == found.seconds_per_element == found.seconds / found.elements
