@@ -15,8 +15,9 @@ from pyopbench.run.pipeline_request import PipelineRequest
 
 FEWEST_ROUNDS = 3
 """In a launch that counts."""
-HOPELESS = 2.0
-"""What takes so many times as long as the best, or as the training step if that is longer, is measured no more."""
+NEAR_BEST, NEAR_SHARE = 2.0, 0.1
+"""What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
+this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""
 
 
 class PipelineRecord:
@@ -95,7 +96,8 @@ class PipelineRecord:
         left_out = self.failed | {one["key"] for one in self.holes}
         seconds = {key: self.typical_seconds(key) for key in self.arrangements if key not in left_out}
         best = min((one for one in seconds.values() if one is not None), default=0.0)
-        most = HOPELESS * max(best, self.request.step_seconds)
+        enough = max(best, self.request.step_seconds)
+        most = max(NEAR_BEST * enough, enough + NEAR_SHARE * (seconds.get(self.baseline) or 0.0))
         return [key for key, typical in seconds.items() if key == self.baseline or (typical or 0.0) <= most]
 
     def warm_up_elements(self, key: str) -> int | None:

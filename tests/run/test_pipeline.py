@@ -92,6 +92,12 @@ def test_what_keeps_up_with_the_training_step_is_measured_on_however_quick_the_b
     assert launches_of(document, POOL.key) >= {0, 1, 2}
 
 
+def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_takes_several_times_as_long() -> None:
+    """Of two that leave 1% and 4% of the time, the one of less work may be chosen."""
+    document, _, _ = run(seconds={**SECONDS, CURRENT.key: 1e-2, POOL.key: 4e-4})
+    assert launches_of(document, POOL.key) >= {0, 1, 2}
+
+
 def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones() -> None:
     _, asked, _ = run()
     prepared = [one["elements"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
