@@ -58,10 +58,12 @@ def begin(
             )
         else:
             folder, begun = start_versions.begin(folder, request, tf or [])
-    for one in begun:
-        conduct.tell_planned(one, listener)
     if revisions is not None:
+        conduct.tell_planned_together(begun, folder, listener)
         print_values(folder)
+    else:
+        for one in begun:
+            conduct.tell_planned(one, listener)
     return folder
 
 

@@ -5,7 +5,7 @@ The command line and Python measure by this alone; they differ in who listens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,13 @@ def begin(folder: Path | None, request: start.Request, listener: Listener) -> Pa
 def tell_planned(planned: start.PlannedRun, listener: Listener) -> None:
     """Tell what was planned, and where it goes."""
     listener.say(wording.planned_text(planned.cases, planned.skips, str(planned.folder)), whole=True)
+
+
+def tell_planned_together(planned: Sequence[start.PlannedRun], folder: Path, listener: Listener) -> None:
+    """Tell in a line what was planned of several revisions, of which the last one is the control."""
+    *others, control = planned
+    cases, skips = [one.cases for one in others], max(one.skips for one in others)
+    listener.say(wording.planned_together_text(cases, skips, control.cases, str(folder)), whole=True)
 
 
 def parts_of(folder: Path) -> list[Path]:

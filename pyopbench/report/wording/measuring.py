@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pyopbench.core import formatting
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
 FEWER = {
-    "memory": "fewer than three workers, to fit the memory",
-    "budget": "fewer than three workers, to fit the budget",
+    "memory": "fewer than three launches at a time, to fit the memory",
+    "budget": "fewer than three launches at a time, to fit the budget",
 }
 
 
@@ -60,6 +61,21 @@ def sampling_text(sampling_seconds: float, seconds: float) -> str:
 def planned_text(cases: int, skips: int, folder: str) -> str:
     """Return what was planned, and where it goes."""
     return f"{cases:,} cases, {skips:,} not supported; results in {folder}"
+
+
+def planned_together_text(cases: Sequence[int], skips: int, control: int, folder: str) -> str:
+    """Return what was planned of several revisions and of their control, and where it goes.
+
+    Args:
+        cases: of each revision.
+        skips: what is not supported of any, at the most.
+        control: cases that are measured twice of the first.
+        folder: of all.
+    """
+    least, most = min(cases), max(cases)
+    each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
+    revisions = formatting.count(len(cases), "revision")
+    return f"{revisions} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
 
 
 def look_text(look: Look) -> str:
