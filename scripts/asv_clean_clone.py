@@ -1,10 +1,13 @@
 """Run asv's default suite in a clean clone, over two commits and two versions of TensorFlow, and say what came of it.
 
-python scripts/asv_clean_clone.py FOLDER [--tf 2.18.1 --tf 2.21.0] [COMMIT COMMIT]
+python scripts/asv_clean_clone.py FOLDER [--tf 2.18.1 --tf 2.21.0] [--portion 50m] [--bench REGEX] [COMMIT COMMIT]
 
-The commits are HEAD~1 and HEAD unless two are named. `FOLDER` gets the clone, asv's environments, its results and its
-pages (`FOLDER/clone/.asv/html`); what is there is used again, and commits that were measured are not measured twice.
-The exit code is 1 if a benchmark failed. `asv` and `uv` have to be installed beside this Python.
+The commits are HEAD~1 and HEAD unless two are named. `FOLDER` gets the clone, asv's results and its pages
+(`FOLDER/clone/.asv/html`), and `seconds.json` with what each part took. asv's environments are in pyopbench's cache, or
+in `--environments`, and serve every clone. The parts are the environments, and each commit on each version: run the
+same command again to go on with those that are left. After `--portion` none is begun that would probably end later.
+The exit code is 1 if a benchmark failed, and 3 if parts are left. `asv` and `uv` have to be installed beside this
+Python, and nothing else may run meanwhile.
 """
 
 from __future__ import annotations
@@ -16,30 +19,123 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from pyopbench.core import cache_folder
+from pyopbench.core.parse import parse_duration
+from pyopbench.core.write_file import write_atomically
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 TENSORFLOWS = ("2.18.1", "2.21.0")
 CONFIGURATION = "asv.conf.json"
+ENVIRONMENTS = "asv"
+"""The folder of asv's environments in the cache."""
+SECONDS = "seconds.json"
 ROUTES = "device_copies.CopiesOnRoute."
+LEFT = 3
+"""The exit code where parts are left."""
 
 
-def clone_of(folder: Path, commits: Sequence[str], versions: Sequence[str]) -> tuple[Path, list[str]]:
-    """Make the clone where it is not there, with fewer versions in its configuration; return it and the hashes."""
+def clone_of(folder: Path, commits: Sequence[str]) -> tuple[Path, list[str]]:
+    """Make the clone where it is not there, with the last of the commits checked out; return it and the hashes."""
     clone = folder / "clone"
-    if not clone.exists():
-        _run(["git", "clone", "--quiet", "--no-local", str(REPOSITORY), str(clone)], folder)
     hashes = [_output(["git", "rev-parse", "--verify", f"{one}^{{commit}}"], REPOSITORY) for one in commits]
+    if not clone.exists():
+        _run(["git", "clone", "--quiet", "--no-local", "--no-checkout", str(REPOSITORY), str(clone)], folder)
+    branches = "+refs/heads/*:refs/remotes/origin/*"
+    _run(["git", "fetch", "--quiet", str(REPOSITORY), "HEAD", branches], clone)  # made by an earlier call
     _run(["git", "checkout", "--quiet", "--force", "--detach", hashes[-1]], clone)
-    util: Any = import_module("asv.util")
-    configuration: dict[str, Any] = util.load_json(str(clone / CONFIGURATION), js_comments=True)
-    configuration["matrix"]["req"]["tensorflow-cpu"] = list(versions)
-    (clone / CONFIGURATION).write_text(json.dumps(configuration, indent=1) + "\n", encoding="utf-8")
     return clone, hashes
+
+
+@dataclass(frozen=True)
+class Suite:
+    """asv in a clone.
+
+    Attributes:
+        clone: of the repository.
+        configuration: what it says of asv.
+        environments: the folder for asv's environments.
+        bench: what of the suite is measured, as asv's `--bench`; "" for the default of the suite.
+    """
+
+    clone: Path
+    configuration: Mapping[str, Any]
+    environments: Path
+    bench: str = ""
+
+    @classmethod
+    def of(cls, clone: Path, environments: Path, bench: str) -> Suite:
+        """Read the configuration as it is committed."""
+        util: Any = import_module("asv.util")
+        return cls(clone, util.load_json(str(clone / CONFIGURATION), js_comments=True), environments, bench)
+
+    def configure(self, versions: Sequence[str]) -> None:
+        """Write the configuration for these versions of TensorFlow."""
+        required = {**self.configuration["matrix"]["req"], "tensorflow-cpu": list(versions)}
+        changed = {"env_dir": str(self.environments), "matrix": {"req": required}}
+        text = json.dumps({**self.configuration, **changed}, indent=1) + "\n"
+        (self.clone / CONFIGURATION).write_text(text, encoding="utf-8")
+
+    def call(self, *words: str, legal: Sequence[int] = (0,)) -> None:
+        """Call asv.
+
+        Raises:
+            SystemExit: its exit code is none of `legal`.
+        """
+        programs = Path(sys.executable).parent
+        environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "UV_COMPILE_BYTECODE": "1"}
+        code = subprocess.run([sys.executable, "-m", "asv", *words], cwd=self.clone, env=environment, check=False)
+        if code.returncode not in legal:
+            sys.exit(f"exit code {code.returncode} of asv {' '.join(words)}; the same command as before goes on")
+
+    def prepare(self, versions: Sequence[str]) -> None:
+        """Make the environments that are not there."""
+        self.configure(versions)
+        self.call("machine", "--yes")
+        self.call("setup")
+
+    def measure(self, commit: str, version: str) -> None:
+        """Measure a commit on a version of TensorFlow, but for what has a result already."""
+        self.configure([version])
+        bench = ("--bench", self.bench) if self.bench else ()
+        # asv exits with 2 where a benchmark has failed; which ones is read off the results.
+        self.call("run", "--skip-existing-successful", "--show-stderr", *bench, f"{commit}^!", legal=(0, 2))
+
+    def publish(self, versions: Sequence[str]) -> None:
+        """Make the pages, of all versions."""
+        self.configure(versions)
+        self.call("publish")
+
+
+class Parts:
+    """What there is to do, part by part, with the seconds that each took in a file."""
+
+    def __init__(self, path: Path) -> None:
+        """Read what is done."""
+        self._path = path
+        self.seconds: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def run(self, parts: Mapping[str, Callable[[], None]], most_seconds: float | None) -> list[str]:
+        """Do what is left of some parts, and return those for which the time would probably not have sufficed."""
+        start, longest = time.monotonic(), 0.0
+        for name, part in parts.items():
+            if name in self.seconds:
+                continue
+            began = time.monotonic()
+            if most_seconds is not None and longest and began - start + longest > most_seconds:
+                continue
+            part()
+            self.seconds[name] = time.monotonic() - began
+            longest = max(longest, self.seconds[name])
+            write_atomically(self._path, (json.dumps(self.seconds, indent=1) + "\n").encode())
+        return [name for name in parts if name not in self.seconds]
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
@@ -49,29 +145,6 @@ def _run(command: Sequence[str], folder: Path) -> None:
 
 def _output(command: Sequence[str], folder: Path) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def measure(clone: Path, hashes: Sequence[str]) -> float:
-    """Let asv measure the commits and make its pages; return the seconds of measuring, environments among them."""
-    programs = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "UV_COMPILE_BYTECODE": "1"}
-    (clone / ".asv").mkdir(exist_ok=True)
-    listed = clone / ".asv" / "commits.txt"
-    listed.write_text("\n".join(hashes) + "\n", encoding="utf-8")
-
-    def asv(*words: str) -> None:
-        subprocess.run([sys.executable, "-m", "asv", *words], cwd=clone, env=environment, check=True)
-
-    asv("machine", "--yes")
-    start = time.monotonic()
-    # asv exits with 2 where a benchmark has failed; which ones is read off the results.
-    command = [sys.executable, "-m", "asv", "run", "--skip-existing-successful", "--show-stderr", f"HASHFILE:{listed}"]
-    code = subprocess.run(command, cwd=clone, env=environment, check=False).returncode
-    if code not in (0, 2):
-        sys.exit(f"exit code {code} of asv run")
-    seconds = time.monotonic() - start
-    asv("publish")
-    return seconds
 
 
 def results_of(clone: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -101,16 +174,28 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("commits", nargs="*", metavar="COMMIT")
     parser.add_argument("--tf", action="append", default=[])
+    parser.add_argument("--portion", type=parse_duration, default=None)
+    parser.add_argument("--bench", default="")
+    parser.add_argument("--environments", type=Path, default=cache_folder.folder_of(ENVIRONMENTS))
     asked = parser.parse_args()
-    commits = asked.commits or ["HEAD~1", "HEAD"]
-    clone, hashes = clone_of(asked.folder.resolve(), commits, asked.tf or TENSORFLOWS)
-    seconds = measure(clone, hashes)
-    failed = False
-    for name, rows in results_of(clone):
+    folder, versions = asked.folder.resolve(), asked.tf or TENSORFLOWS
+    clone, hashes = clone_of(folder, asked.commits or ["HEAD~1", "HEAD"])
+    suite, parts = Suite.of(clone, asked.environments.resolve(), asked.bench), Parts(folder / SECONDS)
+    wanted = {f"environments {' '.join(versions)}": partial(suite.prepare, versions)}
+    wanted |= {f"{one[:8]} {version}": partial(suite.measure, one, version) for one in hashes for version in versions}
+    left = parts.run(wanted, asked.portion)
+    results, failed = list(results_of(clone)), False
+    if results:
+        suite.publish(versions)
+    for name, rows in results:
         sys.stdout.write("\n".join([name, *lines_of(rows)]) + "\n")
         failed |= any(value is None for row in rows.values() for value in row["result"] or [None])
-    sys.stdout.write(f"{seconds / 60:.1f} min for {len(hashes)} commits; pages: {clone / '.asv' / 'html'}\n")
-    sys.exit(1 if failed else 0)
+    for name, seconds in parts.seconds.items():
+        sys.stdout.write(f"{seconds / 60:6.1f} min  {name}\n")
+    sys.stdout.write(f"pages: {clone / '.asv' / 'html'}\n")
+    if left:
+        sys.stdout.write(f"left, for the same command: {', '.join(left)}\n")
+    sys.exit(1 if failed else LEFT if left else 0)
 
 
 if __name__ == "__main__":

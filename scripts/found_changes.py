@@ -5,8 +5,8 @@ python scripts/found_changes.py FOLDER [--repetitions 10] [--budget 10m] [--port
 The repository has twelve commits of an op that is nothing but NumPy. One makes its body 5% slower, one 10% faster, one
 changes a value; the others change what costs nothing. Each pair of neighbours is measured once, and the pair with the
 5% so many times more, each with a seed of its own: six cases a run. Run the same command again to go on: what is done
-is read, what was interrupted is resumed. After `--portion` nothing is begun any more. `FOLDER/summary.json` keeps it.
-Nothing else may run meanwhile.
+is read, what was interrupted is resumed. After `--portion` nothing is begun that would probably end later.
+`FOLDER/summary.json` keeps it. Nothing else may run meanwhile.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ class Trial:
             start = time.monotonic()
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             command = [sys.executable, "-m", *self._words()]
-            code = subprocess.run(command, cwd=self.repository, stdout=subprocess.DEVNULL, check=False).returncode
+            code = exit_code_of(command, self.repository)
             if self.folder.exists():
                 spent = [*self._spent(), time.monotonic() - start]
                 write_atomically(self.folder / SECONDS, json.dumps(spent).encode())
@@ -94,12 +95,29 @@ class Trial:
         return [float(one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
 
 
+def exit_code_of(command: Sequence[str], folder: Path) -> int:
+    """Return the exit code of a command; Ctrl-C reaches it as well, and it is given the time to end by itself."""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
+        with suppress(KeyboardInterrupt):
+            return process.wait()
+        return process.wait()
+
+
 def in_portions(trials: Sequence[Trial], most_seconds: float | None) -> Iterator[tuple[Trial, Mapping[str, Any]]]:
-    """Yield trials with what came of each; after so many seconds no other is begun, and those that are done follow."""
-    start = time.monotonic()
+    """Yield trials with what came of each, those too that were done before.
+
+    One is begun if it would end within so many seconds, provided that it takes no longer than the longest before it;
+    the first is, if there is any time.
+    """
+    start, longest = time.monotonic(), 0.0
     for trial in trials:
-        if trial.is_done or most_seconds is None or time.monotonic() - start < most_seconds:
-            yield trial, trial.answer()
+        began = time.monotonic()
+        if not trial.is_done and most_seconds is not None and began - start + longest >= most_seconds:
+            continue
+        was_done = trial.is_done
+        yield trial, trial.answer()
+        if not was_done:
+            longest = max(longest, time.monotonic() - began)
 
 
 def rows_of(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,10 +1,11 @@
 """Print how many rows a gate tells apart where both revisions are one and the same commit.
 
-python scripts/identical_commits.py FOLDER [--rows 2000] [--budget 15m] [--portion 60m] [OP...]
+python scripts/identical_commits.py FOLDER [--rows 2000] [--budget 8m] [--portion 60m] [OP...]
 
 `pyopbench run --quick --rev HEAD --rev HEAD` of the built-in ops, or of those that are named, with one seed after the
 other until there are so many rows. Run the same command again to go on: what is done is read, what was interrupted is
-resumed. After `--portion` nothing is begun any more. `FOLDER/summary.json` keeps it. Nothing else may run meanwhile.
+resumed. After `--portion` nothing is begun that would probably end later. `FOLDER/summary.json` keeps it. Nothing else
+may run meanwhile.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("ops", nargs="*")
     parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--budget", default="15m")
+    parser.add_argument("--budget", default="8m")
     parser.add_argument("--portion", type=parse_duration, default=None)
     asked = parser.parse_args()
     folder = asked.folder.resolve()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,7 +25,7 @@ from pyopbench.results.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.compare.history import History, Options
-    from pyopbench.compare.reruns import Confirmation
+    from pyopbench.compare.reruns import Confirmation, Rerun
 
 EXIT_SLOWER = 1
 USUAL_FOLDER = Path("results") / "history"
@@ -148,16 +150,32 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
     for one in wanted:
         if one not in able:
             say(f"[yellow]not measured again:[/] {escape(rerun_text(one))}", err)
-    fresh = [one for one in able if not (folder / RERUNS / one.folder).exists()]
-    for number, one in enumerate(fresh, 1):
-        say(f"re-run {number} of {len(fresh)}: {escape(rerun_text(one))}", err)
-        budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-        _run((*one.command, *budget, "--out", str(folder / RERUNS / one.folder)))
-    unsettled = [one for one in reruns_of(found, "open") if (folder / RERUNS / one.folder).exists()]
+    for number, one in enumerate(able, 1):
+        say(f"re-run {number} of {len(able)}: {escape(rerun_text(one))}", err)
+        _rerun(one, folder / RERUNS, seconds)
+    unsettled = [one for one in reruns_of(found, "open") if one.tool == "pyopbench"]
     for one in unsettled:
         say(f"going on with what is not settled: {escape(rerun_text(one))}", err)
-        _run(("pyopbench", "resume", str(folder / RERUNS / one.folder), *one.own_words, "--yes"))
-    return len(fresh) + len(unsettled)
+        _rerun(one, folder / RERUNS, seconds)
+    return len(able) + len(unsettled)
+
+
+def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
+    """Measure two moments again, or go on with that where it was interrupted or has not settled a case."""
+    from pyopbench.results import store, versions
+
+    for number in itertools.count(1):
+        place = folder / (rerun.folder if number == 1 else f"{rerun.folder}-{number}")
+        if not versions.is_here(place):
+            break
+        planned = store.read_run(versions.read(place)[0].folder)["cases"]
+        if set(rerun.cases) <= set(planned):
+            _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
+            return
+    if place.exists():
+        shutil.rmtree(place)  # killed while it was planned
+    budget = () if seconds is None else ("--budget", f"{seconds:g}s")
+    _run((*rerun.command, *budget, "--out", str(place)))
 
 
 def _run(words: Sequence[str]) -> None:

@@ -34,14 +34,17 @@ def print_table(
         columns: the headings.
         rows: a cell for each heading, an integer or what has a text.
         console: where to.
-        folds: lets the first column break.
+        folds: lets the first column break, and where that does not do all others between words.
     """
     console.print(f"[italic]{escape(title)}[/]")
     counts = [bool(rows) and all(isinstance(row[place], int) for row in rows) for place in range(len(columns))]
     rows = [tuple(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row) for row in rows]
     # Names in the first column stay whole, so that they can be searched for.
     whole = [(place > 0) == folds for place in range(len(columns))]
-    widths = _widths(tuple(zip(columns, *rows, strict=True)), whole, console.width)
+    cells = tuple(zip(columns, *rows, strict=True))
+    widths = _widths(cells, whole, console.width)
+    if widths is None and folds and (widths := _widths(cells, [False] * len(columns), console.width)):
+        whole = [False] * len(columns)
     table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
         table.add_column(

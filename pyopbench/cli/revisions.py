@@ -65,7 +65,6 @@ def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, 
 
 def print_gate(gate: Gate, folder: Path) -> None:
     """Print the result: the answer, changed values, what cannot be measured, the cases, and the control."""
-    from pyopbench.report import comparison
     from pyopbench.report import gate as report
     from pyopbench.report.wording import gate as wording
 
@@ -78,16 +77,35 @@ def print_gate(gate: Gate, folder: Path) -> None:
         say(escape(finding), mark="- ")
     say(escape(wording.values_text(gate)), mark="- ")
     out.print()
-    for label, found in gate.comparisons.items():
-        rows = comparison.rows(found)[: max(MOST_ROWS, found.counts()["slower"])]
-        shared = comparison.shared_parts([case.key for case in found.cases])
-        title = f"{label} (B) against {gate.first.label} (A){shared and f'; all are {shared}'}"
-        print_table(title, comparison.COLUMNS, rows, folds=True)
-        if len(rows) < len(found.cases):
-            out.print(f"and {len(found.cases) - len(rows):,} more, in {report.DOCUMENT}\n")
-        if found.unmatched:
-            print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
+    _print_cases(gate)
     for sentence in (wording.reach_text(gate), wording.twins_text(gate)):
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])
     out.print(f"written: {escape(files)}", soft_wrap=True)
+
+
+def _print_cases(gate: Gate) -> None:
+    """Print the cases of the only other revision, before and after; those of several in one table, in order."""
+    from pyopbench.report import comparison
+    from pyopbench.report import gate as report
+
+    if len(gate.comparisons) > 1:
+        table = report.table_together(gate, MOST_ROWS)
+        shared, columns, rows, more = table.shared, table.columns, table.rows, table.more
+        title = f"against {gate.first.label}{shared and f'; all are {shared}'}"
+    else:
+        label, found = next(iter(gate.comparisons.items()), ("", None))
+        if found is None:
+            return
+        shared, columns = comparison.shared_parts([case.key for case in found.cases]), comparison.COLUMNS
+        rows = comparison.rows(found)[: max(MOST_ROWS, found.counts()["slower"])]
+        title = f"{label} (B) against {gate.first.label} (A){shared and f'; all are {shared}'}"
+        more = len(found.cases) - len(rows)
+    print_table(title, columns, rows, folds=len(gate.comparisons) == 1)
+    if more:
+        out.print(f"and {more:,} more, in {report.DOCUMENT}\n")
+    for name, compared in gate.comparisons.items():
+        if compared.unmatched:
+            title = f"{name}: measured on one side only"
+            print_table(title, ("cases", "only in", "why"), comparison.unmatched(compared))
+

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
 from pyopbench.compare.case_key import CaseKey
+from pyopbench.compare.pairing import pair_estimates, usual_among
 from pyopbench.compare.sides import UNKNOWN, Side, Sides
-from pyopbench.compare.verdicts import CaseVerdict, not_above_zero, too_small, verdicts_on
+from pyopbench.compare.verdicts import (
+    INTERLEAVED_ERROR,
+    NOTHING_ELSE,
+    CaseVerdict,
+    Correction,
+    not_above_zero,
+    too_small,
+    verdicts_on,
+)
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.stats import estimate
-from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
 from pyopbench.stats.looks import ONE_LOOK, Looks
-from pyopbench.stats.machines import over_each_machine
+from pyopbench.stats.spread import Spread
 from pyopbench.stats.step_down import decisive_level
 from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero
@@ -95,6 +104,7 @@ class Comparison:
         common: by how much all cases moved together, the median of the ratios.
         looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
         among: of how many comparisons of one run it is one, which the verdicts are corrected for as well.
+        error: how often any verdict may be wrong.
     """
 
     sides: Sides
@@ -107,6 +117,7 @@ class Comparison:
     common: float
     looks: int = 1
     among: int = 1
+    error: float = FAMILY_ERROR
 
     def counts(self) -> dict[str, int]:
         """Return how many cases have each outcome, from the worst on."""
@@ -124,8 +135,7 @@ def compare_sides(
     sides: Sides,
     minimum_effect: float = MINIMUM_EFFECT,
     run_spread: float = RUN_SPREAD,
-    among: int = 1,
-    looks: Looks | None = None,
+    correction: Correction = NOTHING_ELSE,
 ) -> Comparison:
     """Compare two sides.
 
@@ -133,8 +143,7 @@ def compare_sides(
         sides: as from `select.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
-        among: how many comparisons share the error, of which this is one.
-        looks: at the data that are charged; None for those that paired runs tell of.
+        correction: what verdicts are corrected for.
 
     Raises:
         NothingMeasured: no case has a number on both sides.
@@ -155,11 +164,16 @@ def compare_sides(
             next_step="measure the same ops, variants, sizes and dtypes on both sides",
         )
     large = [case for case in common if case not in small]
-    estimates = _estimates(sides, large, first, second, run_spread)
-    if looks is None:
-        looks = Looks.of(sides.first.runs[0].settings, len(sides.first.runs[0].looks)) if sides.paired else ONE_LOOK
-    chances = Looks(looks.planned * among)  # a comparison more is a chance more to be wrong, as a look more is
-    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances), strict=True))
+    estimates = (
+        _paired(sides, large, correction.usual)
+        if sides.paired
+        else unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
+    )
+    run = sides.first.runs[0]
+    looks = correction.looks or (Looks.of(run.settings, len(run.looks)) if sides.paired else ONE_LOOK)
+    error = correction.error or (INTERLEAVED_ERROR if sides.paired == "block" else FAMILY_ERROR)
+    chances = Looks(looks.planned * correction.among)  # a comparison more is a chance to be wrong, as a look more is
+    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, error), strict=True))
     verdicts |= {case: too_small(small[case]) for case in common if case in small}
     keys = sides.first.keys
     cases = [_compared(keys[case], verdicts[case], first[case], second[case]) for case in common]
@@ -170,10 +184,11 @@ def compare_sides(
         tuple(sorted(cases, key=_badness)),
         unmatched,
         _differences(sides),
-        _smallest(estimates, math.log1p(minimum_effect), chances),
+        _smallest(estimates, math.log1p(minimum_effect), chances, error),
         estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
         looks.planned,
-        among,
+        correction.among,
+        error,
     )
 
 
@@ -197,51 +212,12 @@ def _badness(case: ComparedCase) -> tuple[int, float, str]:
     return OUTCOMES.index(case.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, str(case.key)
 
 
-def _estimates(
-    sides: Sides,
-    common: Sequence[str],
-    first: Mapping[str, Estimate],
-    second: Mapping[str, Estimate],
-    run_spread: float,
-) -> Sequence[Estimate]:
-    if not sides.paired:
-        return unpaired([first[case] for case in common], [second[case] for case in common], run_spread)
-    pairs = paired_by_round(sides) if sides.paired == "round" else paired_by_block(sides)
-    hosts = sides.first.runs[0].hosts  # what is paired is of one run, or of versions that were measured together
-    launches = pairs.rename(columns={"block": "launch"})
-    found = over_each_machine(launches, hosts) if hosts else estimate.estimates(pairs)
-    return estimate.moderated([found.get(case, Estimate.of([])) for case in common])
-
-
-def paired_by_round(sides: Sides) -> pd.DataFrame:
-    """Return one log ratio for each case and launch, paired by round: both sides are of the same processes."""
-    before = sides.first.frame.assign(case="first " + sides.first.frame["case"])
-    after = sides.second.frame.assign(case="second " + sides.second.frame["case"])
-    cases = {f"second {case}": case for case in sides.second.frame["case"].unique()}
-    partners = {second: f"first {case}" for second, case in cases.items()}
-    pairs = estimate.paired_logs(pd.concat([before, after], ignore_index=True), partners)
-    return pairs.assign(case=pairs["case"].map(cases))
-
-
-def paired_by_block(sides: Sides) -> pd.DataFrame:
-    """Return one log ratio for each case and block of launches.
-
-    A block holds a launch of each side, in random order, so that what the machine did meanwhile is common to both. A
-    block in which either has no number is left out; several launches of one side in a block become their mean.
-
-    Returns:
-        Columns case, run, block, value; sorted by them.
-    """
-    first, second = (_block_logs(side.frame) for side in (sides.first, sides.second))
-    pairs = first.merge(second, on=["case", "run", "block"], suffixes=("_first", "_second"))
-    pairs = pairs.assign(value=pairs["value_second"] - pairs["value_first"])
-    return pairs[["case", "run", "block", "value"]].sort_values(["case", "run", "block"], ignore_index=True)
-
-
-def _block_logs(frame: pd.DataFrame) -> pd.DataFrame:
-    blocks = frame[["run", "launch", "block"]].drop_duplicates()
-    logs = estimate.launch_logs(frame).merge(blocks, on=["run", "launch"])
-    return logs.groupby(["case", "run", "block"], observed=True)["value"].mean().reset_index()
+def _paired(sides: Sides, common: Sequence[str], usual: Spread | None) -> Sequence[Estimate]:
+    found = pair_estimates(sides)
+    estimates = [found.get(case, Estimate.of([])) for case in common]
+    if usual is None and sides.paired == "block":
+        usual = usual_among(estimates)
+    return estimate.moderated(estimates, usual)
 
 
 def _unmatched(side: Literal["A", "B"], having: Side, lacking: Side, cases: Sequence[str]) -> list[UnmatchedCase]:
@@ -276,12 +252,12 @@ def _told(values: Sequence[str] | None) -> str:
     return ", ".join(values or [UNKNOWN])
 
 
-def _smallest(estimates: Sequence[Estimate], delta: float, looks: Looks) -> float | None:
+def _smallest(estimates: Sequence[Estimate], delta: float, looks: Looks, error: float) -> float | None:
     """Return the slowdown whose interval of the first step would just leave the minimum effect, in the median."""
     known = [one for one in estimates if one.known]
     if not known:
         return None
-    error = looks.share(estimate.FAMILY_ERROR, len(known))
-    intervals = [one.interval(decisive_level(one, delta, error)) for one in known]
+    share = looks.share(error, len(known))
+    intervals = [one.interval(decisive_level(one, delta, share)) for one in known]
     half = float(pd.Series([(high - low) / 2 for low, high in intervals]).median())
     return estimate.exp(delta + half) - 1

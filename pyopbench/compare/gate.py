@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.compare.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
+from pyopbench.compare.pairing import usual_over
 from pyopbench.compare.select import sides_along
+from pyopbench.compare.sides import Sides
+from pyopbench.compare.verdicts import Correction
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.results import versions
@@ -137,17 +140,21 @@ def read_gate(folder: Path, minimum_effect: float = MINIMUM_EFFECT, fail_on: flo
     usable = [one for one in every if one.revision is not None and one.revision.problem is None]
     first, twin = usable[0], next((one for one in usable if one.revision is not None and one.revision.twin), None)
     others = tuple(one for one in every if one not in (first, twin))
-    among = sum(one in usable for one in others)
+    measured = [one for one in others if one in usable]
     runs = read_source(folder)
+
+    def sides_of(other: Version) -> Sides:
+        return sides_along("commit", runs, [first.label, other.label], str(folder))
+
+    usual = usual_over([sides_of(one) for one in measured])
 
     def compare(other: Version, among: int) -> Comparison | NothingMeasured:
         try:
-            sides = sides_along("commit", runs, [first.label, other.label], str(folder))
-            return compare_sides(sides, minimum_effect, among=among)
+            return compare_sides(sides_of(other), minimum_effect, correction=Correction(among, usual=usual))
         except NothingMeasured as error:
             return error
 
-    found = {one.label: compare(one, among) for one in others if one in usable}
+    found = {one.label: compare(one, len(measured)) for one in measured}
     twins = None if twin is None else compare(twin, 1)
     return Gate(
         first,

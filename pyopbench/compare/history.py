@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pyopbench.compare.changes import FoundChange, Status, Traced, changes_in, confirmed, importance
 from pyopbench.compare.moments import Axis, Moment, usual_axis
 from pyopbench.compare.points import are_interleaved
-from pyopbench.compare.remarks import OTHER_VALUES, Remark, remarks_of, values_changed
+from pyopbench.compare.remarks import OTHER_VALUES, NotMeasured, Remark, remarks_of, values_changed
 from pyopbench.compare.reruns import Confirmation, revision_of
 from pyopbench.compare.series import series_of
 from pyopbench.core import formatting
@@ -89,7 +89,8 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
         BadInput: a path is not of results.
         NothingMeasured: nothing was timed.
     """
-    sources = [part for path in dict.fromkeys(path.resolve() for path in paths) for part in _by_kind(_read(path))]
+    folders = list(dict.fromkeys(path.resolve() for path in paths))
+    sources = [part for path in folders for part in _by_kind(_read(path))]
     found = history_of(_alike(sources), options, confirmations)
     if not found.traced:
         raise NothingMeasured(
@@ -98,7 +99,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
             legal="results with at least one benchmark that has a time",
             next_step="pyopbench check DIR shows what a folder of results contains",
         )
-    return found
+    return replace(found, remarks=(*_not_measured(folders), *found.remarks))
 
 
 def history_of(
@@ -134,6 +135,14 @@ def _read(path: Path) -> tuple[Run, ...]:
         return runs
     named = [(run, revision_of(version)) for run, version in zip(runs, versions.read(path), strict=True)]
     return tuple(_dated(run, revision) for run, revision in named if revision is None or not revision.twin)
+
+
+def _not_measured(folders: Sequence[Path]) -> Iterator[NotMeasured]:
+    """Yield the revisions of which there is nothing, with the reason."""
+    for version in (one for path in folders if versions.is_here(path) for one in versions.read_all(path)):
+        problem = getattr(revision_of(version), "problem", None)
+        if problem is not None:
+            yield NotMeasured(version.label, problem)
 
 
 def _by_kind(runs: Sequence[Run]) -> list[Sequence[Run]]:

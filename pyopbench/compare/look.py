@@ -5,15 +5,20 @@ What is closed is not measured again, so it has to stay settled however many loo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pyopbench.compare.diff import Comparison, compare_sides
+from pyopbench.compare.pairing import usual_over
 from pyopbench.compare.select import sides_along
+from pyopbench.compare.sides import Sides
+from pyopbench.compare.verdicts import Correction
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.results import versions
 from pyopbench.results.read import read_source
+from pyopbench.results.run import Run
 from pyopbench.results.versions import Version
 from pyopbench.stats.looks import ALL_LOOKS
 
@@ -48,11 +53,13 @@ def look(folder: Path, minimum_effect: float) -> ComparedLook:
     first, others = parts[0], [one for one in parts[1:] if not _is_twin(one)]
     found: dict[Path, set[str]] = {one.folder: set() for one in parts}
     compared = resolved = 0
+    sides_of = partial(_sides, axis, runs, first, str(folder))
+    usual = usual_over([sides_of(other) for other in others]) if axis == "commit" else None
     for other in others:
         planned = {case for run, one in zip(runs, parts, strict=True) if one in (first, other) for case in run.cases}
         try:
-            sides = sides_along(axis, runs, [first.label, other.label], str(folder))
-            comparison = compare_sides(sides, minimum_effect, among=len(others), looks=ALL_LOOKS)
+            correction = Correction(len(others), ALL_LOOKS, usual=usual)
+            comparison = compare_sides(sides_of(other), minimum_effect, correction=correction)
             open_ = set(_open(comparison))
         except NothingMeasured:
             open_, comparison = planned, None
@@ -63,6 +70,10 @@ def look(folder: Path, minimum_effect: float) -> ComparedLook:
     for one in filter(_is_twin, parts):
         found[one.folder] = set(found[first.folder])
     return ComparedLook({path: frozenset(cases) for path, cases in found.items()}, compared, resolved)
+
+
+def _sides(axis: str, runs: Sequence[Run], first: Version, path: str, other: Version) -> Sides:
+    return sides_along(axis, runs, [first.label, other.label], path)
 
 
 def _is_twin(version: Version) -> bool:

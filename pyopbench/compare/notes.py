@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 from pyopbench.compare.diff import Comparison
 from pyopbench.results.limitations import Limitation, OnlyOneLaunch
-from pyopbench.stats.estimate import FAMILY_ERROR
 from pyopbench.stats.unresolved import Unresolved
 
 
@@ -85,7 +84,11 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
     return (
         *(DifferentProcessors(one.first, one.second) for one in comparison.differences if one.loud),
         NotPaired(comparison.run_spread, comparison.common) if sides.paired == "" else Paired(sides.paired),
-        *((SteppedDown(FAMILY_ERROR, comparison.looks, comparison.among),) if comparison.smallest is not None else ()),
+        *(
+            (SteppedDown(comparison.error, comparison.looks, comparison.among),)
+            if comparison.smallest is not None
+            else ()
+        ),
         reach_of(comparison),
         # That one launch has no interval is what the reach is about.
         *(one for one in limitations if not isinstance(one, OnlyOneLaunch)),

@@ -32,11 +32,24 @@ class AnchorChanged:
 
 @dataclass(frozen=True)
 class ValuesChanged:
-    """At `after`, `ops` began to compute other values than at the first moment: their times are of another function."""
+    """At `after`, `ops` began to compute other values than at the first moment: their times are of another function.
+
+    `until` is the moment from which on they compute as before again; "" where none does.
+    """
 
     after: str
     ops: tuple[str, ...]
+    until: str = ""
     kind: Literal["values_changed"] = "values_changed"
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """Nothing could be measured of the revision `label`, for this `reason`: a series goes past it."""
+
+    label: str
+    reason: str
+    kind: Literal["not_measured"] = "not_measured"
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,14 @@ class SmallChanges:
 
 
 Remark: TypeAlias = (
-    ValuesChanged | AnchorChanged | OnlyLatency | RunsNotInterleaved | TooShort | SmallChanges | Limitation
+    NotMeasured
+    | ValuesChanged
+    | AnchorChanged
+    | OnlyLatency
+    | RunsNotInterleaved
+    | TooShort
+    | SmallChanges
+    | Limitation
 )
 """Something that a reader has to know, as a value."""
 
@@ -109,14 +129,17 @@ def remarks_of(
 
 
 def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[ValuesChanged]:
-    """Yield where ops began to compute otherwise, in runs that were interleaved."""
+    """Yield where ops began to compute otherwise, and where they ceased to, in runs that were interleaved."""
     for runs in sources:
-        before: set[str] = set()
-        for run in runs:
-            others = set(run.environment.get(OTHER_VALUES, ()))
-            if others - before:
-                yield ValuesChanged(moment_of(axis, run).label, tuple(sorted(others - before)))
-            before = others
+        labels = [moment_of(axis, run).label for run in runs]
+        others = [set(run.environment.get(OTHER_VALUES, ())) for run in runs]
+        together: dict[tuple[int, str], list[str]] = {}
+        for op in sorted(set().union(*others)):
+            differ = [op in some for some in others]
+            for place in (place for place, one in enumerate(differ) if one and not (place and differ[place - 1])):
+                until = next((labels[end] for end in range(place, len(runs)) if not differ[end]), "")
+                together.setdefault((place, until), []).append(op)
+        yield from (ValuesChanged(labels[place], tuple(ops), until) for (place, until), ops in sorted(together.items()))
 
 
 def _anchors_changed(traced: Sequence[Traced], changes: Sequence[FoundChange]) -> Iterator[AnchorChanged]:

@@ -17,12 +17,14 @@ from pyopbench.compare.diff import compare_sides
 from pyopbench.compare.moments import Axis, Moment
 from pyopbench.compare.select import read_sides
 from pyopbench.compare.series import Series
+from pyopbench.compare.verdicts import Correction
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import NO_GRADIENT, Case
 from pyopbench.judge.decision import Outcome as VerdictOutcome
 from pyopbench.results import versions
 from pyopbench.results.catalogue_facts import declared
 from pyopbench.results.run import Run
+from pyopbench.stats.estimate import FAMILY_ERROR
 
 Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
@@ -148,7 +150,9 @@ def read_confirmation(folder: Path, minimum_effect: float) -> Confirmation | Non
     axis: Axis = "tf" if revision_of(found[0]) is None else "commit"
     values = [one.tf if axis == "tf" else revision_of(one).commit for one in found]
     try:
-        compared = compare_sides(read_sides([str(folder), *(one.label for one in found)], axis), minimum_effect)
+        sides = read_sides([str(folder), *(one.label for one in found)], axis)
+        # What is measured again is suspected already: both errors together are what a false confirmation needs.
+        compared = compare_sides(sides, minimum_effect, correction=Correction(error=FAMILY_ERROR))
     except NothingMeasured:
         return Confirmation(axis, values[0], values[1], {})
     verdicts = {str(case.key): case.verdict for case in compared.cases}

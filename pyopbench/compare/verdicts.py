@@ -15,10 +15,35 @@ import pandas as pd
 from pyopbench.judge.decision import Outcome
 from pyopbench.stats import costs
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats.estimate import UNIT, Estimate
+from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate
 from pyopbench.stats.looks import Looks
+from pyopbench.stats.spread import Spread
 from pyopbench.stats.step_down import Step, step_down
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, Unresolved
+
+INTERLEAVED_ERROR = 0.01
+"""How often any verdict of an interleaved comparison may be wrong. One is made for every change, so that 5% would be a
+false alarm in up to every twentieth of them; docs/decisions/0022-errors-of-a-gate.md has what this costs."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What the verdicts of a comparison are corrected for beside being many, and what is known from others.
+
+    Attributes:
+        among: how many comparisons of one run share the error, of which this is one.
+        looks: at the data that are charged; None for those that paired runs tell of.
+        error: how often any verdict may be wrong; None for what is usual of such sides.
+        usual: the spread that is usual between launches; None for what these sides tell of it.
+    """
+
+    among: int = 1
+    looks: Looks | None = None
+    error: float | None = None
+    usual: Spread | None = None
+
+
+NOTHING_ELSE = Correction()
 
 
 @dataclass(frozen=True)
@@ -45,17 +70,24 @@ class CaseVerdict:
     reason: Unresolved | None = None
 
 
-def verdicts_on(estimates: Sequence[Estimate], minimum_effect: float, looks: Looks) -> list[CaseVerdict]:
+def verdicts_on(
+    estimates: Sequence[Estimate], minimum_effect: float, looks: Looks, error: float = FAMILY_ERROR
+) -> list[CaseVerdict]:
     """Return a verdict on each estimate of a log ratio, in order.
 
     Args:
         estimates: with the spread that they are to be judged by.
         minimum_effect: a relative difference that is worth acting on.
         looks: how often the data were looked at, or could have been.
+        error: how often any of the verdicts may be wrong.
     """
     delta = math.log1p(minimum_effect)
-    steps = step_down(estimates, delta, looks)
-    return [_verdict(one, step, delta, looks) for one, step in zip(estimates, steps, strict=True)]
+    steps = step_down(estimates, delta, looks, error)
+    outcomes = [_outcome(one, step.p, error, delta) for one, step in zip(estimates, steps, strict=True)]
+    return [
+        _verdict(one, step, outcome, delta, looks)
+        for one, step, outcome in zip(estimates, steps, outcomes, strict=True)
+    ]
 
 
 def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAboveZero]:
@@ -81,17 +113,17 @@ def too_small(reason: NotAboveZero) -> CaseVerdict:
     return CaseVerdict(nan, nan, nan, nan, reason.launches, 1.0, "unresolved", reason)
 
 
-def _verdict(estimate: Estimate, step: Step, delta: float, looks: Looks) -> CaseVerdict:
+def _verdict(estimate: Estimate, step: Step, outcome: Outcome, delta: float, looks: Looks) -> CaseVerdict:
     low, high = (statistics.exp(end) for end in estimate.interval(step.level))
     ratio = statistics.exp(estimate.mean)
-    found = CaseVerdict(ratio, low, high, step.level, estimate.n, step.p, _outcome(estimate, step.p, delta))
+    found = CaseVerdict(ratio, low, high, step.level, estimate.n, step.p, outcome)
     if found.outcome != "unresolved":
         return found
     return replace(found, reason=_reason(estimate, found, step, delta, looks))
 
 
-def _outcome(estimate: Estimate, p: float, delta: float) -> Outcome:
-    if not p <= statistics.FAMILY_ERROR:
+def _outcome(estimate: Estimate, p: float, error: float, delta: float) -> Outcome:
+    if not p <= error:
         return "unresolved"
     if abs(estimate.mean) <= delta:
         return "equivalent"

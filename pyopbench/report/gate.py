@@ -6,7 +6,7 @@ import json
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ MOST_LINES = 30
 MOST_FOUND = 6
 """Lines of each kind of finding; all are in the JSON."""
 COLUMNS = ("revision", "case", "before", "after", "ratio (interval)", "verdict")
+TOGETHER = ("revision", "case", "time", "ratio (interval)", "verdict")
+"""The columns where several revisions are in one table, which goes without what is the same in each of them."""
 
 
 def write(gate: Gate, folder: Path) -> None:
@@ -101,6 +103,55 @@ def _rows(gate: Gate) -> Iterator[tuple[str, ...]]:
         for case, row in zip(one.cases, comparison.rows(one), strict=True)
     ]
     yield from (row for _, row in sorted(rows, key=lambda item: _badness(item[0])))
+
+
+@dataclass(frozen=True)
+class RevisionTable:
+    """Several revisions against the first in one table.
+
+    Attributes:
+        shared: what all cases have in common; the whole of a case that is the only one.
+        columns: those of `TOGETHER`, without the case where there is but one.
+        rows: in the order of revisions.
+        more: how many rows are left out.
+    """
+
+    shared: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    more: int
+
+
+def table_together(gate: Gate, most: int) -> RevisionTable:
+    """Return the cases of all revisions: every one that is slower, and of the others at most so many in all.
+
+    What is faster goes before what is not told apart, and of those the furthest from 1.
+    """
+    alike = ((label, sorted(one.cases, key=lambda case: str(case.key))) for label, one in gate.comparisons.items())
+    found = [(label, case) for label, cases in alike for case in cases]
+    ranked = sorted(range(len(found)), key=lambda place: _rank(found[place][1]))
+    slower = sum(case.verdict.outcome == "slower" for _, case in found)
+    kept = sorted(ranked[: max(most, slower)])
+    keys = list(dict.fromkeys(case.key for _, case in found))
+    names = dict(zip(keys, comparison.short_names(keys), strict=True))
+    rows = [(found[place][0], names[found[place][1].key], *_cells(found[place][1])) for place in kept]
+    more = len(found) - len(kept)
+    if len(keys) > 1:
+        return RevisionTable(comparison.shared_parts(keys), TOGETHER, tuple(rows), more)
+    without = tuple((label, *cells) for label, _, *cells in rows)
+    return RevisionTable(str(keys[0]), (TOGETHER[0], *TOGETHER[2:]), without, more)
+
+
+def _cells(case: ComparedCase) -> tuple[str, ...]:
+    verdict = case.verdict
+    ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
+    return formatting.seconds(case.second_seconds), ratio, verdict.outcome
+
+
+def _rank(case: ComparedCase) -> tuple[int, float]:
+    outcome, ratio = case.verdict.outcome, case.verdict.ratio
+    order = {"slower": 0, "faster": 1}.get(outcome, 2)
+    return order, -abs(math.log(ratio)) if math.isfinite(ratio) and ratio > 0 else 0.0
 
 
 def _badness(case: ComparedCase) -> float:

@@ -62,11 +62,12 @@ def begin(
         listener.say(wording.installing_text(missing, environments.INSTALLED_GB))
     with listener.busy(wording.PLANNING_VERSIONS if tf else wording.PLANNING):
         folder, planned = _begin(folder, request, tf, revisions)
-    controls = {one.folder for one in versions.read(folder) if one.revision and one.revision.twin} if revisions else ()
-    for one in planned:
-        tell_planned(one, listener, is_control=one.folder in controls)
     if revisions is not None:
+        tell_planned_together(planned, folder, listener)
         _warn_of_values(folder, listener)
+    else:
+        for one in planned:
+            tell_planned(one, listener)
     return folder
 
 
@@ -96,10 +97,16 @@ def _warn_of_values(folder: Path, listener: Listener) -> None:
             listener.warn(gate.difference_text(version.label, found))
 
 
-def tell_planned(planned: start.PlannedRun, listener: Listener, *, is_control: bool = False) -> None:
+def tell_planned(planned: start.PlannedRun, listener: Listener) -> None:
     """Tell what was planned, and where it goes."""
-    text = wording.planned_text(planned.cases, planned.skips, str(planned.folder), is_control=is_control)
-    listener.say(text, whole=True)
+    listener.say(wording.planned_text(planned.cases, planned.skips, str(planned.folder)), whole=True)
+
+
+def tell_planned_together(planned: Sequence[start.PlannedRun], folder: Path, listener: Listener) -> None:
+    """Tell in a line what was planned of several revisions, of which the last one is the control."""
+    *others, control = planned
+    cases, skips = [one.cases for one in others], max(one.skips for one in others)
+    listener.say(wording.planned_together_text(cases, skips, control.cases, str(folder)), whole=True)
 
 
 def parts_of(folder: Path) -> list[Path]:

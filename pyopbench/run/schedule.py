@@ -18,15 +18,19 @@ from pyopbench.run.checkouts import used
 from pyopbench.run.look_times import WITHIN_RUN, LookTimes
 from pyopbench.run.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
-from pyopbench.run.sweeps import Sweeps, works_of
+from pyopbench.run.sweeps import SWEEP_ROUNDS, Sweeps, works_of
 from pyopbench.run.warm_launch import WarmLaunch
 from pyopbench.run.warming import Warming
 from pyopbench.stats import allocation
+from pyopbench.stats.spread import LEAST_COMPARISONS
 
 LOOK_SHARE = 0.2
 """Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
 START_SECONDS = 5.0
 """About how long a worker takes to import TensorFlow and to prepare one group; kept for each group that goes apart."""
+LEAST_FOR_LOOK = 4
+"""Launches of revisions before the first look, where cases are too few to show which spread is usual with fewer: three
+have two degrees of freedom, with which next to nothing is resolved, and every look makes all verdicts stricter."""
 
 
 @dataclass(frozen=True)
@@ -196,12 +200,13 @@ class _Schedule:
             rounds = self._rounds + _rounds(sweeps)
             if not self._can_go_on(sweeps):
                 return
-            if self._times.is_due(rounds):
+            is_early = self._is_too_early()
+            if self._times.is_due(rounds) and not is_early:
                 self._look(sweeps)
                 self._times.note(rounds)
             if not sweeps.launches or self._is_another_launch_better(sweeps, launch_seconds):
                 return
-            if not sweeps.next(self._times.until(rounds, len(sweeps.launches))):
+            if not sweeps.next(SWEEP_ROUNDS if is_early else self._times.until(rounds, len(sweeps.launches))):
                 self._is_spent = any(launch.open_groups() for launch in sweeps.launches)
                 return
 
@@ -209,6 +214,13 @@ class _Schedule:
         """Whether anything can still be sampled, by these launches or others: else a look would decide nothing."""
         works = works_of(sweeps.launches)
         return any(launch.open_groups() for launch in sweeps.launches) or any(work.most_needed for work in works)
+
+    def _is_too_early(self) -> bool:
+        """Whether a look would be wasted: launches tell too little as yet, and there is time for more of them."""
+        if any(work.checkout is None or len(work.unfailed()) >= LEAST_COMPARISONS for work in self._works):
+            return False
+        has_few = min(work.launches for work in self._works) < LEAST_FOR_LOOK
+        return has_few and bool(self._open()) and self._batch_seconds < self._budget.left
 
     def _look(self, sweeps: Sweeps) -> None:
         """Look at the data of each run, where that may change what comes and there is time for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -143,7 +144,8 @@ class _Plans:
                 values = kept.compare(worker, plan)
             content = start.content_of(request, plan)
         except PyopbenchError as error:
-            return msgspec.structs.replace(revision, problem=error.in_a_line), None
+            inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
+            return msgspec.structs.replace(revision, problem=error.in_a_line.replace(inside, "")), None
         return msgspec.structs.replace(revision, values=values), content
 
 

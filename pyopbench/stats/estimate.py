@@ -281,7 +281,8 @@ def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:
     return {str(case): Estimate.of(values.to_numpy()) for case, values in logs.groupby("case", observed=True)["value"]}
 
 
-def moderated(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """Return estimates whose spread is moved towards what is usual among them."""
-    usual = usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
+def moderated(estimates: Sequence[Estimate], usual: Spread | None = None) -> list[Estimate]:
+    """Return estimates whose spread is moved towards what is usual, among them where nothing else is known."""
+    if usual is None:
+        usual = usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
     return [replace(estimate, usual=usual) for estimate in estimates]

@@ -76,18 +76,19 @@ class Spread:
 UNKNOWN = Spread()
 
 
-def usual_spread(samples: Iterable[tuple[float, float]]) -> Spread:
+def usual_spread(samples: Iterable[tuple[float, float]], least: int = LEAST_COMPARISONS) -> Spread:
     """Fit what is usual to the spreads of many comparisons.
 
     Args:
         samples: for each comparison the standard deviation over its launches, and its degrees of freedom; those
             without degrees of freedom, or without any spread, are passed over.
+        least: how many it takes.
 
     Returns:
-        The fit by maximum likelihood; `UNKNOWN` for fewer than `LEAST_COMPARISONS`.
+        The fit by maximum likelihood; `UNKNOWN` for fewer than `least`.
     """
     known = [(deviation, degrees) for deviation, degrees in samples if degrees > 0 and deviation > 0]
-    if len(known) < LEAST_COMPARISONS:
+    if len(known) < least:
         return UNKNOWN
     deviations, own = np.array(known, dtype=np.float64).T
     (found,) = _most_likely(deviations**2, own, np.ones((1, own.size)))

@@ -37,7 +37,7 @@ class Step:
     """How one of many cases was tested.
 
     Attributes:
-        p: probability, adjusted for all cases and looks; at most `FAMILY_ERROR` where the case is resolved.
+        p: probability, adjusted for all cases and looks; at most the error where the case is resolved.
         level: of the two-sided interval that decides the case; nan where there is no spread to judge by.
         cases: how many cases shared the error in its step.
     """
@@ -47,13 +47,16 @@ class Step:
     cases: int
 
 
-def step_down(estimates: Sequence[Estimate], delta: float, looks: Looks = ONE_LOOK) -> list[Step]:
+def step_down(
+    estimates: Sequence[Estimate], delta: float, looks: Looks = ONE_LOOK, error: float = FAMILY_ERROR
+) -> list[Step]:
     """Test estimates against the borders of [-delta, delta], the clearest first.
 
     Args:
         estimates: with the spread that they are to be judged by. Those without one take no part and share no error.
         delta: the minimum effect on the log scale, at least 0.
         looks: how often the data are looked at.
+        error: how often any claim may be wrong.
 
     Returns:
         A step for each estimate, in order.
@@ -64,11 +67,11 @@ def step_down(estimates: Sequence[Estimate], delta: float, looks: Looks = ONE_LO
     order = sorted(p, key=lambda place: (p[place], place))
     tested: list[tuple[float, int]] = []
     for passed, place in enumerate(order):
-        if adjusted <= FAMILY_ERROR:
+        if adjusted <= error:
             sharing = len(p) - passed
         adjusted = max(adjusted, min(looks.spent(p[place]) * (len(p) - passed), 1.0))
         tested.append((adjusted, sharing))
-    errors = [looks.share(FAMILY_ERROR, sharing) for _, sharing in tested]
+    errors = [looks.share(error, sharing) for _, sharing in tested]
     levels = _decisive_levels([estimates[place] for place in order], delta, errors)
     for place, (adjusted, sharing), level in zip(order, tested, levels, strict=True):
         steps[place] = Step(adjusted, level, sharing)

@@ -1,7 +1,8 @@
-"""The script that runs asv in a clean clone: what it says of results, and which it finds failed."""
+"""The script that runs asv in a clean clone: in which parts, what it says of results, and which it finds failed."""
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from foreign_files import document, write
 from places import ROOT
+from repositories import commit, git, repository
 
 
 @pytest.fixture
@@ -47,3 +49,61 @@ def test_results_are_read_as_asv_writes_them(script: ModuleType, tmp_path: Path)
     assert name == f"{content['commit_hash'][:8]} {content['env_name']}"
     assert rows.keys() == content["results"].keys()
     assert all("result" in row for row in rows.values())
+
+
+@pytest.fixture
+def clock(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time of the script's clock, in the only element of a list."""
+    now = [0.0]
+    monkeypatch.setattr(script.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_parts_that_are_done_are_not_done_again(script: ModuleType, tmp_path: Path, clock: list[float]) -> None:
+    done: list[str] = []
+
+    def part(name: str, seconds: float) -> None:
+        done.append(name)
+        clock[0] += seconds
+
+    def fails() -> None:
+        clock[0] += 9.0
+        raise SystemExit(1)
+
+    path = tmp_path / "seconds.json"
+    with pytest.raises(SystemExit):
+        script.Parts(path).run({"a": lambda: part("a", 10.0), "b": fails}, None)
+    parts = script.Parts(path)
+    assert parts.run({"a": lambda: part("a", 10.0), "b": lambda: part("b", 5.0)}, None) == []
+    assert (done, parts.seconds) == (["a", "b"], {"a": 10.0, "b": 5.0})
+
+
+def test_nothing_is_begun_that_would_probably_end_after_the_portion(
+    script: ModuleType, tmp_path: Path, clock: list[float]
+) -> None:
+    def takes(seconds: float) -> None:
+        clock[0] += seconds
+
+    parts = {name: (lambda: takes(10.0)) for name in "abc"}
+    assert script.Parts(tmp_path / "seconds.json").run(parts, 29.0) == ["c"]
+    assert script.Parts(tmp_path / "seconds.json").run(parts, 5.0) == [], "one part at the least"
+
+
+def test_a_clone_takes_what_was_committed_since_and_its_configuration_as_committed(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("asv")
+    written = '{"env_dir": "here", "matrix": {"req": {"tensorflow-cpu": ["1"], "numba": [""]}}} // as asv reads it\n'
+    source = repository(tmp_path / "source")
+    commit(source, {"asv.conf.json": written}, "first", day=1)
+    monkeypatch.setattr(script, "REPOSITORY", source)
+    for _ in range(2):
+        clone, hashes = script.clone_of(tmp_path / "run", ["HEAD"])
+        assert hashes == [git(clone, "rev-parse", "HEAD").strip()]
+        suite = script.Suite.of(clone, tmp_path / "environments", "")
+        assert suite.configuration["env_dir"] == "here"
+        suite.configure(["2"])
+        found = json.loads((clone / "asv.conf.json").read_text(encoding="utf-8"))
+        assert found["env_dir"] == str(tmp_path / "environments")
+        assert found["matrix"] == {"req": {"tensorflow-cpu": ["2"], "numba": [""]}}
+        commit(source, {"more": ""}, "second", day=2)

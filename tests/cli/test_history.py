@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from histories import CHANGED, commit, stepped, write_asv, write_commits
-from pairs import write_versions
+import stored
+from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
+from pairs import write_run, write_versions
 from pyopbench.cli import app, history
+from pyopbench.results import versions as measured
 
 LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
 SLOWER = {label: {"factors": {CHANGED: 1.2}} for label in LABELS[4:]}
@@ -127,6 +129,32 @@ def test_a_re_run_that_fails_leaves_the_suspicion(call, tmp_path, monkeypatch, v
     code, _, _ = call(versions, "--confirm")
     assert code == 0
     assert [one["status"] for one in changes(tmp_path)] == ["suspected"]
+
+
+def test_a_re_run_that_was_killed_is_begun_again_or_gone_on_with(call, tmp_path, monkeypatch, versions):
+    place = tmp_path / "results/history/reruns/2.18.1-2.19.1"
+    (place / "tf-2.18.1").mkdir(parents=True)
+    again = Reruns(monkeypatch, 1.2)
+    assert call(versions, "--confirm")[0] == 1
+    assert [command[3] for command in again.commands] == ["run"], "nothing was planned as yet"
+    for path in place.glob("*/samples.jsonl"):
+        path.write_text("", encoding="utf-8")
+    assert call(versions, "--confirm")[0] == 1
+    assert [command[3] for command in again.commands] == ["run", "resume"], "it was planned, and nothing measured"
+
+
+def test_another_case_between_the_same_moments_has_a_re_run_of_its_own(call, tmp_path, monkeypatch, versions):
+    place = tmp_path / "results/history/reruns/2.18.1-2.19.1"
+    named = measured.named(place, ["2.18.1", "2.19.1"])
+    for one in named:
+        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf}
+        write_run(one.folder, [key for key in KEYS if key != CHANGED], environment=environment)
+    measured.write(place, named)
+    again = Reruns(monkeypatch, 1.2)
+    assert call(versions, "--confirm")[0] == 1
+    (command,) = again.commands
+    assert command[3] == "run"
+    assert command[-1] == "results/history/reruns/2.18.1-2.19.1-2"
 
 
 def test_commits_are_measured_again_as_revisions(call, tmp_path, monkeypatch):

@@ -81,5 +81,13 @@ def test_words_in_a_table_stay_whole_where_they_fit(rows: list[tuple[str, ...]],
     assert printed == lines
 
 
+def test_where_the_first_column_cannot_break_the_others_do_between_words() -> None:
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
+    print_table("", ("1", "2"), [("numpy_function", "x yy zz")], console, folds=True)
+    assert isinstance(console.file, io.StringIO)
+    _, _, *printed, _ = (line.rstrip() for line in console.file.getvalue().splitlines())
+    assert [line.split() for line in printed] == [["numpy_function", "x"], ["yy"], ["zz"]]
+
+
 def test_where_piped_a_line_stays_a_line() -> None:
     assert said("one two three four five six", "- ", terminal=False) == ["- one two three four five six"]

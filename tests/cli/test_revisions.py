@@ -21,7 +21,7 @@ from pyopbench.compare.gate import read_gate
 from pyopbench.core import own_target
 from pyopbench.report.wording import gate as wording
 from pyopbench.results import store, versions
-from pyopbench.run import start, sweeps
+from pyopbench.run import schedule, start, sweeps
 from repositories import commit, git, repository
 
 FILES = ("comment.md", "gate.json", "junit.xml")
@@ -296,3 +296,14 @@ def test_what_is_about_revisions_is_refused_without_any(
     ended = run(call, tmp_path / "run", more=more)
     assert ended.code == 2
     assert f"received: {received}" in ended.err
+
+
+def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path, tmp_path: Path) -> None:
+    """Three launches resolve next to nothing, and every look is charged."""
+    ended = call("run", "mine.py", "--rev", "HEAD~1", "--rev", "HEAD", "--quick", "--out", tmp_path / "run")
+    assert ended.code in (0, 3), ended.err
+    for one in versions.read(tmp_path / "run"):
+        lines, _ = store.read_lines(one.folder)
+        looks = [line["launch"] for line in lines if line["kind"] == "look"]
+        assert looks
+        assert min(looks) >= schedule.LEAST_FOR_LOOK

@@ -15,7 +15,8 @@ from foreign_files import asv_folder, document, scaled, write
 from frames import Bench
 from pairs import cases, write_run
 from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.diff import Comparison, UnmatchedCase, compare_sides, paired_by_block
+from pyopbench.compare.diff import Comparison, UnmatchedCase, compare_sides
+from pyopbench.compare.pairing import paired_by_block
 from pyopbench.compare.select import read_sides
 from pyopbench.compare.sides import Side, Sides
 from pyopbench.core.errors import NothingMeasured

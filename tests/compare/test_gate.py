@@ -8,8 +8,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import pairs
+from pyopbench.compare.diff import compare_sides
 from pyopbench.compare.gate import Gate, read_gate
+from pyopbench.compare.look import look
 from pyopbench.compare.select import read_sides
+from pyopbench.compare.verdicts import INTERLEAVED_ERROR, Correction
 from pyopbench.results import store, versions
 from revision_runs import DIFFERENT, write_revisions
 
@@ -48,14 +51,13 @@ def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
 
 
 def test_several_comparisons_share_the_error(tmp_path: Path) -> None:
-    alone = read_gate(write_revisions(tmp_path / "two", {}, {}), 0.03)
-    beside = read_gate(write_revisions(tmp_path / "four", {}, {}, {}, {}), 0.03)
-    assert [one.among for one in beside.comparisons.values()] == [3, 3, 3]
-    first, same = alone.comparisons["r1"], beside.comparisons["r1"]
-    assert [case.verdict.ratio for case in first.cases] == [case.verdict.ratio for case in same.cases]
-    assert first.smallest is not None
-    assert same.smallest is not None
-    assert same.smallest > first.smallest
+    gate = read_gate(write_revisions(tmp_path, {}, {}, {}, SLOWER), 0.03, 0.05)
+    assert {(one.among, one.error) for one in gate.comparisons.values()} == {(3, INTERLEAVED_ERROR)}
+    sides = gate.comparisons["r3"].sides
+    one, three = (compare_sides(sides, correction=Correction(among)) for among in (1, 3))
+    assert one.smallest is not None
+    assert three.smallest is not None
+    assert three.smallest > one.smallest
 
 
 def test_other_values_fail_from_the_revision_on_that_has_them_first(tmp_path: Path) -> None:
@@ -114,3 +116,21 @@ def _failing(gate: Gate, status: str) -> Gate:
     found = gate.comparisons["r1"]
     case = UnmatchedCase(found.cases[0].key, "A", "failed", status, "no")
     return changed(gate, comparisons={"r1": changed(found, unmatched=(case,))})
+
+
+def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path) -> None:
+    """Of two launches each comparison by itself has one degree of freedom, with which it tells nothing apart."""
+    factors = [{}, *[{}] * 6, {CASES[-1]: 1.1}]
+    gate = read_gate(write_revisions(tmp_path, *factors, keys=CASES[-2:], launches=2), 0.03, 0.05)
+    assert [(label, str(case.key)) for label, case in gate.slower] == [("r7", CASES[-1])]
+    alone = read_sides([str(tmp_path), "r0", "r7"], "commit")
+    assert {case.verdict.outcome for case in compare_sides(alone).cases} == {"unresolved"}
+
+
+def test_a_look_judges_as_the_gate_does(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, *[{}] * 7, {CASES[-1]: 1.1}, keys=CASES[-2:], launches=2)
+    found = look(folder, 0.03)
+    assert CASES[-1] not in found.open[folder / "rev-8"]
+    gate = read_gate(folder, 0.03, 0.05)
+    settled = sum(case.verdict.outcome != "unresolved" for one in gate.comparisons.values() for case in one.cases)
+    assert 0 < found.resolved <= settled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +53,7 @@ def done(folder: Path, *factors: dict[str, float], **changes: Any) -> Path:
 def test_a_gate_that_is_done_is_read_and_not_run(
     scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripts.gate_trials.subprocess, "run", lambda *_, **__: pytest.fail("it was run"))
+    monkeypatch.setattr(scripts.gate_trials, "exit_code_of", lambda *_: pytest.fail("it was run"))
     answer = trial(scripts, done(tmp_path / "run", {}, {KEY: 1.2})).answer()
     rows = scripts.gate_trials.rows_of(answer)
     assert len(rows) == len(pairs.cases()), "without the control"
@@ -73,15 +72,15 @@ def test_one_that_is_not_done_is_begun_or_goes_on(
         write_revisions(folder, {}, {})
         (folder / "seconds.json").write_text("[60.0]", encoding="utf-8")
 
-    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+    def run(command: list[str], _: Path) -> int:
         asked.append(command[2:])
         assert folder.exists() == (before == "interrupted")
         if before != "interrupted":
             write_revisions(folder, {}, {})
         gate.write(read_gate(folder), folder)
-        return subprocess.CompletedProcess(command, 0)
+        return 0
 
-    monkeypatch.setattr(scripts.gate_trials.subprocess, "run", run)
+    monkeypatch.setattr(scripts.gate_trials, "exit_code_of", run)
     answer = trial(scripts, folder).answer()
     told = ["--rev", "a", "--rev", "b", "--fail-on", "slower:5%", "--quick", "--out", str(folder)]
     begun = ["pyopbench", "run", "my_op.py", *told]
@@ -93,8 +92,7 @@ def test_one_that_is_not_done_is_begun_or_goes_on(
 def test_a_command_that_fails_ends_the_script(
     scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = subprocess.CompletedProcess([], 2)
-    monkeypatch.setattr(scripts.gate_trials.subprocess, "run", lambda *_, **__: ended)
+    monkeypatch.setattr(scripts.gate_trials, "exit_code_of", lambda *_: 2)
     with pytest.raises(SystemExit):
         trial(scripts, tmp_path / "run").answer()
 
@@ -102,6 +100,49 @@ def test_a_command_that_fails_ends_the_script(
 def test_after_the_portion_nothing_is_begun_and_what_is_done_is_told(scripts: SimpleNamespace, tmp_path: Path) -> None:
     trials = [trial(scripts, tmp_path / "open"), trial(scripts, done(tmp_path / "run", {}, {}))]
     assert [one.folder.name for one, _ in scripts.gate_trials.in_portions(trials, 0.0)] == ["run"]
+
+
+def test_nothing_is_begun_that_would_probably_end_after_the_portion(
+    scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+
+    def run(command: list[str], _: Path) -> int:
+        now[0] += 10.0
+        done(Path(command[-1]), {}, {})
+        return 0
+
+    monkeypatch.setattr(scripts.gate_trials, "exit_code_of", run)
+    monkeypatch.setattr(scripts.gate_trials.time, "monotonic", lambda: now[0])
+    trials = [trial(scripts, tmp_path / name) for name in ("a", "b", "c", "d")]
+    begun = [one.folder.name for one, _ in scripts.gate_trials.in_portions(trials, 35.0)]
+    assert begun == ["a", "b", "c"]
+    assert [one.folder.name for one, _ in scripts.gate_trials.in_portions(trials, 5.0)] == ["a", "b", "c", "d"]
+
+
+def test_an_interrupt_waits_for_what_is_interrupted_as_well(
+    scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = iter([KeyboardInterrupt(), 130])
+
+    class Process:
+        def __init__(self, *_: object, **__: object) -> None:
+            """Is started with whatever."""
+
+        def __enter__(self) -> Process:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """Has ended."""
+
+        def wait(self) -> int:
+            found = next(waits)
+            if isinstance(found, BaseException):
+                raise found
+            return found
+
+    monkeypatch.setattr(scripts.gate_trials.subprocess, "Popen", Process)
+    assert scripts.gate_trials.exit_code_of(["any"], tmp_path) == 130
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 10), (1, 40), (38, 40), (40, 40)])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,17 +17,22 @@ from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
 from pyopbench.compare import history
 from pyopbench.compare.history import Options, read_history
+from pyopbench.compare.moments import moment_of
 from pyopbench.compare.remarks import (
+    OTHER_VALUES,
     AnchorChanged,
+    NotMeasured,
     OnlyLatency,
     RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
+    values_changed,
 )
 from pyopbench.compare.reruns import read_confirmation
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.results import merge, versions
+from revision_runs import write_revisions
 
 VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
 
@@ -207,6 +214,34 @@ def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_pa
     assert [(one.date, one.subject) for one in found.moments] == [(one.date, one.subject) for one in told[:3]]
     assert found.moments[2].label == "WORKTREE"
     assert remarks(found, ValuesChanged) == [ValuesChanged(found.moments[1].label, ("double",))]
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (["", "a", ""], [(1, ("a",), 2)]),
+        (["", "a", "", "a"], [(1, ("a",), 2), (3, ("a",), None)]),
+        (["", "ab", "b"], [(1, ("b",), None), (1, ("a",), 2)]),
+        (["", "ab", "ab"], [(1, ("a", "b"), None)]),
+        (["a", "a"], [(0, ("a",), None)]),
+        (["", ""], []),
+    ],
+)
+def test_values_that_are_restored_are_told_with_where(others: list[str], told: list[Any]) -> None:
+    runs: Any = [
+        SimpleNamespace(environment={"commit": commit(number), OTHER_VALUES: tuple(ops)}, created="", name="")
+        for number, ops in enumerate(others)
+    ]
+    labels = [moment_of("commit", run).label for run in runs]
+    found = [(one.after, one.ops, one.until) for one in values_changed("commit", [runs])]
+    assert found == [(labels[at], ops, "" if until is None else labels[until]) for at, ops, until in told]
+
+
+def test_a_revision_that_could_not_be_measured_is_no_silent_gap(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {}, problems={1: "no module"})
+    found = read_history([folder], Options())
+    assert len(found.moments) == 2
+    assert remarks(found, NotMeasured) == [NotMeasured("r1", "no module")]
 
 
 def test_dates_have_nothing_to_measure_again(tmp_path):

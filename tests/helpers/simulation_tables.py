@@ -1,6 +1,6 @@
 """Print the tables of docs/statistics.md, as Markdown, or write them there.
 
-python tests/helpers/simulation_tables.py verdicts looks power choices bounds dropped changes contrasts unpaired
+python tests/helpers/simulation_tables.py verdicts looks power choices bounds dropped changes contrasts unpaired gates
 python tests/helpers/simulation_tables.py --write power     the same between its marks in docs/statistics.md
 
 Everything is seeded: the same code prints the same figures.
@@ -17,8 +17,10 @@ from functools import partial
 import numpy as np
 
 import simulate
+import simulated_gates
 import simulated_verdicts
 from places import ROOT
+from pyopbench.compare.verdicts import INTERLEAVED_ERROR
 from simulated_changes import dropped, false_changes, gained
 from simulated_choices import MIXTURES, RANDOM, RULES, Plan, runs_of, tallies, world_of
 
@@ -40,6 +42,12 @@ CONTRAST_SETTINGS, CONTRAST_LAUNCHES = 60, 6
 SLOWDOWNS = (1.15, 1.3)
 PAIRS = 100
 """Of two runs, a row of `unpaired`; half as many for slowdowns."""
+
+ERRORS = (0.05, INTERLEAVED_ERROR)
+GATES = ((45, 2), (45, 3), (400, 2))
+"""Cases and launches."""
+GATE_ROWS, MOST_GATES, GATE_SLOWDOWNS = 4_500, 200, 20
+"""Rows and gates of identical code at the most, and gates of slower code, a cell of `gates`."""
 
 
 def verdicts() -> Iterator[str]:
@@ -140,6 +148,19 @@ def unpaired(count: int = PAIRS) -> Iterator[str]:
                 yield f"| {cases} | {spread:.0%} | {name} | {' | '.join(cells)} |"
 
 
+def gates() -> Iterator[str]:
+    head = " | ".join(f"{what} at {error:.0%}" for what in ("rows told apart", "gates", "5% found") for error in ERRORS)
+    yield f"| cases | launches | launches differ by | {head} |"
+    for cases, launches in GATES:
+        for name, noise in simulated_gates.NOISES.items():
+            some = [simulated_gates.Gate(cases, launches, noise, error) for error in ERRORS]
+            false = [simulated_gates.false_alarms(one, min(GATE_ROWS // cases, MOST_GATES), 1) for one in some]
+            found = [simulated_gates.found_slower(one, 0.05, GATE_SLOWDOWNS, 2) for one in some]
+            cells = [f"{one.rows:.2%}" for one in false] + [f"{one.gates:.1%}" for one in false]
+            cells += [f"{one.gates:.0%}" for one in found]
+            yield f"| {cases} | {launches} | {name} | {' | '.join(cells)} |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "verdicts": verdicts,
     "looks": looks,
@@ -150,6 +171,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "changes": changes,
     "contrasts": contrasts,
     "unpaired": unpaired,
+    "gates": gates,
 }
 
 

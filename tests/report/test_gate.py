@@ -57,6 +57,33 @@ def test_names_are_no_markup(tmp_path: Path) -> None:
     ET.fromstring(report.junit(gate))
 
 
+def test_several_revisions_are_one_table_in_their_order(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}, {pairs.cases()[-1]: 1.2}, {pairs.cases()[0]: 0.8}), 0.03, 0.05)
+    whole = report.table_together(gate, 30)
+    assert (whole.columns, len(whole.rows), whole.more) == (report.TOGETHER, 18, 0)
+    assert [row[0] for row in whole.rows] == [name for name in ("r1", "r2", "r3") for _ in range(6)]
+    assert [row[1] for row in whole.rows[:6]] == [row[1] for row in whole.rows[6:12]]
+    short = report.table_together(gate, 3)
+    assert [row[-1] for row in short.rows if row[-1] in ("slower", "faster")] == ["slower", "faster"]
+    assert (len(short.rows), short.more) == (3, 15)
+    assert [row for row in whole.rows if row in short.rows] == list(short.rows)
+
+
+def test_what_is_slower_is_in_the_table_however_much_it_is(folder: Path) -> None:
+    table = report.table_together(read_gate(folder, 0.03, 0.05), 10)
+    assert {row[-1] for row in table.rows} == {"slower"}
+    assert (len(table.rows), table.more) == (60, 0)
+
+
+def test_a_case_that_is_the_only_one_is_named_above_the_table(tmp_path: Path) -> None:
+    key = pairs.cases()[0]
+    gate = read_gate(write_revisions(tmp_path, {}, {}, {}, keys=[key]), 0.03, 0.05)
+    table = report.table_together(gate, 30)
+    assert table.shared == key
+    assert table.columns == ("revision", "time", "ratio (interval)", "verdict")
+    assert [len(row) for row in table.rows] == [4, 4]
+
+
 def test_json_has_revisions_comparisons_and_the_control(folder: Path) -> None:
     document = json.loads(report.as_json(read_gate(folder, 0.03, 0.05)))
     assert (document["schema"], document["outcome"], document["fail_on"]) == (1, "failed", 0.05)

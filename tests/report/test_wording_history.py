@@ -11,6 +11,7 @@ from pyopbench.compare.changes import FoundChange
 from pyopbench.compare.history import Options, read_history
 from pyopbench.compare.remarks import (
     AnchorChanged,
+    NotMeasured,
     OnlyLatency,
     RunsNotInterleaved,
     SmallChanges,
@@ -39,6 +40,14 @@ CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, "suspec
             ValuesChanged("bbb", ("loss",)),
             ("From bbb on, loss computes different values, so times before and after cannot be compared."),
         ),
+        (
+            ValuesChanged("bbb", ("loss", "norm"), "ccc"),
+            (
+                "From bbb on, and until ccc, loss and norm compute different values, so times in between cannot be "
+                "compared with others."
+            ),
+        ),
+        (NotMeasured("bbb", "no such module"), "bbb is not measured: no such module"),
         (TooShort(1, 5), "1 series has fewer than 5 points and cannot show a change."),
         (SmallChanges(2, 0.03), "2 changes of less than 3% are not listed (--min-effect)."),
         (

@@ -10,6 +10,7 @@ from pyopbench.report.wording.measuring import (
     compared_text,
     look_text,
     planned_text,
+    planned_together_text,
     sampling_text,
     stage_text,
     workers_text,
@@ -31,8 +32,8 @@ def test_a_stage_is_what_the_workers_are_doing() -> None:
     ("limited_by", "told"),
     [
         ("", ""),
-        ("memory", "fewer workers than usual, to fit the memory"),
-        ("budget", "fewer workers than usual, to fit the budget"),
+        ("memory", "fewer than three launches at a time, to fit the memory"),
+        ("budget", "fewer than three launches at a time, to fit the budget"),
     ],
 )
 def test_it_is_told_why_there_are_fewer_workers(limited_by: LimitedBy, told: str) -> None:
@@ -46,7 +47,15 @@ def test_the_share_of_the_time_that_was_sampling_is_told() -> None:
 
 def test_what_was_planned_says_where_it_goes() -> None:
     assert planned_text(1_200, 3, "results/x") == "1,200 cases, 3 not supported; results in results/x"
-    assert planned_text(2, 0, "x", is_control=True).partition(": ")[2] == planned_text(2, 0, "x")
+
+
+def test_several_revisions_are_one_line() -> None:
+    assert planned_together_text([2, 2], 1, 1, "results/x") == (
+        "2 revisions of 2 cases each, 1 not supported, and a control of 1; results in results/x"
+    )
+    assert planned_together_text([2, 3, 5], 0, 1, "x") == (
+        "3 revisions of 2 to 5 cases, 0 not supported, and a control of 1; results in x"
+    )
 
 
 def test_a_look_says_whether_it_is_measured_further() -> None:

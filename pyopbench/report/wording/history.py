@@ -9,6 +9,7 @@ from pyopbench.compare.history import History
 from pyopbench.compare.moments import Axis
 from pyopbench.compare.remarks import (
     AnchorChanged,
+    NotMeasured,
     OnlyLatency,
     Remark,
     RunsNotInterleaved,
@@ -97,12 +98,15 @@ def measure_text(series: Series) -> str:
 def remark_text(remark: Remark) -> str:
     """Return what a reader has to know, in a sentence or two."""
     match remark:
-        case ValuesChanged(after, ops):
-            return (
-                f"From {after} on, {formatting.listing(ops)} "
-                f"{'computes' if len(ops) == 1 else 'compute'} different values, so times before and after cannot be "
-                "compared."
-            )
+        case ValuesChanged(after, ops, until):
+            differ = f"{formatting.listing(ops)} {'computes' if len(ops) == 1 else 'compute'} different values"
+            if until:
+                return (
+                    f"From {after} on, and until {until}, {differ}, so times in between cannot be compared with others."
+                )
+            return f"From {after} on, {differ}, so times before and after cannot be compared."
+        case NotMeasured(label, reason):
+            return f"{label} is not measured: {reason}"
         case AnchorChanged(anchor, after, many, of):
             return (
                 f"At {after}, {many} of the {of} series that are relative to {anchor} changed in the same direction. "

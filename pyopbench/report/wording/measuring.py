@@ -15,8 +15,8 @@ PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
 PLANNING_VERSIONS = "planning, and installing TensorFlow where it is missing"
 FEWER = {
-    "memory": "fewer workers than usual, to fit the memory",
-    "budget": "fewer workers than usual, to fit the budget",
+    "memory": "fewer than three launches at a time, to fit the memory",
+    "budget": "fewer than three launches at a time, to fit the budget",
 }
 
 
@@ -70,10 +70,24 @@ def disk_text(versions: int, gigabytes_each: float) -> str:
     return f"{gigabytes_each * versions:.1f} GB"
 
 
-def planned_text(cases: int, skips: int, folder: str, *, is_control: bool = False) -> str:
-    """Return what was planned, and where it goes; a control is a part of the first revision, measured once more."""
-    what = "control, the first revision again: " if is_control else ""
-    return f"{what}{cases:,} cases, {skips:,} not supported; results in {folder}"
+def planned_text(cases: int, skips: int, folder: str) -> str:
+    """Return what was planned, and where it goes."""
+    return f"{cases:,} cases, {skips:,} not supported; results in {folder}"
+
+
+def planned_together_text(cases: Sequence[int], skips: int, control: int, folder: str) -> str:
+    """Return what was planned of several revisions and of their control, and where it goes.
+
+    Args:
+        cases: of each revision.
+        skips: what is not supported of any, at the most.
+        control: cases that are measured twice of the first.
+        folder: of all.
+    """
+    least, most = min(cases), max(cases)
+    each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
+    revisions = formatting.count(len(cases), "revision")
+    return f"{revisions} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
 
 
 def look_text(look: Look) -> str:
