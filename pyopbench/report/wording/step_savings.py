@@ -34,7 +34,7 @@ def worth_text(worth: Worth, name: str) -> str:
 
 
 def _call_text(worth: Worth) -> str:
-    """Return what a call takes today, one after another and, where that is more, with other ops between them."""
+    """Return what a call takes now, one after another and, where that is more, with other ops between them."""
     usual, apart = formatting.seconds(worth.call_seconds), formatting.seconds(worth.apart_seconds)
     if apart == usual or not worth.apart_seconds > worth.call_seconds:
         return f"{usual} per call"
