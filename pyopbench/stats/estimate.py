@@ -217,11 +217,17 @@ class Estimate:
         return self._launches(distance, min(self.moderated, usual), level)
 
     def _launches(self, distance: float, spread: float, level: float) -> int | None:
-        usual_degrees = self.spread_degrees - self.own_degrees
+        usual_degrees, upper = self.spread_degrees - self.own_degrees, (1 + level) / 2
+        next_trimmed = (self.n // TRIMMED + 1) * TRIMMED
+        fewest_degrees = min(own_degrees(self.n), own_degrees(next_trimmed)) + usual_degrees
+        # No quantile is below that of the normal distribution, nor above that of the fewest degrees of freedom.
+        least, most = float(special.ndtri(upper)), float(special.stdtrit(fewest_degrees, upper))
 
         def clears(n: int) -> bool:
-            quantile = float(special.stdtrit(own_degrees(n) + usual_degrees, (1 + level) / 2))
-            return quantile * math.sqrt(spread**2 / n + self.shared) < distance
+            error = math.sqrt(spread**2 / n + self.shared)
+            if least * error >= distance or most * error < distance:
+                return most * error < distance
+            return float(special.stdtrit(own_degrees(n) + usual_degrees, upper)) * error < distance
 
         # Intervals shrink with launches, but for a step back where one more is trimmed: no matter, this is a forecast.
         launches = range(self.n, MOST_LAUNCHES + 1)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -66,11 +67,11 @@ class Shares:
         found = Estimate.of(self.values)
         return found.deviation, found.own_degrees
 
-    @property
+    @cached_property
     def squared_error(self) -> float:
         """The mean of the squared standard errors over rounds; 0 where none is known."""
         known = self.errors[np.isfinite(self.errors)]
-        return float(np.mean(known**2)) if known.size else 0.0
+        return float(np.add.reduce(known * known) / known.size) if known.size else 0.0
 
 
 @dataclass(frozen=True)

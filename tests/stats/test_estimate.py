@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 from scipy import stats as scipy_stats
 
 from frames import Bench, Noise, heavy, normal, spikes
@@ -266,6 +268,23 @@ def test_the_launches_that_would_clear_a_border_do_and_one_less_does_not() -> No
     assert Estimate(0.05, 0.04, enough - 1).interval(0.99)[0] <= 0.03
     assert estimate.remedy(0.03, 0.99) == MoreLaunches(4, enough, statistics.MOST_LAUNCHES)
     assert Estimate(0.03, 0.04, 4).remedy(0.03, 0.99) == MoreLaunches(4, None, statistics.MOST_LAUNCHES)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 11, 40])
+@pytest.mark.parametrize("shared", [0.0, 1e-4])
+def test_launches_are_searched_for_by_the_quantile_of_each_number_of_them(n: int, shared: float) -> None:
+    """Bounds of the quantile settle most numbers; the answer is that of a search which asks for all of them."""
+    usual = statistics.Spread(3.0, 0.02**2)
+    for distance in np.geomspace(1e-3, 1.0, 30):
+        estimate = Estimate(float(distance), 0.03, n, usual, shared=shared)
+        more = estimate.spread_degrees - estimate.own_degrees
+        halves = [
+            special.stdtrit(statistics.own_degrees(many) + more, 0.995)
+            * math.sqrt(estimate.moderated**2 / many + shared)
+            for many in range(n, statistics.MOST_LAUNCHES + 1)
+        ]
+        place = bisect_left(halves, 1, key=lambda half: half < distance)
+        assert estimate.launches_to_clear(0.0, 0.99) == (n + place if place < len(halves) else None)
 
 
 def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:

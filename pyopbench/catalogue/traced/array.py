@@ -13,6 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from pyopbench.catalogue.traced import assignment, dtypes, indexing, views
 from pyopbench.catalogue.traced.as_python import AsPython
 from pyopbench.catalogue.traced.catching import refuse_where_named
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.keys import key_of
 from pyopbench.catalogue.traced.storage import JOINED
 from pyopbench.catalogue.traced.tape import refuse, step
@@ -88,7 +89,7 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         key = key_of(key, as_traced)
-        if any(map(tf.is_tensor, key)):
+        if any(map(is_tensor, key)):
             refuse_where_named(IndexError, "x[i]", fix="test the index before")
         value = self.value
         if not indexing.is_basic(key):
@@ -111,7 +112,7 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, new: Any) -> None:
         key = key_of(key, as_traced)
-        if any(map(tf.is_tensor, key)):
+        if any(map(is_tensor, key)):
             refuse_where_named(IndexError, "x[i] = value", fix="test the index before")
         if isinstance(new, TracedArray) and new._parent is self and isinstance(new._lens, views.Picked):
             same = len(key) == len(new._lens.key) and all(a is b for a, b in zip(key, new._lens.key, strict=True))
@@ -220,7 +221,7 @@ def as_traced(value: Any) -> TracedArray:
     """Return anything that NumPy would take for an array as a traced one."""
     if isinstance(value, TracedArray):
         return value
-    if tf.is_tensor(value):
+    if is_tensor(value):
         return TracedArray(value)
     if getattr(value, "stacked", None) is not None:
         found: TracedArray = value.array()
@@ -235,7 +236,7 @@ def as_traced(value: Any) -> TracedArray:
 
 def holds_traced(value: Any) -> bool:
     """Is there a traced array or a tensor in a nest of lists and tuples?"""
-    if type(value) is TracedArray or tf.is_tensor(value) or getattr(value, "stacked", None) is not None:
+    if type(value) is TracedArray or is_tensor(value) or getattr(value, "stacked", None) is not None:
         return True
     return isinstance(value, list | tuple) and any(map(holds_traced, value))
 
@@ -244,7 +245,7 @@ def wrap(value: Any) -> Any:
     """Return what a step has returned as NumPy would: tensors and arrays traced, without axes as scalars."""
     if type(value) is TracedArray:
         return value
-    if tf.is_tensor(value):
+    if is_tensor(value):
         return TracedArray(value, scalar=value.shape.rank == 0)
     if isinstance(value, np.ndarray):
         return TracedArray(value) if value.ndim else value[()]

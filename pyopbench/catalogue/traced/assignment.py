@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.indexing import (
     Key,
     bounds_of,
@@ -106,7 +107,7 @@ def _as_slice(entry: Any, tensor: Any, axis: int) -> Any:
     """Return an entry as a slice, an integer as one of one element."""
     if isinstance(entry, slice):
         return widened(entry)
-    if tf.is_tensor(entry):
+    if is_tensor(entry):
         size = tf.shape(tensor, tf.int64)[axis]
         start = tf.cast(entry, tf.int64)
         start = tf.where(start < 0, start + size, start)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, number, wrap
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.mixed_dtypes import LOGICAL, mixed_of
 from pyopbench.catalogue.traced.python_numbers import checked, pythons_numbers, real_power
 from pyopbench.catalogue.traced.special_functions import SPECIAL
@@ -172,7 +171,7 @@ def _computed(implementation: Any, values: Sequence[Any], given: Sequence[Any], 
 
 def as_tensor(value: Any, dtype: Any) -> Any:
     """Return a tensor, or an array of NumPy's, as a tensor of a dtype."""
-    return dtypes.cast(value, dtype) if tf.is_tensor(value) else dtypes.constant(value, dtype)
+    return dtypes.cast(value, dtype) if is_tensor(value) else dtypes.constant(value, dtype)
 
 
 def _written(found: Any, outputs: Sequence[TracedArray | None]) -> Any:

@@ -15,6 +15,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, holds_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.joining import filled
 from pyopbench.catalogue.traced.methods import METHODS
 from pyopbench.catalogue.traced.mixed_dtypes import of_nest
@@ -65,7 +66,7 @@ def is_dynamic(value: Any) -> bool:
     """Is there an array in a nest whose value only the graph knows?"""
     if type(value) is TracedArray:
         return not value.is_known
-    if tf.is_tensor(value) or getattr(value, "stacked", None) is not None:
+    if is_tensor(value) or getattr(value, "stacked", None) is not None:
         return True
     if isinstance(value, dict):
         return any(map(is_dynamic, value.values()))
@@ -96,7 +97,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any
         if dtype is not None and np.dtype(dtype) != a.dtype:
             plain = METHODS["astype"](plain, dtype)
         return METHODS["copy"](plain) if options.get("copy") else _ordered(plain, order)
-    if tf.is_tensor(a):
+    if is_tensor(a):
         return asarray(TracedArray(a), dtype)
     if isinstance(a, map | zip | filter | range):
         a = list(a) if isinstance(a, range) else a

@@ -21,6 +21,14 @@ WEAK = {int: 1, float: 1.0, complex: 1j}
 """Types of Python scalars, and an example of each."""
 
 
+def is_tensor(value: Any) -> bool:
+    """Is a value a tensor or a variable?
+
+    `tf.is_tensor` looks through all attributes of what is neither, each time anew.
+    """
+    return isinstance(value, (tf.Tensor, tf.Variable))
+
+
 def check(dtype: Any) -> np.dtype[Any]:
     """Return a dtype that tensors have.
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from pyopbench.catalogue.traced import (
     joining,
@@ -30,6 +29,7 @@ from pyopbench.catalogue.traced import (
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import write_cast
 from pyopbench.catalogue.traced.catching import raise_where, refuse_where_named
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.registry import TABLE
 from pyopbench.catalogue.traced.storage import in_order_of
 from pyopbench.catalogue.traced.tape import refuse, step
@@ -113,7 +113,7 @@ def _ask_what_raises(name: str, arguments: Sequence[Any], options: Mapping[str, 
 def _arrays(nest: Any) -> Iterator[TracedArray]:
     if type(nest) is TracedArray:
         yield nest
-    elif tf.is_tensor(nest):
+    elif is_tensor(nest):
         yield TracedArray(nest)
     elif isinstance(nest, list | tuple):
         for one in nest:

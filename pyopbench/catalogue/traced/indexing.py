@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.of_batch import is_of_batch
 from pyopbench.catalogue.traced.tape import refuse
 
@@ -20,7 +21,7 @@ Key = tuple[Any, ...]
 def is_array(entry: Any) -> bool:
     """Is an entry of a key an array of indices or a mask?"""
     return (isinstance(entry, np.ndarray) and (entry.ndim > 0 or entry.dtype == bool)) or (
-        tf.is_tensor(entry) and (entry.shape.rank != 0 or entry.dtype == tf.bool)
+        is_tensor(entry) and (entry.shape.rank != 0 or entry.dtype == tf.bool)
     )
 
 
@@ -32,7 +33,7 @@ def is_basic(key: Key) -> bool:
 def is_known(key: Key) -> bool:
     """Is a key known without running the graph?"""
     parts = [part for entry in key for part in (bounds_of(entry) if isinstance(entry, slice) else (entry,))]
-    return not any(map(tf.is_tensor, parts))
+    return not any(map(is_tensor, parts))
 
 
 def bounds_of(entry: slice) -> tuple[Any, Any, Any]:
@@ -103,7 +104,7 @@ def widened(entry: Any) -> Any:
     """Return an entry whose tensors are int64, because TensorFlow packs bounds of all axes into one tensor."""
     if isinstance(entry, slice):
         return slice(*map(widened, bounds_of(entry)))
-    return tf.cast(entry, tf.int64) if tf.is_tensor(entry) else entry
+    return tf.cast(entry, tf.int64) if is_tensor(entry) else entry
 
 
 def _check_bounds(tensor: Any, entries: Sequence[Any]) -> None:
@@ -192,7 +193,7 @@ def _broadcast(tensors: Sequence[Any]) -> list[Any]:
 def _counted_from_start(index: Any, tensor: Any, size: Any, axis: int) -> Any:
     """Return indices as a tensor in which none is negative."""
     static = tensor.shape[axis]
-    if not tf.is_tensor(index):
+    if not is_tensor(index):
         array = np.asarray(index, np.int64)
         if static is not None:
             if ((array < -static) | (array >= static)).any():

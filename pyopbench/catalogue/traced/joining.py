@@ -10,6 +10,7 @@ import tensorflow as tf
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
 from pyopbench.catalogue.traced.call_ufunc import as_tensor
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.reductions import axes_of
 from pyopbench.catalogue.traced.registry import in_numpy, in_tensors
 from pyopbench.catalogue.traced.shaping import sizes_of
@@ -133,7 +134,7 @@ def filled_like(x: TracedArray, fill: Any, dtype: Any, shape: Any) -> TracedArra
 def filled(shape: Any, fill: Any, dtype: Any) -> TracedArray:
     """Return an array of one value, which may be traced, as may be the sizes of its axes."""
     sizes, value = sizes_of(shape), as_traced(fill)
-    if not any(map(tf.is_tensor, sizes)) and value.is_known:
+    if not any(map(is_tensor, sizes)) and value.is_known:
         return TracedArray(np.full(sizes, value.value.item() if value.weak else value.value, dtype))
     inner = value.value
     spread = step("full", lambda: tf.broadcast_to(as_tensor(inner, dtype), _packed(sizes)))

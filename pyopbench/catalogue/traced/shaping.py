@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import views
 from pyopbench.catalogue.traced.array import TracedArray, as_traced
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.reductions import axes_of
 from pyopbench.catalogue.traced.registry import in_numpy
 from pyopbench.catalogue.traced.tape import refuse
@@ -37,7 +38,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = N
 
 def _filled(x: TracedArray, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return sizes in which -1 has become the number that it means, where that is known."""
-    if any(map(tf.is_tensor, sizes)) or None in x.static_shape:
+    if any(map(is_tensor, sizes)) or None in x.static_shape:
         return sizes
     total: int = math.prod(x._value.shape)
     rest = math.prod(size for size in sizes if size != -1)
@@ -166,7 +167,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """Return an array repeated along axes."""
     x = as_traced(array)
     sizes = sizes_of(shape)
-    if not any(map(tf.is_tensor, sizes)) and None not in x.static_shape:
+    if not any(map(is_tensor, sizes)) and None not in x.static_shape:
         if np.broadcast_shapes(x.static_shape, sizes) != sizes:
             raise ValueError(f"operands could not be broadcast together with remapped shapes {x.static_shape} {sizes}")
         return x.seen_through(

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.grown_list import FROZEN, GrownList
 from pyopbench.catalogue.traced.storage import Mixed
 
@@ -134,7 +135,7 @@ class Origin:
 
 def tree_of(value: Any, origin: Origin) -> Any:
     """Return a value that a name or an element holds, taken apart."""
-    if type(value) is TracedArray or tf.is_tensor(value):
+    if type(value) is TracedArray or is_tensor(value):
         return _slot(value if type(value) is TracedArray else TracedArray(value), origin)
     if type(value) in CONSTANTS or isinstance(value, np.generic):
         return Const(value)

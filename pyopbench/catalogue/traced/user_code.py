@@ -4,27 +4,36 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import functools
 import types
 from typing import Any
 
+MOST_SOURCES = 32
+"""Files whose functions are kept."""
+
 
 def functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:
     """Return the functions of a name that begin on a line, as trees of their own."""
+    return copy.deepcopy(_all_functions(source).get((line, name), []))
+
+
+@functools.lru_cache(maxsize=MOST_SOURCES)
+def _all_functions(source: str) -> dict[tuple[int, str], list[ast.FunctionDef]]:
+    """Return the functions of a source by the lines that they begin on, their decorators included, and names."""
+    found: dict[tuple[int, str], list[ast.FunctionDef]] = {}
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return []
-    return [
-        one
-        for one in ast.walk(tree)
-        if isinstance(one, ast.FunctionDef)
-        and one.name == name
-        and min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)]) == line
-    ]
+        return found
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef):
+            line = min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])
+            found.setdefault((line, one.name), []).append(one)
+    return found
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=MOST_SOURCES)
 def _all_codes(source: str, file: str) -> tuple[types.CodeType, ...]:
     found = [compile(source, file, "exec", dont_inherit=True)]
     for one in found:  # which grows

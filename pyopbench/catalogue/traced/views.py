@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.catalogue.traced import assignment, indexing
+from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.tape import refuse, step
 
 
@@ -85,9 +86,9 @@ class Reshaped:
 
     def get(self, whole: Any) -> Any:
         """Return the view of a whole."""
-        if isinstance(whole, np.ndarray) and not any(map(tf.is_tensor, self.shape)):
+        if isinstance(whole, np.ndarray) and not any(map(is_tensor, self.shape)):
             return whole.reshape(self.shape)
-        shape = self.shape if any(map(tf.is_tensor, self.shape)) else [int(size) for size in self.shape]
+        shape = self.shape if any(map(is_tensor, self.shape)) else [int(size) for size in self.shape]
         return step("reshape", lambda: tf.reshape(tf.convert_to_tensor(whole), _packed(shape)))
 
     def put(self, whole: Any, new: Any) -> Any:
@@ -107,7 +108,7 @@ class Reshaped:
 
 
 def _packed(shape: Sequence[Any]) -> Any:
-    return tf.stack([tf.cast(size, tf.int64) for size in shape]) if any(map(tf.is_tensor, shape)) else shape
+    return tf.stack([tf.cast(size, tf.int64) for size in shape]) if any(map(is_tensor, shape)) else shape
 
 
 def _reshaped_like(tensor: Any, whole: Any) -> Any:
