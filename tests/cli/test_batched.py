@@ -63,5 +63,5 @@ def test_a_right_form_of_an_own_op_comes_with_the_command_that_writes_it(
     monkeypatch.setattr(batched, "brought", lambda: {"double": target})
     monkeypatch.setattr(batched, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
     last = call("verify", "double", "--batch", 8).out.replace("\n", " ")
-    words = shlex.split(last[last.index("pyopbench port") :])
+    words = shlex.split(last.rpartition(": ")[2])
     assert words == ["pyopbench", "port", *target.words, "--to", "numpy_loop", "--out", "double_numpy_loop.py"]
