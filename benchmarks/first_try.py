@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
 }
 """By the name of the row: the function, and the examples of its arguments."""
 
-TRIED = ("traced", "keras_ops", "njit", "tnp", "tnp_autograph", "tnp_xla")
+TRIED = ("traced", "traced_xla", "keras_ops", "njit", "tnp", "tnp_autograph", "tnp_xla")
 HEAD = """# Functions of libraries on first try
 
 Functions of SciPy, scikit-image, scikit-learn, librosa, albumentations, nltk, jiwer and sacrebleu, named as a newcomer

@@ -118,9 +118,12 @@ def _probing(judgement: Judgement, wanted: Wanted) -> Iterator[list[str]]:
 
 
 def _counting(judgement: Judgement, wanted: Wanted) -> Iterator[list[str]]:
-    """Yield the command that counts the copies of ops, without where to: one, because it writes a file as a whole."""
-    ops = _together(judgement, wanted)[:1]
-    for several in ops:
+    """Yield the command that counts the copies of ops, without where to: one, because it writes a file as a whole.
+
+    Copies are those of a variant, whatever the op; but some variants are tried with own ops alone.
+    """
+    own = [(op, one) for op, one in wanted if op in judgement.run.own]
+    for several in _together(judgement, own or wanted)[:1]:
         words = [word for op in several for word in judgement.run.own.get(op, (op,))]
         labels = [Label.parse(label) for op, one in wanted if op in several for label in one.labels]
         variants = ",".join(dict.fromkeys(label.variant for label in labels))

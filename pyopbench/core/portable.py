@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-PORTABLE = ("traced", "keras_ops", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
+PORTABLE = ("traced", "traced_xla", "keras_ops", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 SKELETON = "custom_op"

@@ -73,7 +73,7 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     require_known("mode to count in", request.axes.modes, EVERYTHING.modes)
     require_known("direction to count", request.axes.directions, EVERYTHING.directions)
     require_known("device axis, which --device is for", request.axes.placements, EVERYTHING.placements)
-    axes = _with_remedies(request.axes)
+    axes = with_own_sizes(_with_remedies(request.axes))
     plan = _one_size_each(ask_for_plan(axes, compiles=False, tf=request.tf))
     require_cases(plan, axes)
     placement = DEVICES[request.device]
@@ -104,6 +104,14 @@ def _with_remedies(axes: Axes) -> Axes:
     names = axes.variants or tuple(name for name in find("variants") if brought() or name not in own)
     wanted = {*names, *(REMEDIES[name] for name in names if name in REMEDIES)}
     return replace(axes, variants=tuple(sorted(wanted)))
+
+
+def with_own_sizes(axes: Axes) -> Axes:
+    """Name no sizes where all ops are a user's own and none were asked for: such an op may have those of its inputs."""
+    is_default = axes.sizes == EVERYTHING.sizes
+    if is_default and axes.ops and set(axes.ops) <= set(brought()):
+        return replace(axes, sizes=(), quick=True)
+    return axes
 
 
 def _one_size_each(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) 
 def test_only_xla_is_compiled(variant: str) -> None:
     """`_XlaMustCompile` is what jit_compile=True sets: it fails where XLA cannot, in place of falling back."""
     attributes = traced(square(), variant).function_def.attr
-    assert attributes["_XlaMustCompile"].b == (variant in ("xla", "tnp_xla"))
+    assert attributes["_XlaMustCompile"].b == (variant in ("xla", "tnp_xla", "traced_xla"))
 
 
 def branching(x: Any) -> Any:

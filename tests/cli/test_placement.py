@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from placement_files import document
 from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
+from pyopbench.core.own_target import VARIABLE, brought
 from pyopbench.report.wording.counted_copies import place_text
 from pyopbench.results import counted_copies
 from pyopbench.results.counted_copies import rows_of
@@ -45,6 +46,14 @@ def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
     places = [place_text(copies) for copies in counted_copies.copies_at_places("sinh", rows_of(document()))]
     assert all(sentence in said for sentence in places)
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_function_has_inputs_and_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    words = ["random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
+    assert CliRunner().invoke(app, ["placement", *words]).exit_code == 0
+    assert brought()["gauss"].inputs == (words[2],)
 
 
 def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from probe_files import document, row
 from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import VARIABLE
+from pyopbench.core.own_target import VARIABLE, brought
 from pyopbench.results import probes
 from pyopbench.run import kept_probes, probe
 
@@ -53,6 +53,14 @@ def test_an_op_is_named_as_for_a_run(asked: list[Any], tmp_path: Path) -> None:
     assert done.exit_code == 0
     ((_, labels, _, ops),) = asked
     assert (labels, ops) == (["native"], ["sinh", "log", "mine"])
+
+
+def test_a_function_has_inputs_and_a_seed(asked: list[Any]) -> None:
+    words = ["--op", "random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
+    assert CliRunner().invoke(app, ["probe", *words]).exit_code == 0
+    ((*_, ops),) = asked
+    assert ops == ["gauss"]
+    assert brought()["gauss"].seed_with == words[-1]
 
 
 def test_what_was_tried_with_an_op_names_it(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
     assert commands == [
         ["pyopbench", "probe", "--op", "sinh", "--op", "mine.py", *tried],
         ["pyopbench", "probe", "--op", *own["f"], *tried],
-        ["pyopbench", "placement", "sinh", "mine.py", "--variant", "traced", "--out", str(results / "placement.json")],
+        ["pyopbench", "placement", "mine.py", "--variant", "traced", "--out", str(results / "placement.json")],
         ["pyopbench", "report", str(results), "--require", "savedmodel,xla,gpu"],
     ]
     judgement.run.counted_copies = {}  # which a command would write over

@@ -136,3 +136,11 @@ def test_a_remedy_is_counted_beside_what_it_mends() -> None:
     chosen = count_copies._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)))
     assert chosen.variants == ("py_function_numpy", "py_function_numpy_host")
     assert "native" in count_copies._with_remedies(EVERYTHING).variants
+
+
+def test_own_ops_are_counted_at_sizes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_copies, "brought", lambda: {"mine": None})
+    everything = replace(count_copies.EVERYTHING, ops=("mine",))
+    assert count_copies.with_own_sizes(everything) == replace(everything, sizes=(), quick=True)
+    for axes in (replace(everything, ops=("mine", "sinh")), replace(everything, sizes=(5,)), count_copies.EVERYTHING):
+        assert count_copies.with_own_sizes(axes) == axes

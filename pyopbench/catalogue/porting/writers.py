@@ -70,7 +70,7 @@ Examples = Sequence[tuple[Any, ...]]
 Writer = Callable[[Op, Body, Examples], Made]
 
 
-def _traced(op: Op, body: Body, examples: Examples) -> Made:
+def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     observed = observe(op.numpy, examples)
@@ -81,8 +81,11 @@ def _traced(op: Op, body: Body, examples: Examples) -> Made:
     if multiplies_integers(observed):
         notes.append("64 bits")
         says.append("Its integers have 64 bits, of which a product may need more; Python's have as many as they need.")
-    how = f"TensorFlow port of `{facts.function}` in {facts.file}; the gradient is TensorFlow's own."
+    with_xla = ", compiled by XLA" if is_compiled else ""
+    how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; the gradient is TensorFlow's own."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
+    if is_compiled:
+        statements[name] = _compiled(statements[name], name)
     texts = _with_snippets(units, statements, sorted(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
@@ -122,10 +125,15 @@ def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -
     how = f"Port of `{facts.function}` in {facts.file} to {to}"
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, []))
     if is_compiled:
-        head = f"def {name}("
-        statements[name] = statements[name].replace(head, f"@tf.function(jit_compile=True)\n{head}", 1)
+        statements[name] = _compiled(statements[name], name)
     texts = _with_snippets(units, statements, [])
     return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
+
+
+def _compiled(text: str, name: str) -> str:
+    """Return a function's definition under the decorator that has XLA compile it."""
+    head = f"def {name}("
+    return text.replace(head, f"@tf.function(jit_compile=True)\n{head}", 1)
 
 
 @dataclass(frozen=True)
@@ -223,6 +231,7 @@ def _custom_op(op: Op, body: Body, examples: Examples) -> Made:
 
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
+    "traced_xla": partial(_traced, is_compiled=True),
     "keras_ops": _keras_ops,
     "tnp": _tnp,
     "tnp_autograph": _tnp,

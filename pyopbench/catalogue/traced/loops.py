@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import tensorflow as tf
+
 from pyopbench.catalogue.traced.array import TracedArray
+from pyopbench.catalogue.traced.creation import is_dynamic
 from pyopbench.catalogue.traced.parts import BREAK, run_part
 from pyopbench.catalogue.traced.refusal import Refused
 from pyopbench.catalogue.traced.sequences import Range, Sequence, sequence_of
-from pyopbench.catalogue.traced.snapshot import State
+from pyopbench.catalogue.traced.snapshot import Snapshot, State
 from pyopbench.catalogue.traced.staged_loop import name_of, run_staged
 from pyopbench.catalogue.traced.state_tree import CannotJoin
 from pyopbench.catalogue.traced.tape import Fork, Tape, current, refuse
@@ -111,7 +114,7 @@ def _of_known_length(sequence: Sequence, part: Callable[[Any], Any], state: Stat
         if tape.has_left(name_of(here)):
             run_staged(here)
             return None
-        if place == 0 and sequence.length > LONG and _try_staged(here, once=False):
+        if place == 0 and sequence.length > LONG and _has_tensors(sequence, state) and _try_staged(here, once=False):
             return None
         cost, steps, mark = _cost(tape), tape.shared.steps, tape.mark()
         try:
@@ -129,6 +132,12 @@ def _of_known_length(sequence: Sequence, part: Callable[[Any], Any], state: Stat
                 return None
             tape.foresee("for", steps * left if place == 0 else 0)
     return None
+
+
+def _has_tensors(sequence: Sequence, state: State) -> bool:
+    """Does a loop go over tensors, or do names of its function lead to one? Else it makes constants of the graph."""
+    roots = Snapshot(state).roots.values()
+    return any(tf.is_tensor(root._value) for root in roots) or is_dynamic([sequence.element(0)])
 
 
 def _cost(tape: Tape) -> int:

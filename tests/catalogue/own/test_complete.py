@@ -168,7 +168,7 @@ def _outcome(case: Case) -> str:
 
 def test_ports_are_tried_from_a_numpy_body(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dict(outcomes(op_of(), monkeypatch))
-    tried = {"keras_ops", "tnp", "tnp_autograph", "tnp_xla", "traced", "njit"}
+    tried = {"keras_ops", "tnp", "tnp_autograph", "tnp_xla", "traced", "traced_xla", "njit"}
     assert tried | {BASELINE, "numpy_function", "py_func"} == set(found)
     assert {found[name] for name in found} == {"right"}
 

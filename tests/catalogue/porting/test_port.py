@@ -200,8 +200,9 @@ def test_a_name_that_the_test_needs_is_refused(tmp_path: Path) -> None:
     assert caught.value.fix == "give yours another name"
 
 
-def test_a_port_to_tnp_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to="tnp_xla")
+@pytest.mark.parametrize("to", ["tnp_xla", "traced_xla"])
+def test_a_port_for_xla_says_so_to_tensorflow(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to=to)
     assert {"@tf.function(jit_compile=True)"} <= lines_of(made.port)
     run_its_test(made, tmp_path, monkeypatch)
 
