@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--budget", default="8m")
     parser.add_argument("--portion", type=parse_duration, default=None)
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     folder = asked.folder.resolve()
     options = ("--quick", "--budget", asked.budget)
     trials = [
