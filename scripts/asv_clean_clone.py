@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--portion", type=parse_duration, default=None)
     parser.add_argument("--bench", default="")
     parser.add_argument("--environments", type=Path, default=cache_folder.folder_of(ENVIRONMENTS))
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     folder, versions = asked.folder.resolve(), asked.tf or TENSORFLOWS
     clone, hashes = clone_of(folder, asked.commits or ["HEAD~1", "HEAD"])
     suite, parts = Suite.of(clone, asked.environments.resolve(), asked.bench), Parts(folder / SECONDS)

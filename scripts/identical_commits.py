@@ -3,9 +3,9 @@
 python scripts/identical_commits.py FOLDER [--rows 2000] [--budget 8m] [--portion 60m] [OP...]
 
 `pyopbench run --quick --rev HEAD --rev HEAD` of the built-in ops, or of those that are named, with one seed after the
-other until there are so many rows. Run the same command again to go on: what is done is read, what was interrupted is
-resumed. After `--portion` nothing is begun that would probably end later. `FOLDER/summary.json` keeps it. Nothing else
-may run meanwhile.
+other until there are so many rows, those of the control among them. Run the same command again to go on: what is done
+is read, what was interrupted is resumed. After `--portion` nothing is begun that would probably end later.
+`FOLDER/summary.json` keeps it. Nothing else may run meanwhile.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--budget", default="8m")
     parser.add_argument("--portion", type=parse_duration, default=None)
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     folder = asked.folder.resolve()
     options = ("--quick", "--budget", asked.budget)
     trials = [
@@ -80,7 +80,7 @@ def main() -> None:
     for trial, answer in in_portions(trials, asked.portion):
         rows.append(row_of(trial, answer))
         keep(folder / "summary.json", {"runs": rows})
-        if sum(row["rows"] for row in rows) >= asked.rows:
+        if sum(row["rows"] + row["control_rows"] for row in rows) >= asked.rows:
             break
     for line in lines(rows):
         sys.stdout.write(f"{line}\n")

@@ -166,7 +166,7 @@ class Sweeps:
                 group=group,
                 done=done,
                 total=total,
-                planned=len({name for one in self.launches for name in one.work.planned}),
+                planned=len({name for one in self.launches for name in one.work.planned}),  # a control has fewer
                 seconds_left=None if self._budget.seconds is None else max(self._budget.left, 0.0),
             )
         )

@@ -134,3 +134,12 @@ def test_a_look_judges_as_the_gate_does(tmp_path: Path) -> None:
     gate = read_gate(folder, 0.03, 0.05)
     settled = sum(case.verdict.outcome != "unresolved" for one in gate.comparisons.values() for case in one.cases)
     assert 0 < found.resolved <= settled
+
+
+def test_a_revision_without_a_sample_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {CASES[-1]: 1.3})
+    (folder / "rev-2" / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    gate = read_gate(folder, 0.03, 0.05)
+    assert [one.label for one in gate.broken] == ["r1"]
+    assert [label for label, _ in gate.slower] == ["r2"]
+    assert look(folder, 0.03).compared > 0

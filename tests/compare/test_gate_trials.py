@@ -207,3 +207,19 @@ def test_of_identical_commits_the_control_is_counted_too(scripts: SimpleNamespac
     assert sum(row["outcomes"].values()) == row["rows"] + row["control_rows"]
     assert [row["told_apart"][0]["case"], row["told_apart"][0]["outcome"]] == [KEY, "slower"]
     assert len(list(scripts.identical_commits.lines([row]))) == 3
+
+
+def test_ops_are_named_before_or_after_the_options(
+    scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, asked = scripts.identical_commits, []
+
+    def in_portions(trials: list[Any], _: float | None) -> Iterator[Any]:
+        asked.append(trials[0].ops)
+        return iter(())
+
+    monkeypatch.setattr(script, "in_portions", in_portions)
+    for words in (["sinh", "relu", "--rows", "5"], ["--rows", "5", "sinh", "relu"]):
+        monkeypatch.setattr(sys, "argv", ["identical_commits.py", str(tmp_path), *words])
+        script.main()
+    assert asked == [("sinh", "relu")] * 2
