@@ -108,4 +108,3 @@ def _print_cases(gate: Gate) -> None:
         if compared.unmatched:
             title = f"{name}: measured on one side only"
             print_table(title, ("cases", "only in", "why"), comparison.unmatched(compared))
-
