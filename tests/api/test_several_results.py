@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,19 @@ import numpy as np
 import pytest
 
 import pyopbench
-import stored
 from commands import Call, call, planned
+from op_projects import project
 from pairs import cases
 from pyopbench.api import frames
 from pyopbench.api.several_results import RevisionsResult, VersionsResult
-from pyopbench.core import own_target
 from pyopbench.core.errors import BadInput, Interrupted
 from pyopbench.results import store, versions
-from pyopbench.run import conduct, environments, planning, start
+from pyopbench.run import conduct, environments, planning
 from refusals import refused
-from repositories import commit, repository
+from repositories import commit
 from revision_runs import DIFFERENT, write_revisions
 
-__all__ = ["call", "planned"]
+__all__ = ["call", "planned", "project"]
 QUIET: dict[str, Any] = {"launches": 3, "quick": True, "probes": False, "progress": False}
 KEYS = cases(ops=("double",))
 X = np.ones(3, np.float32)
@@ -50,21 +49,6 @@ def two_versions(monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None], 
     monkeypatch.setattr(environments, "available", environments.locked)
     planned("well")
     return tmp_path / "run"
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Iterator[Path]:
-    """Return a repository with an op of two commits."""
-    made = [stored.case(variant, "mine") for variant in ("py_function_numpy", "well")]
-    planned(cases=made, catalogue=stored.run(made)["catalogue"])
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(start, "require_known", lambda *_: None)  # the fake worker's variants are in no folder
-    folder = repository(tmp_path / "project")
-    commit(folder, {"mine.py": "OP = None\n", "value": "1"}, "first", day=1)
-    commit(folder, {"seconds": "0.55"}, "slower by a tenth", day=2)
-    monkeypatch.chdir(folder)
-    yield folder
-    own_target.bring([])
 
 
 def test_versions_are_measured_and_compared_as_by_the_command_line(two_versions: Path, call: Call) -> None:
@@ -113,6 +97,7 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
 
 
 def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, call: Call, tmp_path: Path) -> None:
+    commit(project, {"seconds": "0.55"}, "slower by a tenth", day=3)
     folder = tmp_path / "run"
     more = {**QUIET, "launches": 4, "evenly": True}
     result = pyopbench.run("mine.py", rev=["HEAD~1", "HEAD"], fail_on="slower:5%", out=folder, **more)

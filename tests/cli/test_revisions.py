@@ -8,38 +8,22 @@ import stat
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-import stored
 from action_steps import measure_inputs, run_step
 from commands import Call, Ended, groups, told
+from op_projects import project
 from places import FAKE_WORKER_COMMAND
 from pyopbench.compare.gate import read_gate
-from pyopbench.core import own_target
 from pyopbench.report.wording import gate as wording
 from pyopbench.results import store, versions
-from pyopbench.run import schedule, start, sweeps
-from repositories import commit, git, repository
+from pyopbench.run import schedule, sweeps
+from repositories import commit, git
 
+__all__ = ["project"]
 FILES = ("comment.md", "gate.json", "junit.xml")
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Iterator[Path]:
-    """Return a repository with an op whose second commit does the same; the current folder is in it."""
-    cases = [stored.case(variant, "mine") for variant in ("py_function_numpy", "well")]
-    planned(cases=cases, catalogue=stored.run(cases)["catalogue"])
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(start, "require_known", lambda *_: None)  # the fake worker's variants are in no folder
-    folder = repository(tmp_path / "project")
-    commit(folder, {"mine.py": "OP = None\n", "value": "1"}, "first", day=1)
-    commit(folder, {"note": ""}, "second", day=2)
-    monkeypatch.chdir(folder)
-    yield folder
-    own_target.bring([])
 
 
 def run(call: Call, folder: Path, *revisions: str, more: tuple[str, ...] = ()) -> Ended:
