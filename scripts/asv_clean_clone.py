@@ -4,10 +4,10 @@ python scripts/asv_clean_clone.py FOLDER [--tf 2.18.1 --tf 2.21.0] [--portion 50
 
 The commits are HEAD~1 and HEAD unless two are named. `FOLDER` gets the clone, asv's results and its pages
 (`FOLDER/clone/.asv/html`), and `seconds.json` with what each part took. asv's environments are in pyopbench's cache, or
-in `--environments`, and serve every clone. The parts are the environments, and each commit on each version: run the
-same command again to go on with those that are left. After `--portion` none is begun that would probably end later.
-The exit code is 1 if a benchmark failed, and 3 if parts are left. `asv` and `uv` have to be installed beside this
-Python, and nothing else may run meanwhile.
+in `--environments`, and serve every clone. The parts are each commit on each version, the first of a version with its
+environment: run the same command again to go on with those that are left. After `--portion` none is begun that would
+probably end later. The exit code is 1 if a benchmark failed, and 3 if parts are left. `asv` and `uv` have to be
+installed beside this Python, and nothing else may run meanwhile.
 """
 
 from __future__ import annotations
@@ -95,15 +95,10 @@ class Suite:
         if code.returncode not in legal:
             sys.exit(f"exit code {code.returncode} of asv {' '.join(words)}; the same command as before goes on")
 
-    def prepare(self, versions: Sequence[str]) -> None:
-        """Make the environments that are not there."""
-        self.configure(versions)
-        self.call("machine", "--yes")
-        self.call("setup")
-
     def measure(self, commit: str, version: str) -> None:
-        """Measure a commit on a version of TensorFlow, but for what has a result already."""
+        """Measure a commit on a version of TensorFlow, but for what has a result already; the environment is made."""
         self.configure([version])
+        self.call("machine", "--yes")
         bench = ("--bench", self.bench) if self.bench else ()
         # asv exits with 2 where a benchmark has failed; which ones is read off the results.
         self.call("run", "--skip-existing-successful", "--show-stderr", *bench, f"{commit}^!", legal=(0, 2))
@@ -181,8 +176,7 @@ def main() -> None:
     folder, versions = asked.folder.resolve(), asked.tf or TENSORFLOWS
     clone, hashes = clone_of(folder, asked.commits or ["HEAD~1", "HEAD"])
     suite, parts = Suite.of(clone, asked.environments.resolve(), asked.bench), Parts(folder / SECONDS)
-    wanted = {f"environments {' '.join(versions)}": partial(suite.prepare, versions)}
-    wanted |= {f"{one[:8]} {version}": partial(suite.measure, one, version) for one in hashes for version in versions}
+    wanted = {f"{one[:8]} {version}": partial(suite.measure, one, version) for one in hashes for version in versions}
     left = parts.run(wanted, asked.portion)
     results, failed = list(results_of(clone)), False
     if results:

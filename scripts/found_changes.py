@@ -1,12 +1,13 @@
 """Print which changes of a made repository `pyopbench run --rev` finds between neighbours, and what else it tells.
 
-python scripts/found_changes.py FOLDER [--repetitions 10] [--budget 10m] [--portion 60m]
+python scripts/found_changes.py FOLDER [--repetitions 10] [--budget 10m] [--portion 60m] [--kept FILE]
 
 The repository has twelve commits of an op that is nothing but NumPy. One makes its body 5% slower, one 10% faster, one
 changes a value; the others change what costs nothing. Each pair of neighbours is measured once, and the pair with the
-5% so many times more, each with a seed of its own: six cases a run. Run the same command again to go on: what is done
-is read, what was interrupted is resumed. After `--portion` nothing is begun that would probably end later.
-`FOLDER/summary.json` keeps it. Nothing else may run meanwhile.
+5% so many times more, each with a seed of its own: six cases a run. Run the same command again to go on: what was
+interrupted is resumed. After `--portion` nothing is begun that would probably end later. `FOLDER/summary.json`, or the
+file that `--kept` names, keeps a row for each run; a run that has one is not made again, in whatever folder. Nothing
+else may run meanwhile.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gate_trials import Trial, at_least, in_portions, keep, rows_of, told_apart
+from gate_trials import Trial, at_least, in_portions, keep, kept_rows, rows_of, still_to_run, told_apart
 from helpers import helper
 
 from pyopbench.core.parse import parse_duration
+from pyopbench.results import store, versions
 
 OP = """import numpy as np
 
@@ -108,12 +110,19 @@ def _differences(answer: Mapping[str, Any]) -> list[Any]:
     return [one for other in answer["others"] for one in other["values"]["differences"]]
 
 
+def measured_by(folder: Path) -> str | None:
+    """Return the commit of pyopbench that measured a run; None where that is not known."""
+    commit: str | None = store.read_run(versions.read(folder)[0].folder)["environment"]["commit"]
+    return commit
+
+
 def row_of(expected: Expected, trial: Trial, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return what became of a pair, as plain data."""
     rows = rows_of(answer)
     outcomes = ("slower", "faster", "equivalent", "unresolved")
     return {
-        "pair": trial.folder.name,
+        "run": trial.folder.name,
+        "pyopbench": measured_by(trial.folder),
         "change": expected.change,
         "cases": len(rows),
         **{outcome: sum(row["outcome"] == outcome for row in rows) for outcome in outcomes},
@@ -135,8 +144,8 @@ def lines(rows: Sequence[Mapping[str, Any]], wanted: int) -> Iterator[str]:
         counts = "".join(f"{row[name]:>12}" for name in columns)
         ratios = " ".join("  -  " if one is None else f"{one:.3f}" for one in row["ratios"])
         mark = "" if row["met"] else "  NOT what was expected"
-        yield f"{row['pair']:12} {row['change']:8} {counts} {row['minutes']:>8.1f}  {ratios}{mark}"
-    pairs = [row for row in rows if row["pair"].endswith("-0")]
+        yield f"{row['run']:12} {row['change']:8} {counts} {row['minutes']:>8.1f}  {ratios}{mark}"
+    pairs = [row for row in rows if row["run"].endswith("-0")]
     yield f"{sum(row['met'] for row in pairs)} of {len(pairs)} pairs of neighbours as expected, of {COMMITS - 1}"
     slower = [row for row in rows if row["change"] == "slower"]
     found = sum(row["slower"] > 0 for row in slower)
@@ -152,15 +161,17 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--budget", default="10m")
     parser.add_argument("--portion", type=parse_duration, default=None)
+    parser.add_argument("--kept", type=Path, default=None)
     asked = parser.parse_args()
     folder = asked.folder.resolve()
+    summary = asked.kept or folder / "summary.json"
     commits = make_repository(folder / "repository")
     trials = trials_in(folder, commits, asked.budget, asked.repetitions)
     expected = {trial.folder: one for one, trial in trials}
-    rows = []
-    for trial, answer in in_portions([trial for _, trial in trials], asked.portion):
+    rows = kept_rows(summary)
+    for trial, answer in in_portions(still_to_run([trial for _, trial in trials], rows), asked.portion):
         rows.append(row_of(expected[trial.folder], trial, answer))
-        keep(folder / "summary.json", {"example": " ".join(trials[0][1].command), "rows": rows})
+        keep(summary, {"example": " ".join(trials[0][1].command), "rows": rows})
     for line in lines(rows, asked.repetitions + 1):
         sys.stdout.write(f"{line}\n")
 

@@ -1,7 +1,7 @@
 """What `found_changes.py` and `identical_commits.py` share: gates over two revisions, run one after another.
 
-Each gate has a folder of its own. One that is interrupted is resumed the next time, one that is done is read, so that
-hours of measuring can be had in portions.
+Each gate has a folder of its own, and a row in a summary. One that is interrupted is resumed the next time, one that
+has a row is not measured again, so that hours of measuring can be had in portions, and on several machines.
 """
 
 from __future__ import annotations
@@ -138,6 +138,18 @@ def at_least(count: int, of: int) -> float:
 def at_most(count: int, of: int) -> float:
     """Return what a share is at most, with 95% confidence; as `at_least`."""
     return 1.0 if count >= of else float(special.betaincinv(count + 1, of - count, CONFIDENCE))
+
+
+def still_to_run(trials: Sequence[Trial], rows: Sequence[Mapping[str, Any]]) -> list[Trial]:
+    """Return the trials of which no row was kept."""
+    kept = {row["run"] for row in rows}
+    return [trial for trial in trials if trial.folder.name not in kept]
+
+
+def kept_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a summary that earlier calls kept, on this machine or on another; none if there is none."""
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    return found
 
 
 def keep(path: Path, summary: Mapping[str, Any]) -> None:

@@ -1,11 +1,12 @@
 """Print how many rows a gate tells apart where both revisions are one and the same commit.
 
-python scripts/identical_commits.py FOLDER [--rows 2000] [--budget 8m] [--portion 60m] [OP...]
+python scripts/identical_commits.py FOLDER [--rows 2000] [--budget 8m] [--portion 60m] [--kept FILE] [OP...]
 
 `pyopbench run --quick --rev HEAD --rev HEAD` of the built-in ops, or of those that are named, with one seed after the
-other until there are so many rows, those of the control among them. Run the same command again to go on: what is done
-is read, what was interrupted is resumed. After `--portion` nothing is begun that would probably end later.
-`FOLDER/summary.json` keeps it. Nothing else may run meanwhile.
+other until there are so many rows, those of the control among them. Run the same command again to go on: what was
+interrupted is resumed. After `--portion` nothing is begun that would probably end later. `FOLDER/summary.json`, or the
+file that `--kept` names, keeps a row for each run; a run that has one is not made again, in whatever folder. Nothing
+else may run meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gate_trials import Trial, at_most, in_portions, keep, rows_of, told_apart
+from gate_trials import Trial, at_most, in_portions, keep, kept_rows, rows_of, still_to_run, told_apart
 
 from pyopbench.core.parse import parse_duration
 
@@ -55,10 +56,14 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"  {one['outcome']}: {one['case']} {one['ratio']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         for one in row["other_values"]:
             yield f"  other values: {one}"
-    of = sum(row["rows"] + row["control_rows"] for row in rows)
+    of = _count(rows)
     apart = sum(len(row["told_apart"]) for row in rows)
     if of:
         yield f"{apart} of {of} rows told apart: at most {at_most(apart, of):.2%} (95% confidence)"
+
+
+def _count(rows: Sequence[Mapping[str, Any]]) -> int:
+    return sum(row["rows"] + row["control_rows"] for row in rows)
 
 
 def main() -> None:
@@ -69,18 +74,21 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--budget", default="8m")
     parser.add_argument("--portion", type=parse_duration, default=None)
+    parser.add_argument("--kept", type=Path, default=None)
     asked = parser.parse_intermixed_args()
     folder = asked.folder.resolve()
+    summary = asked.kept or folder / "summary.json"
     options = ("--quick", "--budget", asked.budget)
     trials = [
         Trial(folder / f"seed-{seed}", REPOSITORY, tuple(asked.ops), ("HEAD", "HEAD"), (*options, "--seed", str(seed)))
         for seed in range(MOST_RUNS)
     ]
-    rows: list[dict[str, Any]] = []
-    for trial, answer in in_portions(trials, asked.portion):
+    rows = kept_rows(summary)
+    enough = _count(rows) >= asked.rows
+    for trial, answer in in_portions([] if enough else still_to_run(trials, rows), asked.portion):
         rows.append(row_of(trial, answer))
-        keep(folder / "summary.json", {"runs": rows})
-        if sum(row["rows"] + row["control_rows"] for row in rows) >= asked.rows:
+        keep(summary, {"rows": rows})
+        if _count(rows) >= asked.rows:
             break
     for line in lines(rows):
         sys.stdout.write(f"{line}\n")

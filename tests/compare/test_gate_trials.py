@@ -89,6 +89,16 @@ def test_one_that_is_not_done_is_begun_or_goes_on(
     assert (answer["seconds"] >= 60.0) == (before == "interrupted")
 
 
+def test_what_has_a_row_is_not_measured_again(scripts: SimpleNamespace, tmp_path: Path) -> None:
+    summary = tmp_path / "results" / "kept.json"
+    assert scripts.gate_trials.kept_rows(summary) == []
+    summary.parent.mkdir()
+    scripts.gate_trials.keep(summary, {"rows": [{"run": "seed-0"}]})
+    trials = [trial(scripts, tmp_path / name) for name in ("seed-0", "seed-1")]
+    left = scripts.gate_trials.still_to_run(trials, scripts.gate_trials.kept_rows(summary))
+    assert [one.folder.name for one in left] == ["seed-1"]
+
+
 def test_a_command_that_fails_ends_the_script(
     scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,3 +233,23 @@ def test_ops_are_named_before_or_after_the_options(
         monkeypatch.setattr(sys, "argv", ["identical_commits.py", str(tmp_path), *words])
         script.main()
     assert asked == [("sinh", "relu")] * 2
+
+
+@pytest.mark.parametrize(("wanted", "measured"), [(10, 0), (11, 1), (30, 2)])
+def test_identical_commits_are_measured_until_there_are_enough_rows(
+    scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: int, measured: int
+) -> None:
+    script, summary = scripts.identical_commits, tmp_path / "kept.json"
+
+    def row_of(one: Any, _: object) -> dict[str, Any]:
+        usual = {"rows": 8, "control_rows": 2, "minutes": 1.0, "outcomes": {}, "told_apart": [], "other_values": []}
+        return {"run": one.folder.name, **usual}
+
+    scripts.gate_trials.keep(summary, {"rows": [row_of(trial(scripts, tmp_path / "seed-1"), None)]})
+    monkeypatch.setattr(script, "in_portions", lambda trials, _: ((one, {}) for one in trials))
+    monkeypatch.setattr(script, "row_of", row_of)
+    words = ["identical_commits.py", str(tmp_path), "--rows", str(wanted), "--kept", str(summary)]
+    monkeypatch.setattr(sys, "argv", words)
+    script.main()
+    found = [row["run"] for row in scripts.gate_trials.kept_rows(summary)]
+    assert found == ["seed-1", "seed-0", "seed-2"][: 1 + measured]
