@@ -7,24 +7,19 @@ which launches are averaged.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from pyopbench.stats import estimate
-from pyopbench.stats.estimate import Estimate, Floats
-from pyopbench.stats.spread import UNKNOWN, Spread
+from pyopbench.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict
     from pyopbench.results.run import Run
-
-Whole: TypeAlias = npt.NDArray[np.int64]
 
 FAR_DEVIATIONS = 5.0
 """Robust standard deviations above the median, beyond which a block was disturbed: normal noise gets there by chance in
@@ -65,17 +60,20 @@ class LaunchNoise:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """How quiet the machine was.
+    """How quiet the machine was, by the spreads and intervals that verdicts are judged by.
 
     Attributes:
         launches: one by one.
         launches_made: how many a verdict usually has.
         verdicts, unresolved: how many there are, and how many of them are unresolved although they have an interval.
-        usual_spread: what launches usually differ by in a ratio, as a share; None where none has two.
-        smallest_effect: the smallest difference that a verdict could be told at with the launches that were made, as a
-            share: half of the usual interval at the level corrected for all verdicts; None as above.
+        usual_spread: what launches differ by in a typical comparison, a share of the baseline's time: the median of the
+            standard deviations that verdicts are judged by; None where no comparison has two launches.
+        smallest_effect: the smallest difference that a typical comparison can show with the launches that were made, a
+            share of the baseline's time: the median of half the intervals, at the level corrected for all verdicts and
+            without what runs differ by; None as above.
         minimum_effect: the smallest difference that counts.
-        enough_launches: about how many launches would tell the minimum effect; None above `estimate.MOST_LAUNCHES`.
+        enough_launches: about how many launches would resolve half of the unresolved; None without any, or above
+            `estimate.MOST_LAUNCHES`.
     """
 
     launches: tuple[LaunchNoise, ...]
@@ -105,38 +103,42 @@ def disturbance_of(
         minimum_effect: a share of the baseline's time that is worth acting on.
         level: of an interval that is corrected for all verdicts.
     """
-    usual = _usual(estimates)
-    made = int(np.median([one.n for one in estimates if one.n > 1] or [0]))
-    half = float(_half_widths(usual, np.array([made]), level)[0]) if made > 1 and usual != UNKNOWN else math.nan
+    known = [one for one in estimates if one.n > 1]
+    unresolved = [verdict for verdict in verdicts if verdict.outcome == "unresolved" and verdict.launches > 1]
     return Disturbance(
         launches=_launches(run),
-        launches_made=made,
+        launches_made=int(np.median([one.n for one in known] or [0])),
         verdicts=len(verdicts),
-        unresolved=sum(verdict.outcome == "unresolved" and verdict.launches > 1 for verdict in verdicts),
-        usual_spread=None if usual == UNKNOWN else math.sqrt(usual.variance),
-        smallest_effect=None if math.isnan(half) else half,
+        unresolved=len(unresolved),
+        usual_spread=_typical(one.moderated for one in known),
+        smallest_effect=_typical(_reach(one, level) for one in known),
         minimum_effect=minimum_effect,
-        enough_launches=None if usual == UNKNOWN else _enough(usual, minimum_effect, level),
+        enough_launches=_enough(unresolved),
     )
 
 
-def _usual(estimates: Sequence[Estimate]) -> Spread:
-    """Return the usual spread; of too few comparisons for a fit, their median variance, which adds no degrees."""
-    fitted = next((one.usual for one in estimate.moderated(list(estimates))), UNKNOWN)
-    variances = [one.deviation**2 for one in estimates if one.n > 1]
-    return Spread(0.0, float(np.median(variances))) if fitted == UNKNOWN and variances else fitted
+def _typical(values: Iterable[float]) -> float | None:
+    """Return the median, because comparisons differ by so much; None of none."""
+    found = [value for value in values if math.isfinite(value)]
+    return float(np.median(found)) if found else None
 
 
-def _half_widths(usual: Spread, launches: Whole, level: float) -> Floats:
-    degrees = launches - 1 + usual.degrees
-    widths: Floats = special.stdtrit(degrees, (1 + level) / 2) * math.sqrt(usual.variance) / np.sqrt(launches)
-    return widths
+def _reach(known: Estimate, level: float) -> float:
+    """Return half of an interval as wide as launches alone make it: what runs differ by is no noise of this machine.
+
+    It is no wider than the one that is judged by: beside what runs differ by, which is taken as known, a spread that
+    few launches tell counts for less.
+    """
+    low, high = known.interval(level)
+    alone = float(special.stdtrit(known.spread_degrees, (1 + level) / 2)) * known.moderated / math.sqrt(known.n)
+    return min(alone, (high - low) / 2)
 
 
-def _enough(usual: Spread, delta: float, level: float) -> int | None:
-    launches = np.arange(2, estimate.MOST_LAUNCHES + 1)
-    enough = launches[_half_widths(usual, launches, level) <= delta]
-    return int(enough[0]) if enough.size else None
+def _enough(unresolved: Sequence[Verdict]) -> int | None:
+    """Return how many launches resolve half of these, if means and spreads stay; None above what is searched."""
+    needed = sorted(math.inf if verdict.needed is None else verdict.needed for verdict in unresolved)
+    middle = needed[(len(needed) - 1) // 2] if needed else math.inf
+    return None if math.isinf(middle) else int(middle)
 
 
 def _launches(run: Run) -> tuple[LaunchNoise, ...]:

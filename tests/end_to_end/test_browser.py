@@ -271,6 +271,7 @@ addEventListener('afterprint', () => {
     pages: [...document.querySelectorAll('details.op')].every((one) => one.open),
     charts: figures.length,
     drawn: figures.filter((one) => one.querySelector('svg')).length,
+    answers: document.querySelector('#decisions figure.chart svg').height.baseVal.value,
     widest: Math.max(...figures.map((one) => one.querySelector('svg')?.width.baseVal.value ?? 0)),
   };
 }, { capture: true });
@@ -288,11 +289,14 @@ def test_paper_has_every_op_with_its_charts_and_the_page_is_as_before_afterwards
     opened = "[...document.querySelectorAll('.op, .guide, .fold')].map((one) => one.open)"
     before = ask(chromium, opened)
     assert not any(before)
+    answers = "document.querySelector('#decisions figure.chart svg')?.height.baseVal.value"
+    on_screen = wait(lambda: ask(chromium, answers), "the picture of the answers")
     assert browsers.printed(chromium).startswith(b"%PDF")
     seen = wait(lambda: ask(chromium, "window.printed"), "the end of printing")
     assert seen["pages"] is True
     assert seen["drawn"] == seen["charts"] >= 6
     assert 400 < seen["widest"] <= 760
+    assert 0 < seen["answers"] < on_screen, "rows are lower on paper"
     assert ask(chromium, opened) == before
     assert browsers.complaints(chromium) == []
 

@@ -19,6 +19,7 @@ from pyopbench.core import formatting
 from pyopbench.core.model import BASELINE, Case, Failure
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
 from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
+from pyopbench.judge.noise import Disturbance
 from pyopbench.judge.roofline import Bound
 from pyopbench.judge.settling import MoreLaunches
 from pyopbench.report import sections, terminal
@@ -47,7 +48,7 @@ from pyopbench.report.wording.certificate import effect_text, made_text, miss_te
 from pyopbench.report.wording.crossovers import change_text as change_text_of
 from pyopbench.report.wording.crossovers import fastest_text, size_trend_text
 from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
-from pyopbench.report.wording.noise import noise_warning
+from pyopbench.report.wording.noise import noise_warning, spread_text
 from pyopbench.report.wording.roofline import BRIEF, beyond_text
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.report.wording.warnings import warning_text
@@ -564,12 +565,8 @@ NOT_DROPPED = (
 TOO_FEW_BLOCKS = "No case has enough blocks in one launch to find outliers."
 
 
-def usually_text(usual: float, smallest: float, verdicts: int) -> str:
-    return (
-        f"Ratios usually differ by {formatting.percent(usual)} from launch to launch, so 4 launches cannot "
-        f"show differences below {formatting.smallest_difference(smallest)} (half a typical interval, corrected "
-        f"for {verdicts} verdicts). The minimum effect is 3%."
-    )
+def least_text(disturbance: Disturbance) -> str:
+    return f"{spread_text(disturbance)} The minimum effect is 3%."
 
 
 def seen_text(far: str, stolen: int, busy: str = "") -> str:
@@ -582,8 +579,7 @@ def seen_text(far: str, stolen: int, busy: str = "") -> str:
 
 def test_every_launch_says_what_went_on(judged):
     spread, seen, table = noise_section.build(judged)
-    usual, smallest = judged.disturbance.usual_spread, judged.disturbance.smallest_effect
-    assert spread.text == usually_text(usual, smallest, len(judged.verdicts))
+    assert spread.text == least_text(judged.disturbance)
     assert seen.text == seen_text(TOO_FEW_BLOCKS, 0)
     # By hand: of 4 rows of 10 s on 2 cores, one for each bench, 0.02 s each were stolen.
     assert texts(table)[0][:6] == ["0", "0.1%", "0.250", "2,500 to 2,600", "0.500", "0"]
@@ -621,7 +617,7 @@ def test_a_machine_that_was_too_noisy_says_so_again_in_its_section(judged):
     assert first == Paragraph(noise_warning(noisy), "warn")
     resolved = replace(noisy, unresolved=0)
     (first, *_) = noise_section.build(replace(judged, disturbance=resolved))
-    assert first == Paragraph(f"{usually_text(0.4, 0.5, len(judged.verdicts))} Every verdict is resolved all the same.")
+    assert first == Paragraph(f"{least_text(resolved)} Every verdict is resolved all the same.")
 
 
 # environment and method

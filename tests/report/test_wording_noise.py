@@ -23,28 +23,32 @@ NOISY = Disturbance(
 
 def test_a_noisy_machine_is_told_with_what_to_do() -> None:
     assert noise_warning(NOISY) == (
-        "Launches usually differ by 10%, so 4 launches cannot show differences below 25%: 1 of 2 comparisons is "
-        "unresolved. Differences of 3% take about 1,200 launches (--launches 1200, with enough --budget). Stop other "
-        "work, or pin the run to idle cores (taskset -c 0,1 pyopbench run ...). Or accept a larger minimum effect "
-        "(--min-effect 0.26)."
+        "In a typical comparison launches differ by 10% of the current time. 4 launches cannot show a difference below "
+        "25% there, once intervals are corrected for 2 comparisons. 1 is unresolved; about 1,200 launches would "
+        "resolve it (--launches 1200, with enough --budget). Stop other work, or pin the run to idle cores (taskset "
+        "-c 0,1 pyopbench run ...). Or accept a larger minimum effect (--min-effect 0.26)."
     )
 
 
 def test_a_terminal_has_the_same_in_one_line() -> None:
     unresolved = "1 of 2 comparisons unresolved"
-    assert noise_line(NOISY, 0, 3) == f"Noise: answers are clear, {unresolved} (needs --launches 1200)"
+    assert noise_line(NOISY, 0, 3) == f"Noise: answers are clear, {unresolved}; --launches 1200 would resolve it"
     assert noise_line(NOISY, 1, 3) == f"Noise: 1 of 3 answers undecided, {unresolved}; try --launches 1200"
     assert noise_line(replace(NOISY, enough_launches=None), 2, 3) == (
-        "Noise: 2 of 3 answers undecided, 1 of 2 comparisons unresolved; stop other work on the machine"
+        f"Noise: 2 of 3 answers undecided, {unresolved}; stop other work on the machine"
+    )
+    assert noise_line(replace(NOISY, unresolved=2, enough_launches=8), 0, 3) == (
+        "Noise: answers are clear, 2 of 2 comparisons unresolved; --launches 8 would resolve half of them"
     )
     assert noise_line(replace(NOISY, unresolved=0), 0, 3) == ""
 
 
 def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one() -> None:
     assert noise_warning(replace(NOISY, unresolved=2, smallest_effect=10.1, enough_launches=None)) == (
-        "Launches usually differ by 10%, so 4 launches cannot even show a factor of two: 2 of 2 comparisons "
-        "are unresolved. Differences of 3% would take more than 1,000 launches here. Stop other work, or pin "
-        "the run to idle cores (taskset -c 0,1 pyopbench run ...)."
+        "In a typical comparison launches differ by 10% of the current time. 4 launches cannot even show a factor of "
+        "two there, once intervals are corrected for 2 comparisons. 2 are unresolved; to resolve half of them would "
+        "take more than 1,000 launches. Stop other work, or pin the run to idle cores (taskset -c 0,1 pyopbench run "
+        "...)."
     )
 
 
@@ -56,8 +60,8 @@ def test_noise_that_leaves_nothing_open_is_no_warning() -> None:
 @pytest.mark.parametrize(
     ("effect", "said"),
     [
-        (0.25, "4 launches cannot show differences below 25%"),
-        (1.0, "4 launches cannot show differences below 100%"),
+        (0.25, "4 launches cannot show a difference below 25%"),
+        (1.0, "4 launches cannot show a difference below 100%"),
         (3.89, "4 launches cannot even show a factor of two"),
     ],
 )

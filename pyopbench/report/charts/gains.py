@@ -16,7 +16,9 @@ ACTIONS = {"port": "#0077bb", "switch": "#009988", "keep": "#808080", "undecided
 """Colour of each action; hues of `style.COLOURS`, for light and dark pages."""
 USES = {"inference": "circle", "training": "diamond"}
 ROW_PIXELS = 26
-FRAME = {"axis": 170, "narrowest": 280}
+PAPER_ROW_PIXELS = 16
+"""Fewer than on a screen, so that the answers of a dozen ops fit on the first page, below their table."""
+FRAME = {"axis": 170, "narrowest": 280, "paperRow": PAPER_ROW_PIXELS}
 INTERVAL = "format(datum.low, '.1%') + ' to ' + format(datum.high, '.1%')"
 LEAST_SHOWN = -1.0
 """Where the axis ends: what takes more than twice as long as today runs out of the picture."""

@@ -240,7 +240,8 @@ def as_spec(layers: Layers, data: Sequence[Row], panels: Panels, frame: Mapping[
         data: rows, with `panel` in each, in whose order the panels stand; those that have a `label` get its variant as
             `variant`, to filter by.
         panels: where each panel holds.
-        frame: what the axis on the left takes, and the narrowest panel, in pixels.
+        frame: what the axis on the left takes, the narrowest panel, and (`paperRow`) a row on paper if it is lower,
+            in pixels.
     """
     # Layers are parts of a chart that has rows; Altair puts the rows that a layer has of its own into `datasets`.
     context: dict[str, Any] = {"top_level": False, "data": alt.NamedData(DATA), "datasets": {}}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench.core import formatting
 from pyopbench.judge.noise import FAR_DEVIATIONS
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
-from pyopbench.report.wording.noise import noise_warning, reach_text
+from pyopbench.report.wording.noise import noise_warning, spread_text
 from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
@@ -42,12 +42,7 @@ def _spread(disturbance: Disturbance) -> str:
         return noise_warning(disturbance)
     if disturbance.smallest_effect is None:
         return "How much launches differ is unknown, because no comparison has two of them."
-    told = (
-        f"Ratios usually differ by {formatting.percent(disturbance.usual_spread)} from launch to launch, so "
-        f"{reach_text(disturbance)} (half a typical interval, corrected for "
-        f"{formatting.count(disturbance.verdicts, 'verdict')}). The minimum effect is "
-        f"{formatting.percent(disturbance.minimum_effect)}."
-    )
+    told = f"{spread_text(disturbance)} The minimum effect is {formatting.percent(disturbance.minimum_effect)}."
     if disturbance.smallest_effect <= disturbance.minimum_effect:
         return told
     return f"{told} Every verdict is resolved all the same."

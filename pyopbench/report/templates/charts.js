@@ -24,7 +24,7 @@ const charts = (() => {
   // A spec is made for a wide page; on a narrow one its panels go below one another and its legend gets longer.
   function fitted(figure, width) {
     const spec = JSON.parse(figure.querySelector("script").textContent);
-    const { axis, narrowest, panels } = spec.usermeta;
+    const { axis, narrowest, paperRow, panels } = spec.usermeta;
     const rows = unpacked(spec.datasets.rows).filter((row) => chosen(row, panels));
     const shown = new Set(rows.map((row) => row.panel)).size;
     const columns = Math.max(1, Math.min(spec.columns, shown, Math.floor((width - axis) / narrowest)));
@@ -32,13 +32,14 @@ const charts = (() => {
     spec.columns = columns;
     spec.spec.width = Math.max(100, Math.min(columns > 1 ? 820 : 1100, Math.floor((width - axis) / columns - 24)));
     spec.config.legend.columns = Math.max(1, Math.floor(width / 210));
+    if (onPaper && paperRow) spec.spec.height.step = paperRow;
     return spec;
   }
 
   async function draw(figure) {
     const canvas = figure.querySelector(".canvas");
     const width = canvas.clientWidth && (onPaper ? PAPER_PIXELS : canvas.clientWidth);
-    const state = `${width} ${filters}`;
+    const state = `${width} ${onPaper} ${filters}`;
     if (!width || drawn.get(figure) === state) return;
     drawn.set(figure, state);
     try {

@@ -15,7 +15,16 @@ def reach_text(disturbance: Disturbance) -> str:
     effect = formatting.smallest_difference(disturbance.smallest_effect)
     if effect == formatting.TOO_NOISY:
         return f"{made} cannot even show a factor of two"
-    return f"{made} cannot show differences below {effect}"
+    return f"{made} cannot show a difference below {effect}"
+
+
+def spread_text(disturbance: Disturbance) -> str:
+    """Return what launches differ by and what they can show, a sentence; there has to be a smallest effect."""
+    every = formatting.count(disturbance.verdicts, "comparison")
+    return (
+        f"In a typical comparison launches differ by {formatting.percent(disturbance.usual_spread)} of the current "
+        f"time. {reach_text(disturbance)} there, once intervals are corrected for {every}."
+    )
 
 
 def noise_warning(disturbance: Disturbance) -> str:
@@ -23,9 +32,8 @@ def noise_warning(disturbance: Disturbance) -> str:
     if not disturbance.too_noisy or disturbance.smallest_effect is None:
         return ""
     return (
-        f"Launches usually differ by {formatting.percent(disturbance.usual_spread)}, so {reach_text(disturbance)}: "
-        f"{_unresolved(disturbance)}. {_more_launches(disturbance)} Stop other work, or pin the run to idle cores "
-        f"(taskset -c 0,1 pyopbench run ...).{_larger_effect(disturbance.smallest_effect)}"
+        f"{spread_text(disturbance)} {_unresolved(disturbance)}; {_more_launches(disturbance)}. Stop other work, or "
+        f"pin the run to idle cores (taskset -c 0,1 pyopbench run ...).{_larger_effect(disturbance.smallest_effect)}"
     )
 
 
@@ -44,19 +52,25 @@ def noise_line(disturbance: Disturbance, undecided: int, decisions: int) -> str:
     what = f"{left}, {disturbance.unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')} unresolved"
     if enough is None:
         return f"Noise: {what}; stop other work on the machine"
-    return f"Noise: {what}; try --launches {enough}" if undecided else f"Noise: {what} (needs --launches {enough})"
+    if undecided:
+        return f"Noise: {what}; try --launches {enough}"
+    return f"Noise: {what}; --launches {enough} would resolve {_half(disturbance)}"
 
 
 def _unresolved(disturbance: Disturbance) -> str:
-    left = f"{disturbance.unresolved:,} of {formatting.count(disturbance.verdicts, 'comparison')}"
-    return f"{left} {'is' if disturbance.unresolved == 1 else 'are'} unresolved"
+    verb = "is" if disturbance.unresolved == 1 else "are"
+    return f"{disturbance.unresolved:,} {verb} unresolved"
 
 
 def _more_launches(disturbance: Disturbance) -> str:
-    enough, minimum = disturbance.enough_launches, formatting.percent(disturbance.minimum_effect)
+    enough, which = disturbance.enough_launches, _half(disturbance)
     if enough is None:
-        return f"Differences of {minimum} would take more than {estimate.MOST_LAUNCHES:,} launches here."
-    return f"Differences of {minimum} take about {enough:,} launches (--launches {enough}, with enough --budget)."
+        return f"to resolve {which} would take more than {estimate.MOST_LAUNCHES:,} launches"
+    return f"about {enough:,} launches would resolve {which} (--launches {enough}, with enough --budget)"
+
+
+def _half(disturbance: Disturbance) -> str:
+    return "it" if disturbance.unresolved == 1 else "half of them"
 
 
 def _larger_effect(smallest: float) -> str:
