@@ -19,6 +19,10 @@ NEAR_BEST, NEAR_SHARE = 2.0, 0.1
 """What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
 this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""
 
+NEXT_TO_NOTHING = 1 / 3
+"""Of the smallest effect worth acting on: what leaves no more of the current time than that is as good as anything that
+there can be, with two thirds to spare for noise. So what takes more work cannot be chosen."""
+
 
 class PipelineRecord:
     """What workers have answered.
@@ -99,6 +103,24 @@ class PipelineRecord:
         enough = max(best, self.request.step_seconds)
         most = max(NEAR_BEST * enough, enough + NEAR_SHARE * (seconds.get(self.baseline) or 0.0))
         return [key for key, typical in seconds.items() if key == self.baseline or (typical or 0.0) <= most]
+
+    def why_not_try(self, key: str) -> str:
+        """Return why a port that nobody wrote is not tried, which takes seconds; empty where it may be chosen."""
+        tried, baseline = self.arrangements[key], self._warm_seconds.get(self.baseline, 0.0)
+        most = self.request.step_seconds + NEXT_TO_NOTHING * self.request.minimum_effect * baseline
+        enough = [
+            other
+            for other, seconds in self._warm_seconds.items()
+            if seconds <= most and self.arrangements[other].effort < tried.effort
+        ]
+        if not tried.is_attempt or not enough:
+            return ""
+        return f"not tried, because {enough[0]} takes less work and leaves next to nothing to gain"
+
+    @property
+    def _warm_seconds(self) -> dict[str, float]:
+        """What an element took when its arrangement had become warm, by key."""
+        return {one["key"]: one["warm_up"]["seconds_per_element"] for one in self.prepared}
 
     def warm_up_elements(self, key: str) -> int | None:
         """Return after how many elements an arrangement was steady, at the most; None where it is not known."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, Clock, FakePipelineWorker
+from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, TRIED, Clock, FakePipelineWorker
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.results import pipeline_file
 from pyopbench.results.validation import problem
@@ -96,6 +96,34 @@ def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_
     """Of two that leave 1% and 4% of the time, the one of less work may be chosen."""
     document, _, _ = run(seconds={**SECONDS, CURRENT.key: 1e-2, POOL.key: 4e-4})
     assert launches_of(document, POOL.key) >= {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("current", "request_", "is_tried"),
+    [
+        (1e-2, REQUEST, True),  # a batch leaves 2% of the time: a port could save more than half of the smallest effect
+        (5e-2, REQUEST, False),
+        (5e-2, replace(REQUEST, minimum_effect=0.01), True),
+        (1e-2, replace(REQUEST, step_seconds=2e-4), False),  # the batch hides behind the step, and the current does not
+        (1e-2, replace(REQUEST, step_seconds=5e-2), False),  # the current callback hides behind it
+    ],
+)
+def test_a_port_that_nobody_wrote_is_tried_only_where_it_could_be_chosen(
+    current: float, request_: PipelineRequest, is_tried: bool
+) -> None:
+    seconds = {CURRENT.key: current, BATCH.key: 2e-4, PORT.key: 1e-6, TRIED.key: 1e-6}
+    document, asked, _ = run(seconds=seconds, request=request_)
+    assert (launches_of(document, TRIED.key) >= {0, 1}) == is_tried
+    assert any(one.get("key") == TRIED.key for one in asked) == is_tried
+    assert ([one["key"] for one in document["holes"]] == [TRIED.key]) != is_tried
+    assert 0 in launches_of(document, PORT.key)
+
+
+def test_what_is_only_tried_is_prepared_last() -> None:
+    for seed in range(5):
+        _, asked, _ = run(seconds={**SECONDS, TRIED.key: 1e-4}, request=replace(REQUEST, seed=seed))
+        prepared = [one["key"] for one in asked if one["do"] == "pipeline_prepare"]
+        assert prepared[5] == TRIED.key
 
 
 def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones() -> None:
