@@ -58,7 +58,8 @@ class RunningPipeline:
 
     Attributes:
         arrangement: which.
-        period: elements after which it repeats itself: whole batches and whole deliveries.
+        period: elements after which it repeats itself: whole deliveries, and as many batches as are made at the same
+            time, because those come at the same time. Fewer would be timed as nothing, or as all of them.
         seconds_per_element: as last seen; infinite before.
     """
 
@@ -71,8 +72,8 @@ class RunningPipeline:
         self.arrangement, self._context = arrangement, context
         self.delivered = context.elements.delivered
         batch = max(arrangement.batch, 1)
-        self.period = math.lcm(batch, self.delivered)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        self.period = math.lcm(parallel * batch, self.delivered)
         # Results of the call under way and of calls that run ahead, which a plain map has none of, what the last stage
         # has made, and what it is making.
         calls = 1 if parallel == 1 else parallel + 1
