@@ -21,6 +21,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,12 +71,11 @@ def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> d
     context = PipelineContext(elements, PipelineSettings((1,), (1,), deterministic=True, processes=1))
     rng = random.Random(launch)
     keys = [(pair, role) for pair in range(pairs) for role in ROLES]
-    running, drawn = {}, [warm or 0]
+    running: dict[tuple[int, str], RunningPipeline] = {}
+    drawn = [warm or 0]
     for pair, role in rng.sample(keys, len(keys)):
         every = round(1 / share) if role == "more" else 0
-        running[pair, role] = RunningPipeline(
-            arrangement(pair, role), lambda context, every=every: callback(context, every), context
-        )
+        running[pair, role] = RunningPipeline(arrangement(pair, role), partial(callback, every=every), context)
         running[pair, role].check()
         drawn.append(running[pair, role].warm_up(warm).elements)
         running[pair, role].rest()

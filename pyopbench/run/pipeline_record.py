@@ -19,10 +19,6 @@ NEAR_BEST, NEAR_SHARE = 2.0, 0.1
 """What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
 this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""
 
-NEXT_TO_NOTHING = 1 / 3
-"""Of the smallest effect worth acting on: what leaves no more of the current time than that is as good as anything that
-there can be, with two thirds to spare for noise. So what takes more work cannot be chosen."""
-
 
 class PipelineRecord:
     """What workers have answered.
@@ -105,9 +101,14 @@ class PipelineRecord:
         return [key for key, typical in seconds.items() if key == self.baseline or (typical or 0.0) <= most]
 
     def why_not_try(self, key: str) -> str:
-        """Return why a port that nobody wrote is not tried, which takes seconds; empty where it may be chosen."""
+        """Return why a port that nobody wrote is not tried, which takes seconds; empty where it may be chosen.
+
+        What leaves no more of the current time than the smallest effect worth acting on is as good as anything that
+        there can be, so that nothing of more work is chosen. As warm-ups take longer than what follows, more than that
+        is spared.
+        """
         tried, baseline = self.arrangements[key], self._warm_seconds.get(self.baseline, 0.0)
-        most = self.request.step_seconds + NEXT_TO_NOTHING * self.request.minimum_effect * baseline
+        most = self.request.step_seconds + self.request.minimum_effect * baseline
         enough = [
             other
             for other, seconds in self._warm_seconds.items()
