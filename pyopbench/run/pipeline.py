@@ -185,8 +185,11 @@ class _PipelineRun:
                 self.record.add_hole(key, reason)
                 continue
             self._progress("preparing", launch, key)
-            elements = self.record.warm_up_elements(key)
-            answer = worker.ask({"do": "pipeline_prepare", "key": key, "elements": elements})
+            known = {
+                "elements": self.record.warm_up_elements(key),
+                "typical_seconds": self.record.typical_seconds(key),
+            }
+            answer = worker.ask({"do": "pipeline_prepare", "key": key, **known})
             if "failure" in answer:
                 self.record.fail(key, answer["failure"]["status"], answer["failure"]["reason"], launch)
                 if key == self.record.baseline:

@@ -131,6 +131,8 @@ def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones
     prepared = [one["elements"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
     assert prepared == [None, *[64] * (len(prepared) - 1)]
     assert len(prepared) >= 3
+    typical = [one["typical_seconds"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
+    assert typical == [None, *[pytest.approx(SECONDS[PORT.key])] * (len(prepared) - 1)]
 
 
 def test_a_first_launch_that_takes_long_leaves_the_others_what_is_left_in_equal_parts() -> None:

@@ -116,14 +116,17 @@ class RunningPipeline:
     def _promises_order(self) -> bool:
         return self.arrangement.parallel == 1 or self._context.settings.deterministic
 
-    def warm_up(self, elements: int | None = None) -> WarmUp:
+    def warm_up(self, elements: int | None = None, typical_seconds: float | None = None) -> WarmUp:
         """Draw until the pipeline is steady, or for as long as there is time for.
 
         Args:
             elements: after which it was steady in another process; None where it is to be found out.
+            typical_seconds: what an element took there once it was: by a few cold ones blocks would come out too short.
         """
         if elements is not None:
-            return self._warm_up_by(max(math.ceil(elements / self.period), 1) * self.period)
+            found = self._warm_up_by(max(math.ceil(elements / self.period), 1) * self.period)
+            self.seconds_per_element = typical_seconds or found.seconds_per_element
+            return found
         start = time.perf_counter()
         drawn, chunk, seconds = 0, self.period, 0.0
         while seconds < CHUNK_SECONDS:
@@ -146,8 +149,7 @@ class RunningPipeline:
 
     def _warm_up_by(self, elements: int) -> WarmUp:
         seconds = self._timed(elements)
-        self.seconds_per_element = seconds / elements
-        return WarmUp(True, elements, seconds, self.seconds_per_element)
+        return WarmUp(True, elements, seconds, seconds / elements)
 
     def block(self, seconds: float) -> tuple[int, float]:
         """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.

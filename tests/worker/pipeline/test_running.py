@@ -79,6 +79,13 @@ def test_only_parallel_calls_run_ahead(context: PipelineContext) -> None:
     assert buffered(2) - buffered(1) == 2 * 16
 
 
+def test_blocks_are_as_long_as_what_was_typical_says_and_not_the_first_elements(context: PipelineContext) -> None:
+    pipeline = pipeline_of(context, math.inf, Arrangement("batch_loop", "batch", "", batch=24))
+    found = pipeline.warm_up(100, 0.25)
+    assert found.seconds_per_element == found.seconds / found.elements
+    assert pipeline.seconds_per_element == 0.25
+
+
 class Bursts:
     """A clock of a pipeline that makes so many batches at the same time, and the loop that draws from it."""
 
