@@ -21,6 +21,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
     from pyopbench.worker.pipeline.form import PipelineContext
 
 BODY = Path(__file__).parents[1] / "examples" / "input_pipeline" / "augment.py"
-PAIRS, HELD, LAUNCHES, ROUNDS = 100, 10, 3, 6
-"""Pairs in all, and in one worker; launches of each, and rounds: as many as the usual budget leaves of `pipeline`."""
-BLOCK_SECONDS = 0.1
+PAIRS, HELD, LAUNCHES, ROUNDS = 100, 10, 5, 4
+"""Pairs in all, and in one worker; launches of each, and rounds: as many as `pipeline` makes in its usual budget."""
+SIZE = 8
+"""Pixels a side: a body of a third of a millisecond, of which a block holds some hundred calls."""
 FOUND = 0.95
 MINIMUM_EFFECT = 0.03
 ROLES = ("one", "other", "more")
+KEPT: list[Any] = []
+"""Pipelines that ran: freeing one while a call is under way waits for ever, as that call waits for the interpreter."""
 
 
 def arrangement(pair: int, role: str) -> Arrangement:
@@ -45,30 +49,38 @@ def arrangement(pair: int, role: str) -> Arrangement:
     return Arrangement(f"{role}-{pair}", "keep" if role == "one" else "parallel", "ds.map(f)")
 
 
-def measure_launch(launch: int, pairs: int, share: float) -> dict[str, Any]:
-    """Measure a launch in this process: all pairs at once, interleaved in random order."""
+def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> dict[str, Any]:
+    """Measure a launch in this process: all pairs at once, interleaved in random order.
+
+    Args:
+        launch: its number, which seeds the order.
+        pairs: how many.
+        share: of more work.
+        warm: elements after which all were steady in another launch; None where that is to be found out.
+    """
     import tensorflow as tf
 
     from pyopbench.core.discover import bring_own
     from pyopbench.core.model import BASELINE
+    from pyopbench.run.pipeline import BLOCK_SECONDS
     from pyopbench.worker.pipeline.elements import make_elements
     from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
     from pyopbench.worker.pipeline.running import RunningPipeline
 
     tf.config.set_visible_devices([], "GPU")
     (op,) = bring_own([str(BODY)], [])
-    elements = make_elements(op, BASELINE, 16, "float32")
+    elements = make_elements(op, BASELINE, SIZE, "float32")
     context = PipelineContext(elements, PipelineSettings((1,), (1,), deterministic=True, processes=1))
     rng = random.Random(launch)
     keys = [(pair, role) for pair in range(pairs) for role in ROLES]
-    running = {}
+    running: dict[tuple[int, str], RunningPipeline] = {}
+    KEPT.append(running)
+    drawn = [warm or 0]
     for pair, role in rng.sample(keys, len(keys)):
         every = round(1 / share) if role == "more" else 0
-        running[pair, role] = RunningPipeline(
-            arrangement(pair, role), lambda context, every=every: callback(context, every), context
-        )
+        running[pair, role] = RunningPipeline(arrangement(pair, role), partial(callback, every=every), context)
         running[pair, role].check()
-        running[pair, role].warm_up()
+        drawn.append(running[pair, role].warm_up(warm).elements)
         running[pair, role].rest()
     blocks = []
     for turn in range(ROUNDS):
@@ -77,7 +89,7 @@ def measure_launch(launch: int, pairs: int, share: float) -> dict[str, Any]:
             running[key].rest()
             where = {"key": arrangement(*key).key, "launch": launch, "round": turn, "order": order}
             blocks.append({**where, "elements": count, "seconds": seconds})
-    return {"blocks": blocks, "op": op, "size": 16}
+    return {"blocks": blocks, "op": op, "size": SIZE, "warm": max(drawn)}
 
 
 def callback(context: PipelineContext, every: int) -> tf.data.Dataset:
@@ -132,12 +144,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--share", type=float, default=0.05, help="of more work")
-    parser.add_argument("--launch", nargs=2, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--launch", nargs=3, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.launch:
-        launch, pairs = given.launch
-        print(json.dumps(measure_launch(launch, pairs, given.share)))  # noqa: T201 - a script
-        return 0
+        launch, pairs, warm = given.launch
+        print(json.dumps(measure_launch(launch, pairs, given.share, warm or None)), flush=True)  # noqa: T201 - a script
+        os._exit(0)  # without freeing what is kept
     more = f"{given.share:.0%} more work"
     print_row(
         "pairs", "same: interval without 1", "same: told to change", f"{more}: interval", f"{more}: told to change"
@@ -147,7 +159,10 @@ def main() -> int:
     done = 0
     while done < given.pairs:
         pairs = min(HELD, given.pairs - done)
-        launches = [_launch(done * LAUNCHES + one, pairs, given.share) for one in range(LAUNCHES)]
+        launches: list[dict[str, Any]] = []
+        for one in range(LAUNCHES):  # what was steady in the first is warmed by as many elements in the others
+            warm = launches[0]["warm"] if launches else 0
+            launches.append(_launch(done * LAUNCHES + one, pairs, given.share, warm))
         done += pairs
         for pair, role in itertools.product(range(pairs), ROLES[1:]):
             apart, changed = compared(launches, pair, role)
@@ -162,8 +177,8 @@ def print_row(*cells: object) -> None:
     print(f"| {' | '.join(map(str, cells))} |", flush=True)  # noqa: T201 - a script
 
 
-def _launch(number: int, pairs: int, share: float) -> dict[str, Any]:
-    words = (sys.executable, __file__, "--share", str(share), "--launch", str(number), str(pairs))
+def _launch(number: int, pairs: int, share: float, warm: int) -> dict[str, Any]:
+    words = (sys.executable, __file__, "--share", str(share), "--launch", str(number), str(pairs), str(warm))
     variables = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=variables)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

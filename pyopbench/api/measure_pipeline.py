@@ -55,7 +55,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         step_seconds: how long a training step takes if its input is ready, in seconds.
         step_elements: elements of a training step.
         budget_seconds: stop measuring after so many seconds.
-        launches: maximum number of launches (worker processes); None for 3, or up to 6 if time is left.
+        launches: maximum number of launches (worker processes); None for 5, or up to 8 if time is left.
         case_timeout_seconds: give up on an arrangement after so many seconds without a sign of life.
         seed: of the random order of measurement.
         seed_with: a statement that runs before each call of a body that draws random numbers.
@@ -87,6 +87,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             timeout_seconds=case_timeout_seconds,
             seed=seed,
             step_seconds=training.floor,
+            minimum_effect=minimum_effect,
         )
         with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
             document = measuring.measure(request, lambda step: show(pipeline_text(step)))

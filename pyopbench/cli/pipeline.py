@@ -107,7 +107,7 @@ def pipeline(
         typer.Option(
             min=1,
             metavar="N",
-            help="Maximum number of launches (worker processes). Default: 3, or up to 6 if time is left.",
+            help="Maximum number of launches (worker processes). Default: 5, or up to 8 if time is left.",
             rich_help_panel=LENGTH,
         ),
     ] = None,
@@ -164,6 +164,7 @@ def pipeline(
             launches=launches,
             seed=seed,
             step_seconds=step.floor,
+            minimum_effect=effect,
             **chosen,
         )
         with alone_on_this_machine(), err.status("starting") as status:

@@ -40,6 +40,7 @@ class Arrangement:
         variant: of the op; empty where it is none, but the body in a callback that the form makes.
         extra_effort: beside that of the action.
         ahead: elements that it makes ahead, beside what tf.data does.
+        is_attempt: is it a port that nobody wrote for the op, and that is only tried?
     """
 
     form: str
@@ -50,6 +51,7 @@ class Arrangement:
     variant: str = ""
     extra_effort: float = 0.0
     ahead: int = 0
+    is_attempt: bool = False
 
     @property
     def key(self) -> str:

@@ -40,6 +40,7 @@ class StoredArrangement(Struct, frozen=True, kw_only=True):
     effort: float
     extra_effort: float
     ahead: NotNegative
+    is_attempt: bool = False
 
 
 class ElementErrors(Struct, frozen=True, kw_only=True):

@@ -176,13 +176,20 @@ class _PipelineRun:
 
     def _prepare_all(self, worker: Worker, launch: int, keys: Sequence[str]) -> list[str]:
         prepared: list[str] = []
-        for key in sorted(keys, key=lambda one: one != self.record.baseline):
-            if self._left() < 0 and prepared and not launch:
-                self.record.add_hole(key, "time ran out before it could be prepared")
+        # What is only tried comes last: by then it is known whether it could be chosen.
+        for key in sorted(
+            keys, key=lambda one: (one != self.record.baseline, self.record.arrangements[one].is_attempt)
+        ):
+            reason = self._why_not_prepare(key) if prepared and not launch else ""
+            if reason:
+                self.record.add_hole(key, reason)
                 continue
             self._progress("preparing", launch, key)
-            elements = self.record.warm_up_elements(key)
-            answer = worker.ask({"do": "pipeline_prepare", "key": key, "elements": elements})
+            known = {
+                "elements": self.record.warm_up_elements(key),
+                "typical_seconds": self.record.typical_seconds(key),
+            }
+            answer = worker.ask({"do": "pipeline_prepare", "key": key, **known})
             if "failure" in answer:
                 self.record.fail(key, answer["failure"]["status"], answer["failure"]["reason"], launch)
                 if key == self.record.baseline:
@@ -191,6 +198,9 @@ class _PipelineRun:
             prepared.append(key)
             self.record.prepared.append({"key": key, "launch": launch, **answer})
         return prepared
+
+    def _why_not_prepare(self, key: str) -> str:
+        return "time ran out before it could be prepared" if self._left() < 0 else self.record.why_not_try(key)
 
     def _block(self, worker: Worker, launch: int, turn: int, place: int, key: str) -> None:
         self._progress("sampling", launch, key)

@@ -100,6 +100,29 @@ class PipelineRecord:
         most = max(NEAR_BEST * enough, enough + NEAR_SHARE * (seconds.get(self.baseline) or 0.0))
         return [key for key, typical in seconds.items() if key == self.baseline or (typical or 0.0) <= most]
 
+    def why_not_try(self, key: str) -> str:
+        """Return why a port that nobody wrote is not tried, which takes seconds; empty where it may be chosen.
+
+        What leaves no more of the current time than the smallest effect worth acting on is as good as anything that
+        there can be, so that nothing of more work is chosen. As warm-ups take longer than what follows, more than that
+        is spared.
+        """
+        tried, baseline = self.arrangements[key], self._warm_seconds.get(self.baseline, 0.0)
+        most = self.request.step_seconds + self.request.minimum_effect * baseline
+        enough = [
+            other
+            for other, seconds in self._warm_seconds.items()
+            if seconds <= most and self.arrangements[other].effort < tried.effort
+        ]
+        if not tried.is_attempt or not enough:
+            return ""
+        return f"not tried, because {enough[0]} takes less work and leaves next to nothing to gain"
+
+    @property
+    def _warm_seconds(self) -> dict[str, float]:
+        """What an element took when its arrangement had become warm, by key."""
+        return {one["key"]: one["warm_up"]["seconds_per_element"] for one in self.prepared}
+
     def warm_up_elements(self, key: str) -> int | None:
         """Return after how many elements an arrangement was steady, at the most; None where it is not known."""
         seen = [one["warm_up"] for one in self.prepared if one["key"] == key]

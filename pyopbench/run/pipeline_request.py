@@ -8,7 +8,7 @@ from pyopbench.core.arrangement import AUTOTUNE
 from pyopbench.core.cores import usable_cores
 from pyopbench.core.discover import find, require_known
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, DTYPES
+from pyopbench.core.model import BASELINE, DTYPES, MINIMUM_EFFECT
 from pyopbench.results.catalogue_facts import declared
 
 LAUNCHES, MOST_LAUNCHES = 5, 8
@@ -49,6 +49,7 @@ class PipelineRequest:
         private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
         step_seconds: that a training step takes for each of its elements; 0 where that is not known. An arrangement
             that keeps up with it is of interest, however much quicker others are.
+        minimum_effect: the smallest share of the current time that is worth acting on.
     """
 
     op: str
@@ -64,6 +65,7 @@ class PipelineRequest:
     seed: int = 0
     private_threads: int = 0
     step_seconds: float = 0.0
+    minimum_effect: float = MINIMUM_EFFECT
 
     @property
     def planned_launches(self) -> int:

@@ -16,6 +16,7 @@ PARALLEL = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=tf.data.
 BATCH = Arrangement("batch_body", "batch", "ds.batch(32).map(f)", batch=32)
 POOL = Arrangement("processes", "processes", "ds.map(call_pool, num_parallel_calls=2)", 2)
 PORT = Arrangement("port", "port", "ds.map(native, num_parallel_calls=tf.data.AUTOTUNE)", AUTOTUNE, 0, "native", 4.0)
+TRIED = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 2.0, is_attempt=True)
 ALL = (CURRENT, PARALLEL, BATCH, POOL, PORT)
 LAUNCHES, ROUNDS = 3, 6
 CALLS = {"many": 2, "one_thread": 1000.0, "threads": 1000.0, "one_process": 1000.0, "processes": 2000.0}
@@ -142,7 +143,7 @@ class FakePipelineWorker:
                 raise CaseLost(key, "timeout", "no sign of life")
             return {"failure": {"status": "raised", "reason": "ValueError: no"}}
         if request["do"] == "pipeline":
-            found = [asdict(one) for one in ALL if one.key in self._seconds]
+            found = [asdict(one) for one in (*ALL, TRIED) if one.key in self._seconds]
             op = {"summary": "2 x", "size_unit": "elements"}
             return {"arrangements": found, "holes": [], "op": op, **FACTS}
         if request["do"] == "pipeline_prepare":

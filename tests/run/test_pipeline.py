@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, Clock, FakePipelineWorker
+from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, TRIED, Clock, FakePipelineWorker
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.results import pipeline_file
 from pyopbench.results.validation import problem
@@ -98,11 +98,41 @@ def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_
     assert launches_of(document, POOL.key) >= {0, 1, 2}
 
 
+@pytest.mark.parametrize(
+    ("current", "request_", "is_tried"),
+    [
+        (5e-3, REQUEST, True),  # a batch leaves 4% of the time: a port could save more than the smallest effect of it
+        (1e-2, REQUEST, False),
+        (1e-2, replace(REQUEST, minimum_effect=0.01), True),
+        (1e-2, replace(REQUEST, step_seconds=2e-4), False),  # the batch hides behind the step, and the current does not
+        (1e-2, replace(REQUEST, step_seconds=5e-2), False),  # the current callback hides behind it
+    ],
+)
+def test_a_port_that_nobody_wrote_is_tried_only_where_it_could_be_chosen(
+    current: float, request_: PipelineRequest, is_tried: bool
+) -> None:
+    seconds = {CURRENT.key: current, BATCH.key: 2e-4, PORT.key: 1e-6, TRIED.key: 1e-6}
+    document, asked, _ = run(seconds=seconds, request=request_)
+    assert (launches_of(document, TRIED.key) >= {0, 1}) == is_tried
+    assert any(one.get("key") == TRIED.key for one in asked) == is_tried
+    assert ([one["key"] for one in document["holes"]] == [TRIED.key]) != is_tried
+    assert 0 in launches_of(document, PORT.key)
+
+
+def test_what_is_only_tried_is_prepared_last() -> None:
+    for seed in range(5):
+        _, asked, _ = run(seconds={**SECONDS, TRIED.key: 1e-4}, request=replace(REQUEST, seed=seed))
+        prepared = [one["key"] for one in asked if one["do"] == "pipeline_prepare"]
+        assert prepared[5] == TRIED.key
+
+
 def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones() -> None:
     _, asked, _ = run()
     prepared = [one["elements"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
     assert prepared == [None, *[64] * (len(prepared) - 1)]
     assert len(prepared) >= 3
+    typical = [one["typical_seconds"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
+    assert typical == [None, *[pytest.approx(SECONDS[PORT.key])] * (len(prepared) - 1)]
 
 
 def test_a_first_launch_that_takes_long_leaves_the_others_what_is_left_in_equal_parts() -> None:

@@ -108,6 +108,29 @@ def test_every_form_gives_every_element_in_order_or_says_why_not(double: Pipelin
     assert not {"", "native"} & {*unsupported}
 
 
+def test_no_batched_form_is_built_behind_one_that_is_right(
+    double: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The body of `DOUBLE` takes a batch as it stands, so that nothing has to be vectorised, which may take seconds."""
+    asked: list[str] = []
+    batched_form = PipelineContext.batched_form
+
+    def noted(context: PipelineContext, name: str) -> Any:
+        asked.append(name)
+        return batched_form(context, name)
+
+    monkeypatch.setattr(PipelineContext, "batched_form", noted)
+    running(double, "port_batch native batch=4")
+    assert asked == ["native_whole"]
+
+
+def test_ports_that_nobody_wrote_are_marked(double: PipelineContext) -> None:
+    marks = {one.variant: one.is_attempt for one, _ in arranged(double).values() if one.is_port}
+    assert not marks["native"]
+    assert marks["traced"]
+    assert not any(one.is_attempt for one, _ in arranged(double).values() if not one.is_port)
+
+
 def test_bodies_of_several_outputs_are_batched_by_a_loop_and_not_as_they_stand(tmp_path: Path) -> None:
     context = context_of(SUMS, tmp_path, name="sums")
     for key in ("map", "map parallel=2", "batch_loop batch=4"):

@@ -9,13 +9,14 @@ import tensorflow as tf
 
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_variant import in_map, variants_for
+from pyopbench.worker.pipeline.of_variant import in_map, is_attempt, variants_for
 
 
 def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:
     for name, effort, reason in variants_for(context.elements, "port"):
         code = f"ds.map({name}, num_parallel_calls=tf.data.AUTOTUNE)"
-        arrangement = Arrangement("port", "port", code, AUTOTUNE, 0, name, effort)
+        tried = is_attempt(context.elements, name)
+        arrangement = Arrangement("port", "port", code, AUTOTUNE, 0, name, effort, is_attempt=tried)
         yield arrangement, reason or partial(_build, arrangement)
 
 

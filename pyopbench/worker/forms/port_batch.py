@@ -10,7 +10,7 @@ import tensorflow as tf
 from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 from pyopbench.worker.pipeline.of_batch import in_batched_form, usual_batch, why_no_batch
-from pyopbench.worker.pipeline.of_variant import variants_for
+from pyopbench.worker.pipeline.of_variant import is_attempt, variants_for
 
 EXTRA_EFFORT = 0.5
 
@@ -19,7 +19,16 @@ def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | st
     batch = usual_batch(context.settings)
     for name, effort, reason in variants_for(context.elements, "port"):
         code = f"ds.batch({batch}).map({name}_of_batch, num_parallel_calls=tf.data.AUTOTUNE)"
-        arrangement = Arrangement("port_batch", "port", code, AUTOTUNE, batch, name, effort + EXTRA_EFFORT)
+        arrangement = Arrangement(
+            "port_batch",
+            "port",
+            code,
+            AUTOTUNE,
+            batch,
+            name,
+            effort + EXTRA_EFFORT,
+            is_attempt=is_attempt(context.elements, name),
+        )
         yield arrangement, reason or why_no_batch(context.elements, batch) or partial(_build, arrangement)
 
 

@@ -83,7 +83,8 @@ class Pipelines:
         """Answer a request to build, check and warm an arrangement: how it became steady, or the failure.
 
         Args:
-            request: `key`, and `elements`, after which it was steady in another worker, or None.
+            request: `key`, and of another worker `elements`, after which it was steady, and `typical_seconds`, that one
+                took then; or None.
             emit: sends an event.
         """
         arrangement, build = self._arranged[request["key"]]
@@ -92,13 +93,14 @@ class Pipelines:
         assert callable(build)
         start = time.perf_counter()
         try:
-            running = RunningPipeline(arrangement, build, self._context)
+            # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
+            # interpreter's lock, for which those calls wait.
+            running = self._running[arrangement.key] = RunningPipeline(arrangement, build, self._context)
             largest, is_ordered = running.check()
-            warm_up = running.warm_up(request["elements"])
+            warm_up = running.warm_up(request["elements"], request["typical_seconds"])
         except Exception as error:  # noqa: BLE001 - what a pipeline raises is the answer
             return {"failure": self._failure(error)}
         running.rest()
-        self._running[arrangement.key] = running
         pool_seconds = self._context.start_seconds.get(arrangement.form)
         if arrangement.action == "processes":
             pool_seconds = self._context.pool.start_seconds
@@ -119,7 +121,6 @@ class Pipelines:
                 self._context.start_pool()  # another arrangement may have broken it
             elements, seconds = running.block(request["seconds"])
         except Exception as error:  # noqa: BLE001 - a body may raise at any element
-            del self._running[request["key"]]
             return {"failure": self._failure(error)}
         running.rest()
         return {"elements": elements, "seconds": seconds}

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from pyopbench.core.arrangement import Arrangement
 from pyopbench.core.errors import Unsupported
+from pyopbench.core.op import Body
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings, mapped
 
@@ -53,15 +54,19 @@ def in_batched_form(context: PipelineContext, arrangement: Arrangement, names: S
     Raises:
         Unsupported: none of them agrees with the body; with the reason of the last.
     """
-    forms = [context.batched_form(name) for name in names]
-    calls = [form.call for form in forms if form.call is not None]
-    if not calls:
-        raise Unsupported(f"the batched form {forms[-1].name} is not right: {forms[-1].reason}")
+    call = _first_right(context, names)
+    return in_batches(context, arrangement, lambda *columns: context.elements.shaped(call(*columns), arrangement.batch))
 
-    def work(*columns: Any) -> tuple[Any, ...]:
-        return context.elements.shaped(calls[0](*columns), arrangement.batch)
 
-    return in_batches(context, arrangement, work)
+def _first_right(context: PipelineContext, names: Sequence[str]) -> Body:
+    """Return the first batched form that is right, and build none after it: that may take seconds."""
+    form = None
+    for name in names:
+        form = context.batched_form(name)
+        if form.call is not None:
+            return form.call
+    assert form is not None
+    raise Unsupported(f"the batched form {form.name} is not right: {form.reason}")
 
 
 def in_batches(

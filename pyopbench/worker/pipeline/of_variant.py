@@ -54,6 +54,11 @@ def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.
     return mapped(elements.source(), work, arrangement, context.settings)
 
 
+def is_attempt(elements: Elements, name: str) -> bool:
+    """Did nobody write this variant for the op?"""
+    return load_variant(name).is_attempt_for(elements.op)
+
+
 def variants_for(elements: Elements, kind: str) -> Sequence[tuple[str, float, str | None]]:
     """Return the variants of a kind that a run would measure for the op: name, effort, and why not, if not.
 

@@ -58,7 +58,8 @@ class RunningPipeline:
 
     Attributes:
         arrangement: which.
-        period: elements after which it repeats itself: whole batches and whole deliveries.
+        period: elements after which it repeats itself: whole deliveries, and as many batches as are made at the same
+            time, because those come at the same time. Fewer would be timed as nothing, or as all of them.
         seconds_per_element: as last seen; infinite before.
     """
 
@@ -71,8 +72,8 @@ class RunningPipeline:
         self.arrangement, self._context = arrangement, context
         self.delivered = context.elements.delivered
         batch = max(arrangement.batch, 1)
-        self.period = math.lcm(batch, self.delivered)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        self.period = math.lcm(parallel * batch, self.delivered)
         # Results of the call under way and of calls that run ahead, which a plain map has none of, what the last stage
         # has made, and what it is making.
         calls = 1 if parallel == 1 else parallel + 1
@@ -115,14 +116,17 @@ class RunningPipeline:
     def _promises_order(self) -> bool:
         return self.arrangement.parallel == 1 or self._context.settings.deterministic
 
-    def warm_up(self, elements: int | None = None) -> WarmUp:
+    def warm_up(self, elements: int | None = None, typical_seconds: float | None = None) -> WarmUp:
         """Draw until the pipeline is steady, or for as long as there is time for.
 
         Args:
             elements: after which it was steady in another process; None where it is to be found out.
+            typical_seconds: what an element took there once it was: by a few cold ones blocks would come out too short.
         """
         if elements is not None:
-            return self._warm_up_by(max(math.ceil(elements / self.period), 1) * self.period)
+            found = self._warm_up_by(max(math.ceil(elements / self.period), 1) * self.period)
+            self.seconds_per_element = typical_seconds or found.seconds_per_element
+            return found
         start = time.perf_counter()
         drawn, chunk, seconds = 0, self.period, 0.0
         while seconds < CHUNK_SECONDS:
@@ -145,8 +149,7 @@ class RunningPipeline:
 
     def _warm_up_by(self, elements: int) -> WarmUp:
         seconds = self._timed(elements)
-        self.seconds_per_element = seconds / elements
-        return WarmUp(True, elements, seconds, self.seconds_per_element)
+        return WarmUp(True, elements, seconds, seconds / elements)
 
     def block(self, seconds: float) -> tuple[int, float]:
         """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.

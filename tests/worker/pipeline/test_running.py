@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -76,6 +77,46 @@ def test_only_parallel_calls_run_ahead(context: PipelineContext) -> None:
         return pipeline_of(context, 1.0, Arrangement("map", "keep", "", parallel, 16))._buffered
 
     assert buffered(2) - buffered(1) == 2 * 16
+
+
+def test_blocks_are_as_long_as_what_was_typical_says_and_not_the_first_elements(context: PipelineContext) -> None:
+    pipeline = pipeline_of(context, math.inf, Arrangement("batch_loop", "batch", "", batch=24))
+    found = pipeline.warm_up(100, 0.25)
+    assert found.seconds_per_element == found.seconds / found.elements
+    assert pipeline.seconds_per_element == 0.25
+
+
+class Bursts:
+    """A clock of a pipeline that makes so many batches at the same time, and the loop that draws from it."""
+
+    def __init__(self, pipeline: RunningPipeline, at_once: int, batch: int, seconds: float) -> None:
+        self.seconds, self._drawn, self._pipeline = 0.0, 0, pipeline
+        self._burst, self._burst_seconds = at_once * batch, seconds
+
+    def perf_counter(self) -> float:
+        """Return the seconds that have passed."""
+        return self.seconds
+
+    def draw(self, deliveries: Any) -> None:
+        """Let pass what it takes until the last of so many deliveries is there."""
+        self._drawn += int(deliveries) * self._pipeline.delivered
+        self.seconds = math.ceil(self._drawn / self._burst) * self._burst_seconds
+
+
+@pytest.mark.parametrize("parallel", [1, 2, 3, 4])
+def test_a_block_holds_all_batches_that_come_at_the_same_time(
+    context: PipelineContext, monkeypatch: pytest.MonkeyPatch, parallel: int
+) -> None:
+    """By hand: 32 elements a batch, so many batches each 0.2 s; every block takes as long as that says."""
+    batch, each = 32, 0.2 / (32 * parallel)
+    pipeline = pipeline_of(context, each, Arrangement("processes", "processes", "", parallel, batch))
+    clock = Bursts(pipeline, parallel, batch, 0.2)
+    monkeypatch.setattr(running, "time", clock)
+    monkeypatch.setattr(pipeline, "_check_delivery", lambda: clock.draw(1))
+    monkeypatch.setattr(pipeline, "_draw", clock.draw)
+    for _ in range(6):
+        elements, seconds = pipeline.block(0.1)
+        assert seconds / elements == pytest.approx(each)
 
 
 def test_a_warm_up_whose_length_is_known_draws_whole_periods_of_it(context: PipelineContext) -> None:
