@@ -58,7 +58,7 @@ NUMBA_WORDS = (
     ),
     (
         re.compile(
-            r"No implementation of function Function\(<(?:built-in )?function (\w+)[^>]*>\) found for signature:"
+            r"No implementation of function Function\(<(?:class|(?:built-in )?function) '?([\w.]+).* found for.*"
         ),
         r"it has no version of `\1` for what that is given",
     ),

@@ -80,6 +80,10 @@ def test_a_place_is_found_in_a_message_too() -> None:
         ("TypingError: missing a required argument: 'out'", "its version of a function needs `out` too"),
         ("not enough arguments: expected 2, got 1", "its version of a function takes 2 arguments and not 1"),
         (
+            "No implementation of function Function(<class 'tuple'>) found for signature:",
+            "it has no version of `tuple` for what that is given",
+        ),
+        (
             f"{STEP}\nNo implementation of function Function(<function stack>) found for signature:\n >>> stack()",
             "it has no version of `stack` for what that is given",
         ),
