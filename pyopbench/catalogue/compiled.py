@@ -23,13 +23,8 @@ from pyopbench.core.op import Body, Op
 
 def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
     """Return a callback over the compiled body; `parallel` spreads its array expressions over the cores."""
-    import numba
-
-    compiled = rebind_helpers(op.numpy, numba.njit(parallel=parallel))
+    compiled = compile_body(op, parallel=parallel)
     dtypes = op.output_dtypes(case.dtype)
-
-    if parallel:  # Numba warns where there is nothing to spread, and that is seen from the times
-        warnings.filterwarnings("ignore", category=numba.NumbaPerformanceWarning)
 
     def body(*inputs: Any) -> Any:
         # What is a number of NumPy's in the body comes out of Numba as one of Python's.
@@ -37,6 +32,15 @@ def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
         return one_or_tuple([one if isinstance(one, np.ndarray) else as_array(one, dtype) for one, dtype in pairs])
 
     return build_callback(op, case, tf.numpy_function, body, op.numpy_gradient)
+
+
+def compile_body(op: Op, *, parallel: bool = False) -> Body:
+    """Return the body as Numba compiles it at the first call with inputs of a kind."""
+    import numba
+
+    if parallel:  # Numba warns where there is nothing to spread, and that is seen from the times
+        warnings.filterwarnings("ignore", category=numba.NumbaPerformanceWarning)
+    return rebind_helpers(op.numpy, numba.njit(parallel=parallel))
 
 
 def call_compiled(compiled: Body, inputs: Sequence[Any]) -> Any:
@@ -61,6 +65,11 @@ def _is_of_numba(error: BaseException) -> bool:
 
 def why_not_compiled(op: Op, case: Case) -> str | None:
     """Return why there is nothing to compile or nothing that compiles; None if there is both."""
+    return why_no_function(op)
+
+
+def why_no_function(op: Op) -> str | None:
+    """Return why there is no Numba here, or no function that it could be asked to compile; None if there is both."""
     return why_no_numba() or why_not_rebound(op.numpy) or _why_no_type(written(op.numpy))
 
 

@@ -29,8 +29,10 @@ ABOVE = re.compile(r"^(\.\.?/)+")
 NOT_IN_TNP = re.compile(r"module '(?:tensorflow|keras)[\w.]*numpy[\w.]*' has no attribute '(\w+)'")
 """What Python says of a name that TensorFlow's NumPy has not got; AutoGraph quotes it in an error of its own."""
 
-NUMBA_SAYS = re.compile(r"(?:raised a specific error:\s*|Failed in nopython mode pipeline[^\n]*\n)([^\n]+)")
-"""Of a long message of Numba's, what it says first and what its innermost check says."""
+NUMBA_SAYS = re.compile(
+    r"(?:raised a specific error:\s*|Failed in nopython mode pipeline[^\n]*\n)(?!\S*Failed in nopython mode)([^\n]+)"
+)
+"""Of a long message of Numba's, what it says first and what its innermost check says, but for which step has failed."""
 
 ADVICE = re.compile(
     r"(?<=\.) (You can attempt|This error may indicate|Please call) .*|(?<=tf\.Tensor) \([^)]*\)", re.DOTALL
@@ -53,6 +55,12 @@ NUMBA_WORDS = (
     (
         re.compile(r"(?:TypingError: )?not enough arguments: expected (\d+), got (\d+)"),
         r"its version of a function takes \1 arguments and not \2",
+    ),
+    (
+        re.compile(
+            r"No implementation of function Function\(<(?:class|(?:built-in )?function) '?([\w.]+).* found for.*"
+        ),
+        r"it has no version of `\1` for what that is given",
     ),
     (re.compile(r"(?:TypingError: )?too many positional arguments"), "its version of a function takes fewer arguments"),
 )

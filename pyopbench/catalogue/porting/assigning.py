@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from pyopbench.catalogue.porting.indexing import Entry, Picked, assigned, entries_of, pick
-from pyopbench.catalogue.porting.names import name_of
+from pyopbench.catalogue.porting.assigned_names import assign_name
+from pyopbench.catalogue.porting.distinct_places import is_distinct
+from pyopbench.catalogue.porting.indexing import Entry, Picked, entries_of, pick
 from pyopbench.catalogue.porting.operators import BINARY
 from pyopbench.catalogue.porting.typed import TypedCode
 
@@ -44,25 +45,11 @@ def _refuse_repeats(code: TypedCode, entries: list[list[Entry]], rank: int, node
     if not rank:
         return
     for entry in (one for several in entries for one in several if one.kind == "places"):
-        if code.is_tensor(entry.node) and not _is_distinct(code, entry.node):
+        if code.is_tensor(entry.node) and not is_distinct(code, entry.node):
             raise code.refusal(
                 node,
                 f"`{ast.unparse(node).splitlines()[0]}` may write to a place twice, of which TensorFlow keeps any",
             )
-
-
-def _is_distinct(code: TypedCode, node: ast.expr) -> bool:
-    if isinstance(node, ast.Subscript):
-        return _is_distinct(code, node.value)
-    if isinstance(node, ast.Name):
-        values = assigned(code, node.id)
-        return bool(values) and all(one is not None and _is_distinct(code, one) for one in values)
-    if isinstance(node, ast.Call):
-        name = name_of(code.value_of(node.func))
-        if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):
-            name = f"np.{node.func.attr}"
-        return name in ("np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort")
-    return False
 
 
 def _root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -87,7 +74,7 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     if isinstance(target, ast.Tuple | ast.List) and code.is_tensor(value):
         names = code.source.text(*code.source.span(target))
         return f"{names} = tf.unstack({code.write(value)})"
-    return None
+    return assign_name(code, target, value) if isinstance(target, ast.Name) else None
 
 
 def _one_by_one(code: TypedCode, node: ast.Assign, written: list[ast.Subscript]) -> str:

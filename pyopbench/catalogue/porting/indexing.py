@@ -122,7 +122,7 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry
     """Return the text of what a key picks of an array."""
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
-        return f"{whole.text}[{', '.join(code.write(entry.node) for entry in entries)}]"
+        return f"{whole.text}[{', '.join(_basic(code, entries))}]"
     if len(special) > 1:
         return _pick_points(code, node, whole, entries, special)
     (place,) = special
@@ -141,15 +141,34 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry
     return f"tf.gather({text}, {_places(code, entry.node, text, axis)}{where})"
 
 
+def _basic(code: TypedCode, entries: Sequence[Entry]) -> list[str]:
+    """Return numbers and slices as they stand; of several integer dtypes, which TensorFlow does not mix, as int64."""
+    parts = [[entry.node] for entry in entries if entry.kind == "number"]
+    parts += [_bounds(entry.node) for entry in entries if entry.kind == "slice"]
+    seen = [one for several in parts for node in several for one in code.seen(node)]
+    if len({one.dtype for one in seen if one.kind == TENSOR}) < 2:
+        return [code.write(entry.node) for entry in entries]
+    return [_as_int64(code, entry) for entry in entries]
+
+
+def _bounds(node: ast.expr) -> list[ast.expr]:
+    assert isinstance(node, ast.Slice)
+    return [one for one in (node.lower, node.upper, node.step) if one is not None]
+
+
+def _as_int64(code: TypedCode, entry: Entry) -> str:
+    if entry.kind == "slice":
+        bounds = [(*code.source.span(one), code.operand(one, "int64")) for one in _bounds(entry.node)]
+        return code.source.replaced(*code.source.span(entry.node), bounds)
+    return code.operand(entry.node, "int64") if entry.kind == "number" else code.write(entry.node)
+
+
 def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[Entry], place: int) -> tuple[str, str]:
     """Return an array of which all is picked but what arrays of indices pick, and the axis that those are of."""
-    kept = []
-    for position, entry in enumerate(entries):
-        if position == place:
-            kept += [":"] * (entry.rank if entry.kind == "mask" else 1)
-        else:
-            kept.append(":" if entry.kind == "all" else code.write(entry.node))
     before = entries[:place]
+    picked = [":"] * (entries[place].rank if entries[place].kind == "mask" else 1)
+    basic = _basic(code, [*before, *entries[place + 1 :]])
+    kept = [*basic[:place], *picked, *basic[place:]]
     axis = str(sum(entry.kind != "number" for entry in before))
     if any(entry.kind == "rest" for entry in before):
         axis = str(-1 - sum(entry.kind != "number" for entry in entries[place + 1 :]))

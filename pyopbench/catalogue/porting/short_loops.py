@@ -6,6 +6,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import tensorflow as tf
+
+from pyopbench.catalogue.traced.array import number
 from pyopbench.catalogue.traced.sequences import sequence_of
 
 FIRST_ROUNDS = 3
@@ -13,8 +16,12 @@ FIRST_ROUNDS = 3
 
 
 def first_rounds(iterable: Any) -> Iterator[Any]:
-    """Yield the first elements of what a loop goes over; of an unknown number as many as if there were enough."""
+    """Yield the first elements of what a loop goes over; of an unknown number as many as if there were enough.
+
+    Of what has an unknown number of elements, AutoGraph makes a loop of the graph, in which their places are tensors.
+    """
     sequence = sequence_of(iterable)
     if sequence is None or type(sequence.length) is int:
         return itertools.islice(iter(iterable), FIRST_ROUNDS)
-    return map(sequence.element, range(FIRST_ROUNDS))
+    places = (number(tf.constant(place, tf.int64), int) for place in range(FIRST_ROUNDS))
+    return map(sequence.element, places)

@@ -19,6 +19,7 @@ from pyopbench.catalogue.porting.documented import documented
 from pyopbench.catalogue.porting.facts import Facts, docstring, examples_of
 from pyopbench.catalogue.porting.keras_code import KerasCode
 from pyopbench.catalogue.porting.module_text import module_text
+from pyopbench.catalogue.porting.numba_check import require_compiled
 from pyopbench.catalogue.porting.observe import definition_of, multiplies_integers, observe
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.snippets import source_of
@@ -147,6 +148,7 @@ class _Callback:
 
 
 def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
+    require_compiled(op, examples[0], parallel=parallel)
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
     decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
@@ -160,8 +162,10 @@ def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
 
 
 def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
+    one = examples_of(op, 1, 1)[0]
+    require_compiled(op, one)
     facts = body.facts
-    returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
+    returned = op.numpy(*as_given(one))
     loop = numba_loop.texts(facts, is_tuple=isinstance(returned, tuple))
     how = f"`{facts.function}` of {facts.file} and the loop over a batch, compiled by Numba."
     return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True))

@@ -20,6 +20,7 @@ from small_ops import case_of, put_in_place, square
 from traced_compare import graph
 
 HERE = Path(__file__)
+STEP = "Failed in nopython mode pipeline (step: nopython frontend)"
 
 
 def determinant(x: Any) -> Any:
@@ -78,10 +79,18 @@ def test_a_place_is_found_in_a_message_too() -> None:
         ("got an unexpected keyword argument 'axis'", "its version of a function takes no `axis`"),
         ("TypingError: missing a required argument: 'out'", "its version of a function needs `out` too"),
         ("not enough arguments: expected 2, got 1", "its version of a function takes 2 arguments and not 1"),
+        (
+            "No implementation of function Function(<class 'tuple'>) found for signature:",
+            "it has no version of `tuple` for what that is given",
+        ),
+        (
+            f"{STEP}\nNo implementation of function Function(<function stack>) found for signature:\n >>> stack()",
+            "it has no version of `stack` for what that is given",
+        ),
     ],
 )
 def test_what_numba_says_of_arguments_is_told_in_words(said: str, words: str) -> None:
-    error = ValueError(f"Failed in nopython mode pipeline (step: nopython frontend)\n{said}\n")
+    error = ValueError(f"{STEP}\n{said}\n")
     op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
     assert explain(error, op) == f"Numba: {words}"
 

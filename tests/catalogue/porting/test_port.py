@@ -105,6 +105,16 @@ def test_an_expression_is_written_as_tensorflow_spells_it(
         "return np.array([x[0], x.max()])",
         "return np.sqrt(x.sum() if x.max() > 0.1 else 0.0)",
         "return (0.0 if np.isnan(x).all() else x.mean()) * 2",
+        "out = np.zeros((5, 2))\n    out[np.argmax(x), x[0].astype(np.int32)] = x[1]\n    return out",
+        "out = np.zeros((5, 5))\n    out[x[0].astype(np.int32), np.argmin(x) :] = x[1]\n    return out",
+        (
+            "at = np.argsort(x)\n    at = at[x[at] > 0.5]\n    out = np.zeros(5)\n    out[at] = np.arange(len(at))\n"
+            "    return out + x * 0"
+        ),
+        (
+            "total = 0.0\n    for one in x:\n        if one < 0.5:\n            continue\n        total += one\n"
+            "    return total"
+        ),
         "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
     ],
 )
@@ -128,6 +138,9 @@ def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
         ("def body(x):\n    y = x + 1\n    return np.linalg.qr(y)[1]\n", 6),
         ("def body(x):\n    return x.tolist()\n", 5),
         ("def body(x):\n    y = x.max()\n    return 0.0 if y > 9 else (1.0 if y > 0 else y)\n", 6),
+        ("def body(x):\n    x = x.copy()\n    x[np.where(x > 0.5)[0]] = x[:1]\n    return x\n", 6),
+        ("def body(x):\n    y = np.zeros(2)\n    y[np.where(x[:, 0] > 0.5, 0, 1)] = x[:, 0]\n    return y\n", 6),
+        ("def body(x):\n    x = x[:, 0].copy()\n    x[np.argsort(x)[x.astype(int)]] = x + 1\n    return x\n", 6),
         ("def body(x):\n    assert isinstance(x, np.ndarray)\n    return x\n", 5),
     ],
 )
@@ -157,6 +170,32 @@ def test_its_test_fails_where_the_gradient_is_wrong(tmp_path: Path, monkeypatch:
     wrong = made.port.replace("tf.exp(x)", "tf.exp(x) * 0.5 + 0.5 * tf.stop_gradient(tf.exp(x))")
     with pytest.raises(AssertionError):
         run_its_test(type(made)(wrong, made.test, made.function), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("statement", ["x = x.astype(np.float64)", "x = np.asarray(x)"])
+def test_a_name_is_not_assigned_to_itself(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, f"def body(x):\n    {statement}\n    return x * 2\n", VECTOR)
+    assert {"    x = tf.identity(x)"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_loop_over_a_range_of_unknown_length_counts_with_tensors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "def body(x, labels, count):\n    out = np.zeros((int(count), 2))\n    for i in range(int(count)):\n"
+        "        out[i] = x[labels == i].sum()\n    return out\n"
+    )
+    made = write_source(tmp_path, source, "rng.random(4)", "np.array([0, 1, 0, 1], np.int32)", "np.int32(2)")
+    assert run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_what_numba_does_not_compile_is_refused_with_the_line(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, "def body(x):\n    y = x + 1\n    return np.unique(y, axis=0)\n", MATRIX, to="njit")
+    assert caught.value.place is not None
+    assert caught.value.place[1] == 6
 
 
 def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
