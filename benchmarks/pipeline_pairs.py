@@ -1,6 +1,6 @@
 """How often the same form of a pipeline is told apart from itself, and how often one with more work is not.
 
-    python benchmarks/pipeline_pairs.py                # 100 pairs on an idle machine: about 25 minutes on two cores
+    python benchmarks/pipeline_pairs.py                # 100 pairs on an idle machine: about 26 minutes on two cores
     python benchmarks/pipeline_pairs.py --pairs 10 --share 0.03
 
 A worker holds some pairs at a time: for each the current callback in `Dataset.map`, the same once more, and the same
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyopbench.worker.pipeline.form import PipelineContext
 
 BODY = Path(__file__).parents[1] / "examples" / "input_pipeline" / "augment.py"
-PAIRS, HELD, LAUNCHES, ROUNDS = 100, 10, 5, 4
+PAIRS, HELD, LAUNCHES, ROUNDS = 100, 10, 5, 3
 """Pairs in all, and in one worker; launches of each, and rounds: as many as `pipeline` makes in its usual budget."""
 SIZE = 8
 """Pixels a side: a body of a third of a millisecond, of which a block holds some hundred calls."""
