@@ -143,6 +143,10 @@ def change_of(found: Mapping[str, Any]) -> list[str]:
     form, variant = arrangement["form"], arrangement.get("variant")
     if form in OF_BATCHES and variant in ("", "native"):
         return [OF_BATCHES[form], "--batch", str(arrangement["batch"])]
+    if (form, variant) == ("switch", "njit"):
+        return ["switch-njit"]
+    if form == "processes" and arrangement["batch"]:
+        return ["processes-of-batch", "--batch", str(arrangement["batch"])]
     if form not in CHANGES or arrangement["batch"] or variant not in ("", "numpy_function", "native"):
         return []
     if form == "map" and arrangement["parallel"] != 1:

@@ -4,10 +4,12 @@
     python examples/input_pipeline/train.py augment map       # the callback in Dataset.map
     python examples/input_pipeline/train.py augment parallel  # with num_parallel_calls
     python examples/input_pipeline/train.py brighten switch   # tf.numpy_function in place of tf.py_function
+    python examples/input_pipeline/train.py augment switch-njit      # the body compiled by Numba, in that
     python examples/input_pipeline/train.py brighten batch    # batch first; --batch 256 for another size
     python examples/input_pipeline/train.py augment loop      # batch first, with a loop in the callback
     python examples/input_pipeline/train.py augment njit      # the same, with body and loop compiled by Numba
     python examples/input_pipeline/train.py augment processes # the body in processes
+    python examples/input_pipeline/train.py augment processes-of-batch  # batch first, then each batch to a process
     python examples/input_pipeline/train.py augment port      # the port that is written beside the body
     python examples/input_pipeline/train.py augment port-of-batch   # batch first, then the port; --batch too
 
@@ -25,6 +27,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +40,11 @@ if TYPE_CHECKING:
 IMAGES, BATCH, CLASSES = 512, 32, 4
 CORES = os.cpu_count() or 2
 BODIES = ("augment", "denoise", "brighten")
-CHANGES = ("ready", "map", "parallel", "switch", "batch", "loop", "njit", "processes", "port", "port-of-batch")
+OF_BATCHES = ("batch", "loop", "njit")
+CHANGES = (
+    *("ready", "map", "parallel", "switch", "switch-njit", *OF_BATCHES, "processes", "processes-of-batch"),
+    *("port", "port-of-batch"),
+)
 
 
 def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data.Dataset:
@@ -56,23 +63,25 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         called = tf.py_function(lambda one: function(one.numpy()), [image], tf.float32) if call is None else call(image)
         return tf.ensure_shape(called, image.shape), label
 
-    def call_pool(image: Any) -> Any:
-        return pool.submit(function, image).result()
+    def call_pool(images: Any) -> Any:
+        work = partial(over_batch, function) if change == "processes-of-batch" else function
+        return pool.submit(work, images).result()
 
     def in_numpy_function(image: Any) -> Any:
         return tf.numpy_function(called, [image], tf.float32)
 
-    def loop(images: Any) -> Any:
-        return np.stack([function(image) for image in images])
-
-    called = loop if change == "loop" else compiled_loop(function) if change == "njit" else function
+    called = called_with(change, function)
     if change == "parallel":
         ds = ds.map(called_back, num_parallel_calls=given.parallel)
-    elif change == "processes":
+    elif change in ("processes", "processes-of-batch"):
         # "spawn": a process that is forked from one with TensorFlow's threads may hang.
         pool = ProcessPoolExecutor(CORES, multiprocessing.get_context("spawn"))
         in_pool = lambda image: tf.numpy_function(call_pool, [image], tf.float32)  # noqa: E731
-        ds = ds.map(lambda image, label: called_back(image, label, in_pool), num_parallel_calls=CORES)
+        whole = ds if change == "processes" else ds.batch(given.batch, drop_remainder=True)
+        whole = whole.map(lambda image, label: called_back(image, label, in_pool), num_parallel_calls=CORES)
+        if change == "processes-of-batch":
+            return rebatched(whole, given.batch)
+        ds = whole
     elif change in ("port", "port-of-batch"):
         ported = getattr(module, f"{given.body}_in_tensorflow")
         whole = ds if change == "port" else ds.batch(given.batch, drop_remainder=True)
@@ -80,11 +89,11 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         if change == "port-of-batch":
             return rebatched(whole, given.batch)
         ds = whole
-    elif change == "switch":
+    elif change in ("switch", "switch-njit"):
         ds = ds.map(
             lambda image, label: called_back(image, label, in_numpy_function), num_parallel_calls=tf.data.AUTOTUNE
         )
-    elif change in ("batch", "loop", "njit"):
+    elif change in OF_BATCHES:
         whole = ds.batch(given.batch, drop_remainder=True)
         whole = whole.map(lambda image, label: called_back(image, label, in_numpy_function))
         return rebatched(whole, given.batch)
@@ -92,6 +101,25 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         ds = ds.map(called_back)
     batches = ds.batch(BATCH, drop_remainder=True)
     return batches.take(1).cache().repeat() if change == "ready" else batches
+
+
+def over_batch(function: Callable[[Any], Any], images: Any) -> Any:
+    """Return what a function makes of each image of a batch."""
+    return np.stack([function(image) for image in images])
+
+
+def called_with(change: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what a callback calls after a change: the body, a loop over it, or either compiled by Numba."""
+    if change == "loop":
+        return partial(over_batch, function)
+    if change == "njit":
+        return compiled_loop(function)
+    if change == "switch-njit":
+        import numba
+
+        compiled: Callable[[Any], Any] = numba.njit(function)
+        return compiled
+    return function
 
 
 def compiled_loop(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

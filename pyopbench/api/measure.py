@@ -14,6 +14,7 @@ from pyopbench.api.request_checks import require_launches, require_list, require
 from pyopbench.api.several_results import AnyResult, result_of
 from pyopbench.core.errors import BadInput, Interrupted
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes
+from pyopbench.core.option_text import asked_from_python
 from pyopbench.core.ownership import require_own
 from pyopbench.judge.judge import Judging
 from pyopbench.results import store, versions
@@ -22,6 +23,7 @@ from pyopbench.run.choose_settings import settings_for
 from pyopbench.run.revision_request import RevisionRequest, check_revisions
 
 
+@asked_from_python()
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
     inputs: Inputs = None,

@@ -22,6 +22,7 @@ from pathlib import Path
 from pyopbench.core import cache_folder
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
+from pyopbench.core.option_text import option_text
 
 LOCKS = PACKAGE / "run" / "locks"
 ENVIRONMENTS = "environments"
@@ -68,7 +69,7 @@ def require_available(versions: Iterable[str]) -> None:
             f"TensorFlow {version} is not available for {python}"
             if version in locked()
             else "no lock for this version",
-            received=f"--tf {version}",
+            received=option_text("tf", [version]),
             legal=f"with {python}: {', '.join(known) or 'none'}",
             next_step=f"{near}; CONTRIBUTING.md explains how to add a version",
         )

@@ -25,16 +25,16 @@ def require_limitable(limit_bytes: int) -> None:
     if sys.platform != "linux":
         raise BadInput(
             "the memory of a worker can only be limited on Linux",
-            received=f"--memory-limit on {sys.platform}",
+            received=f"a limit on {sys.platform}",
             legal="Linux",
-            next_step="leave --memory-limit out, or use a container with a memory limit",
+            next_step="leave the limit out, or use a container that has one",
         )
     if limit_bytes < LEAST_BYTES:
         raise BadInput(
             "TensorFlow needs more memory than that",
-            received=f"--memory-limit of {limit_bytes:,} bytes",
+            received=f"{limit_bytes:,} bytes",
             legal=f"at least {LEAST_BYTES >> 30}G",
-            next_step="for example --memory-limit 8G",
+            next_step="for example 8G, which is 8 << 30 bytes",
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pyopbench.core.discover import find, require_known
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import DIRECTIONS, DTYPES, GPU, MECHANISMS, MODES, PLACEMENTS, SIMULATED, Axes
+from pyopbench.core.option_text import option_text
 from pyopbench.run.environments import python_of
 from pyopbench.run.worker_process import Worker, ask_once
 
@@ -87,7 +88,7 @@ def ask_for_plan(
     if tf is not None and plan["environment"].get("tensorflow") != tf:
         raise BadInput(
             "the worker imports another TensorFlow than the one you chose",
-            received=f"{plan['environment'].get('tensorflow')}, for --tf {tf}",
+            received=f"{plan['environment'].get('tensorflow')}, for {option_text('tf', [tf])}",
             legal=f"TensorFlow {tf} from {python}",
             next_step="remove folders with a TensorFlow from PYTHONPATH",
         )
@@ -126,7 +127,7 @@ def no_gpu(devices: Sequence[str]) -> BadInput:
     """Return the error for who asks for a GPU where there is none."""
     return BadInput(
         "TensorFlow sees no GPU",
-        received=f"--device gpu, with {', '.join(devices) or 'no device at all'}",
+        received=f"{option_text('device', GPU)}, with {', '.join(devices) or 'no device at all'}",
         legal="a machine with a GPU, and TensorFlow with GPU support",
         next_step="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
     )

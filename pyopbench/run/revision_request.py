@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.core.option_text import option_text
 from pyopbench.core.parse import parse_fail_on
 
 USUAL_FAILURE = "slower"
+EXAMPLE = ["main", "HEAD"]
 EFFECT_PER_SLOWDOWN = 3
 """A slowdown that is to fail is as often the smallest difference that counts, where only the one is given."""
 
@@ -39,20 +41,25 @@ def check_revisions(
     """
     slowdown_of(fail_on, minimum_effect)
     if every < 1:
-        raise BadInput("no such step", received=f"every={every}", legal="1 or more", next_step="for example every=5")
+        raise BadInput(
+            "no such step",
+            received=option_text("every", every),
+            legal="1 or more",
+            next_step=f"for example {option_text('every', 5)}",
+        )
     if not rev and (fail_on is not None or every > 1):
         raise BadInput(
             "without revisions there is nothing to compare",
-            received=f"--fail-on {fail_on}" if fail_on is not None else f"--every {every}",
-            legal="together with --rev, twice or with a range",
-            next_step="for example --rev main --rev HEAD; for stored results use pyopbench compare --fail-on",
+            received=option_text("every", every) if fail_on is None else option_text("fail_on", fail_on),
+            legal=f"together with {option_text('rev')}, two or a range",
+            next_step=f"for example {option_text('rev', EXAMPLE)}; for stored results use pyopbench compare --fail-on",
         )
     if rev and tf:
         raise BadInput(
             "a run compares either revisions or TensorFlow versions",
-            received=f"{' '.join(f'--rev {one}' for one in rev)} with {' '.join(f'--tf {one}' for one in tf)}",
-            legal="--rev with the installed TensorFlow, or --tf",
-            next_step="use --rev in a separate environment for each TensorFlow",
+            received=f"{option_text('rev', list(rev))} with {option_text('tf', list(tf))}",
+            legal=f"{option_text('rev')} with the installed TensorFlow, or {option_text('tf')}",
+            next_step=f"use {option_text('rev')} in a separate environment for each TensorFlow",
         )
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pyopbench.core import formatting
 from pyopbench.core.discover import PACKAGE, find
 from pyopbench.core.errors import BadInput
+from pyopbench.core.option_text import option_text
 from pyopbench.core.own_target import Target, brought
 from pyopbench.results.versions import Revision, short_hash
 from pyopbench.run import git, memory
@@ -114,17 +115,18 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
     if len(found) < 2:
         raise BadInput(
             "one revision cannot be compared with anything",
-            received=" ".join(f"--rev {text}" for text in asked),
+            received=option_text("rev", list(asked)),
             legal=LEGAL,
-            next_step="for example --rev main --rev HEAD; the same revision twice shows the noise",
+            next_step=f"for example {option_text('rev', ['main', 'HEAD'])}; the same revision twice shows the noise",
         )
     most = most_at_once()
     if most is not None and len(found) > most:
+        step = -(-len(found) // max(most - 1, 1))
         raise BadInput(
             "not enough memory for so many revisions, because each needs a worker at the same time",
             received=f"{len(found):,} revisions",
             legal=f"at most {most} with the memory that is free now",
-            next_step=f"--every {-(-len(found) // max(most - 1, 1))} takes fewer of a range; or make several runs",
+            next_step=f"{option_text('every', step)} takes fewer of a range; or make several runs",
         )
     return found
 
@@ -147,9 +149,9 @@ def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
     if git.ask(repository, "merge-base", "--is-ancestor", start, end) is None:
         raise BadInput(
             "a range must go from a commit to one of its descendants",
-            received=f"--rev {text}",
+            received=option_text("rev", [text]),
             legal="A..B where A is an ancestor of B",
-            next_step="name both separately: --rev A --rev B",
+            next_step=f"name both separately: {option_text('rev', ['A', 'B'])}",
         )
     listed = git.require(
         repository,
@@ -174,7 +176,8 @@ def _commit(repository: Path, text: str) -> str:
     if found is None or not re.fullmatch("[0-9a-f]{40,64}", found):
         is_shallow = git.ask(repository, "rev-parse", "--is-shallow-repository") == "true"
         remedy = "fetch its history: git fetch --unshallow" if is_shallow else "git log --oneline shows what there is"
-        raise BadInput(f"no such revision in {repository}", received=f"--rev {text}", legal=LEGAL, next_step=remedy)
+        received = option_text("rev", [text])
+        raise BadInput(f"no such revision in {repository}", received=received, legal=LEGAL, next_step=remedy)
     return found
 
 

@@ -15,6 +15,7 @@ from pyopbench.core.checkout import Checkout, is_installed
 from pyopbench.core.discover import PACKAGE, find, require_known
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import FLOOR_SUFFIX, TWIN_SUFFIX, Axes, Case
+from pyopbench.core.option_text import option_text
 from pyopbench.core.own_target import Target, brought
 from pyopbench.results import certificate, store
 from pyopbench.run import git
@@ -141,9 +142,9 @@ def check_request(request: Request) -> None:
     if variants and request.baseline not in variants:
         raise BadInput(
             "the baseline is not among the variants to measure",
-            received=f"--baseline {request.baseline} with --variant {','.join(variants)}",
+            received=f"{option_text('baseline', request.baseline)}, with {', '.join(variants)} to measure",
             legal=f"one of {', '.join(variants)}",
-            next_step=f"add --variant {request.baseline}, or choose another --baseline",
+            next_step=f"measure {request.baseline} too, or choose another baseline",
         )
 
 

@@ -141,10 +141,10 @@ def test_a_function_of_a_script_has_no_revisions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "received"),
     [
-        ({"tf": ["2.21.0"], "rev": ["HEAD"]}, "--rev HEAD with --tf 2.21.0"),
+        ({"tf": ["2.21.0"], "rev": ["HEAD"]}, "rev=['HEAD'] with tf=['2.21.0']"),
         ({"tf": "2.21.0"}, "tf='2.21.0'"),
         ({"fail_on": "slower"}, "fail_on='slower'"),
-        ({"every": 2}, "--every 2"),
+        ({"every": 2}, "every=2"),
         ({"rev": ["HEAD"], "every": 0}, "every=0"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_limit_that_leaves_tensorflow_no_room_is_refused() -> None:
     memory_limit.require_limitable(memory_limit.LEAST_BYTES)
     with pytest.raises(BadInput) as caught:
         memory_limit.require_limitable(memory_limit.LEAST_BYTES - 1)
-    assert caught.value.received == "--memory-limit of 2,147,483,647 bytes"
+    assert caught.value.received == "2,147,483,647 bytes"
     assert caught.value.legal == "at least 2G"
 
 
@@ -62,4 +62,4 @@ def test_a_limit_is_refused_where_the_system_keeps_none(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(BadInput) as refused:
         memory_limit.require_limitable(memory_limit.LEAST_BYTES)
-    assert refused.value.received == "--memory-limit on darwin"
+    assert refused.value.received == "a limit on darwin"

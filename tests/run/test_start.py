@@ -82,7 +82,7 @@ def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: 
 def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         start.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
-    assert refused.value.received == "--baseline numpy_function with --variant native,xla"
+    assert refused.value.received == "--baseline numpy_function, with native, xla to measure"
 
 
 @pytest.mark.usefixtures("_no_worker")
