@@ -41,6 +41,9 @@ def keep_bytecode() -> None:
         sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
 
 
+OBJECTS_BETWEEN_COLLECTIONS = 20_000
+"""With Python's own 700 a thirtieth of the processor time of the tests goes into looking for garbage."""
+
 # The same examples at every run; and how long they take to draw says how busy the machine is, and nothing else.
 settings.register_profile(
     "suite", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -70,6 +73,7 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
         gc.enable()
 
 
@@ -120,8 +124,21 @@ def simulated() -> Iterator[Process]:
 @pytest.fixture(scope="session")
 def forked_programs() -> Iterator[ForkedPrograms]:
     """What makes programs that begin with libraries imported."""
-    with ForkedPrograms() as programs:
+    with ForkedPrograms("commands") as programs:
         yield programs
+
+
+@pytest.fixture(scope="session")
+def forked_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The Python file of a worker that begins with TensorFlow imported, which takes most of the time to start one.
+
+    It is for tests of what workers answer. A limit that is set for the process from outside, or a signal to its group,
+    only reaches the process that has asked for the fork.
+    """
+    from pyopbench.run.worker_process import WORKER_VARIABLES
+
+    with ForkedPrograms("workers", WORKER_VARIABLES) as programs:
+        yield programs.write_client(tmp_path_factory.mktemp("worker") / "worker.py", "pyopbench.worker")
 
 
 @contextmanager

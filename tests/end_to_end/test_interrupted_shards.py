@@ -1,7 +1,8 @@
 """Ctrl-C and SIGTERM at a shard: it ends at once with 130, leaves no worker, says how to go on, and then is whole.
 
 Each moment is known, and not guessed by waiting: fake workers write every request to a pipe before they answer it, and
-the one at which the run is to be interrupted they never answer.
+the one at which the run is to be interrupted they never answer. Python is started for what is interrupted; the
+commands beside it are forked.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sharded
 import stored
+from forked_programs import ForkedPrograms
 from places import HELPERS
 from processes import has_ended
 from pyopbench.core.discover import PATH_VARIABLE
@@ -48,8 +51,8 @@ FEW = ("--evenly", "--launches", "2", "--rounds", "2", "--no-probes", "--seed", 
 class Place:
     """A folder with a plan, and a pipe that tells what workers are asked."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, program: Path) -> None:
+        self.folder, self.program = folder, program
         os.mkfifo(folder / "requests")
         # For both directions, so that it neither waits for a writer nor ends when one of several has closed it.
         self.requests = os.open(folder / "requests", os.O_RDWR)
@@ -68,8 +71,13 @@ class Place:
         kept = {key: plan[key] for key in ("cases", "skips", "catalogue", "environment")}
         (self.folder / "plan.json").write_text(json.dumps(kept), encoding="utf-8")
 
-    def begin(self, *words: str, **variables: str) -> subprocess.Popen[str]:
-        """Start a command there."""
+    def run(self, *words: str) -> tuple[int, str]:
+        """Run a command there, whose workers answer everything, and return its exit code and its errors."""
+        settings = self._settings(FAKE_WORKER_HEALED="1")
+        done = subprocess.run([self.program, *words], **settings, timeout=LONG, check=False)
+        return done.returncode, done.stderr
+
+    def _settings(self, **variables: str) -> dict[str, Any]:
         told = {
             VARIABLE: "host-1",
             PATH_VARIABLE: str(self.folder),
@@ -79,14 +87,13 @@ class Place:
             "COLUMNS": "200",
             **variables,
         }
-        command = [sys.executable, "-c", CODE, *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, cwd=self.folder, env={**os.environ, **told}, text=True, **pipes)
+        return {"cwd": self.folder, "env": {**os.environ, **told}, "text": True, **pipes}
 
-    def shard(self, index: int, **variables: str) -> subprocess.Popen[str]:
-        """Start one of two shards."""
-        words = ("run", *FEW, "--shard", f"{index}/2", "--out", f"shard-{index}")
-        return self.begin(*words, FAKE_WORKER_LOG=str(self.folder / "requests"), **variables)
+    def begin(self) -> subprocess.Popen[str]:
+        """Start the first of two shards."""
+        command = [sys.executable, "-c", CODE, *shard(1)]
+        return subprocess.Popen(command, **self._settings(FAKE_WORKER_LOG=str(self.folder / "requests")))
 
     def wait_for(self, request: str, process: subprocess.Popen[str]) -> None:
         """Return when a worker is asked for something; a command that ends before that fails the test."""
@@ -110,9 +117,14 @@ class Place:
         return [line["environment"]["pid"] for line in lines if line["kind"] == "launch"]
 
 
+def shard(index: int) -> tuple[str, ...]:
+    """Return the words that measure one of two shards."""
+    return ("run", *FEW, "--shard", f"{index}/2", "--out", f"shard-{index}")
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
+def place(tmp_path: Path, forked_programs: ForkedPrograms) -> Iterator[Place]:
+    made = Place(tmp_path, forked_programs.write(tmp_path / "program" / "pyopbench", "fake_pyopbench"))
     yield made
     made.close()
 
@@ -127,25 +139,19 @@ def interrupted(process: subprocess.Popen[str], number: signal.Signals = signal.
     return err
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Wait for the end of a command, and return its exit code and what it has said of errors."""
-    _, err = process.communicate(timeout=LONG)
-    return process.returncode, err
-
-
 def require_whole_after_resuming(place: Place, told: str) -> None:
     """Resume as the interrupted shard says, and merge it with the other, which no sooner is possible."""
-    assert ended(place.shard(2, FAKE_WORKER_HEALED="1"))[0] == 0
-    code, err = ended(place.begin("merge", "shard-1", "shard-2", "--out", "merged"))
+    code, err = place.run(*shard(2))
+    assert code == 0, err
+    code, err = place.run("merge", "shard-1", "shard-2", "--out", "merged")
     assert code == 2
     assert "resume" in err
     (line,) = [line for line in told.splitlines() if line.startswith("  resume: ")]
     program, *words = shlex.split(line.removeprefix("  resume: "))
     assert program == "pyopbench"
-    code, err = ended(place.begin(*words, FAKE_WORKER_HEALED="1"))
-    assert code == 0, err
-    code, err = ended(place.begin("merge", "shard-1", "shard-2", "--out", "merged"))
-    assert code == 0, err
+    for command in (words, ("merge", "shard-1", "shard-2", "--out", "merged")):
+        code, err = place.run(*command)
+        assert code == 0, err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -154,7 +160,7 @@ def test_a_shard_that_is_interrupted_ends_and_can_be_continued(
     place: Place, request_: str, number: signal.Signals
 ) -> None:
     place.plan(HANGING[request_])
-    process = place.shard(1)
+    process = place.begin()
     place.wait_for(request_, process)
     told = interrupted(process, number)
     assert all(map(has_ended, place.workers("shard-1")))
@@ -169,7 +175,7 @@ def test_a_shard_that_waits_for_the_machine_is_interrupted_and_can_be_continued(
     monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(place.folder))
     place.plan("native")
     with host_lock.held(host="host-1"):
-        process = place.shard(1)
+        process = place.begin()
         assert process.stderr is not None
         while "waiting" not in process.stderr.readline():
             assert process.poll() is None
@@ -180,7 +186,7 @@ def test_a_shard_that_waits_for_the_machine_is_interrupted_and_can_be_continued(
 
 def test_a_shard_that_is_interrupted_while_it_is_planned_leaves_nothing(place: Place) -> None:
     os.mkfifo(place.folder / "plan.json")  # which nobody writes to
-    process = place.shard(1)
+    process = place.begin()
     place.wait_for("plan", process)
     interrupted(process)
     assert not (place.folder / "shard-1").exists()

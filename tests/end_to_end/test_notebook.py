@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,19 @@ def test_the_stored_outputs_are_whole_and_small() -> None:
     assert "<script" not in content
 
 
+@pytest.fixture
+def ipython(tmp_path: Path, forked_worker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let notebooks have workers that are forked, by what IPython runs before the first cell."""
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    command = (sys.executable, "-IS", str(forked_worker))
+    code = f"from pyopbench.run import worker_process\nworker_process.COMMAND = {command!r}\ndel worker_process\n"
+    (startup / "worker.py").write_text(code, encoding="utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("ipython")
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel", reason="notebooks need ipykernel")
     nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat")

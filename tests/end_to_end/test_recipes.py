@@ -12,6 +12,7 @@ import pytest
 import page_commands
 from caches import with_charts
 from forked_programs import ForkedPrograms
+from forked_workers import VARIABLE as WORKER
 from places import ROOT
 from repositories import git, repository
 
@@ -39,7 +40,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(forked_programs: ForkedPrograms, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return forked_programs.write(tmp_path_factory.mktemp("program") / "pyopbench")
+    return forked_programs.write(tmp_path_factory.mktemp("program") / "pyopbench", "forked_workers")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda title: title.split(":")[0].lower())
-def test_a_recipe_runs_as_it_is_written(recipe: str, clone: Path, program: Path, cache: Path) -> None:
+def test_a_recipe_runs_as_it_is_written(
+    recipe: str, clone: Path, program: Path, forked_worker: Path, cache: Path
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache), WORKER: str(forked_worker)}
     written = page_commands.commands(RECIPES[recipe])
     assert written
     for name, command, *arguments in written:
@@ -57,7 +61,7 @@ def test_a_recipe_runs_as_it_is_written(recipe: str, clone: Path, program: Path,
         done = subprocess.run(
             [program, command, *arguments, *short],
             cwd=clone,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)},
+            env=environment,
             capture_output=True,
             text=True,
             timeout=300,

@@ -1,0 +1,126 @@
+"""The process that programs are forked of: `python forking_process.py commands SOCKET` (forked_programs.py).
+
+Each program has a watcher, which is forked too: it waits for the end of the program, tells who has asked for it, and
+ends it when that has ended, or the tests have. So programs run at the same time and know nothing of each other.
+
+A file that is handed over keeps the number that it arrives with, and the environment variable that names it is set to
+that number. It is not put at the number that it had where it comes from. This process may have a file of its own there,
+whose owner would close it later on; or the file may have arrived there, and closing what is left over would close it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+HELPERS = Path(__file__).parent
+LIBRARIES = ("altair", "jinja2", "msgspec", "numpy", "pandas", "rich.table", "scipy.optimize", "scipy.special", "typer")
+MOST_BYTES = 1 << 20
+MOST_FILES = 8
+
+
+def import_for_commands() -> None:
+    """Import what the command line and its reports use."""
+    for name in LIBRARIES:
+        import_module(name)
+
+
+def import_for_workers() -> None:
+    """Import TensorFlow as a worker does, and forget the module of pyopbench that does it."""
+    from pyopbench.worker.late_keras import import_tensorflow
+
+    import_tensorflow()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyopbench"]:
+        del sys.modules[name]
+
+
+IMPORTED: Mapping[str, Callable[[], None]] = {
+    "commands": import_for_commands,
+    "workers": import_for_workers,
+    "nothing": lambda: None,
+}
+
+
+def wait_for_request(listening: socket.socket) -> tuple[Mapping[str, Any], Sequence[int]]:
+    """Return, in a fork, what is asked for and the files for it; end with standard input."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # of the watchers, which nobody waits for
+    while True:
+        ready, _, _ = select.select([listening, sys.stdin], [], [])
+        if sys.stdin in ready:
+            sys.exit()
+        connection, _ = listening.accept()
+        with connection:
+            told, files, _, _ = socket.recv_fds(connection, MOST_BYTES, MOST_FILES)
+            while not told.endswith(b"\n"):
+                told += connection.recv(MOST_BYTES)
+            if os.fork() == 0:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                listening.close()
+                process = os.fork()
+                if process:
+                    watch(process, connection, files)
+                break
+            for file in files:
+                os.close(file)
+    os.setsid()
+    return json.loads(told), files
+
+
+def watch(process: int, connection: socket.socket, files: Sequence[int]) -> NoReturn:
+    """Wait for the end of a program, and tell how it ended; end it with who asked, and with the tests. Never return."""
+    for file in files:
+        os.close(file)  # or who reads from the program would not see its end
+    ended = os.pidfd_open(process)
+    ready, _, _ = select.select([ended, connection, sys.stdin], [], [])
+    if ended not in ready:  # nothing more is said there, so that is the end of who has asked, or of the tests
+        with suppress(ProcessLookupError):  # it has no group of its own yet
+            os.killpg(process, signal.SIGKILL)
+        os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    with suppress(OSError):
+        connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
+    """Run a module as a program in this process, with the files of who asks."""
+    for place, file in enumerate(files[:3]):
+        os.dup2(file, place)
+        os.close(file)
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.environ.update(zip(asked["handed"], map(str, files[3:]), strict=True))
+    sys.argv = list(asked["arguments"])
+    # As where Python is started with -m: the folder, then what the environment names.
+    named = filter(None, asked["environment"].get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:] = list(dict.fromkeys([asked["folder"], *named, *sys.path[1:]]))
+    runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+
+
+def main() -> None:
+    """Import what programs would, wait for who asks, and be what it asks for."""
+    imported, listening = sys.argv[1:]
+    gc.disable()
+    IMPORTED[imported]()
+    sys.path.insert(1, str(HELPERS))
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    assert len(os.listdir("/proc/self/task")) == 1, "a fork would lack the other threads"
+    become(*wait_for_request(socket.socket(fileno=int(listening))))
+
+
+if __name__ == "__main__":
+    main()
