@@ -94,7 +94,7 @@ def _behind(refusal: Refused, op: Op) -> str:
     """Return what else may be refused behind what was, so that all of it can be changed at once."""
     others = others_in(codes_reached(op.numpy), refusal.place)[:MOST_OTHERS]
     others = [(spelled, place) for spelled, place in others if spelled != refusal.missing]
-    told = ", ".join(f"`{spelled}` {_told(place)}" for spelled, place in others)
+    told = ", ".join(f"`{spelled}` ({_told(place)})" for spelled, place in others)
     return f"; perhaps also {told}" if told else ""
 
 

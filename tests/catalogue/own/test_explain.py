@@ -115,8 +115,8 @@ def test_what_may_stop_a_trace_behind_the_first_is_told_too() -> None:
     line = _with_two_obstacles.__code__.co_firstlineno
     assert said == (
         f"`np.packbits` has no counterpart in TensorFlow that is known to be equal, {HERE.name} line {line + 1}; "
-        f"perhaps also `.tobytes` {HERE.name} line {line + 2}, "
-        f"`np.ma.masked_equal` {HERE.name} line {line + 2}"
+        f"perhaps also `.tobytes` ({HERE.name} line {line + 2}), "
+        f"`np.ma.masked_equal` ({HERE.name} line {line + 2})"
     )
 
 
