@@ -26,14 +26,14 @@ HISTORY = (
     "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
     "1 --confirm found a slowdown; 2 bad usage; 3 nothing was timed."
 )
-MERGE = "Exit codes: 0 done; 2 shards are missing, there twice, cut off, changed or contradictory; 3 there are none."
+MERGE = "Exit codes: 0 done; 2 shards are missing, doubled, torn (cut off), changed or contradictory; 3 there are none."
 FLEET = (
     "Exit codes: 0 all shards are here; 1 a variant is wrong; 2 bad input; 3 a shard is missing or nothing was "
     "measured; 130 interrupted."
 )
 CHECK = (
     "Checksums find what a disk, a copy or an editor changed; they are not signatures. Exit codes: 0 nothing is wrong; "
-    "1 something was changed, is cut off, missing or there twice; 2 bad input."
+    "1 something was changed, is torn (cut off), missing or there twice; 2 bad input."
 )
 SCAN = "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them."
 RECORD = (
