@@ -221,7 +221,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the decision report of stored results, or for a run with --rev what changed."""
+    """Write the decision report of stored results; of a run with --rev, the report of what changed."""
     if len(results) == 1 and versions.is_of_revisions(results[0]):
         require_own(results[0])
         options = read_judging(baseline or BASELINE, None, min_effect or usual_effect_text(fail_on))

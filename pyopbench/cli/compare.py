@@ -35,19 +35,21 @@ Axis = Annotated[
 FailOn = Annotated[
     str,
     typer.Option(
-        "--fail-on", metavar="WHEN", help="Exit with 1 if a case is slower, or slower:5% by that much; or never."
+        "--fail-on",
+        metavar="WHEN",
+        help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
     ),
 ]
 Effect = Annotated[
     str,
-    typer.Option("--minimum-effect", "--min-effect", metavar="SHARE", help="Smallest difference that matters."),
+    typer.Option("--min-effect", metavar="SHARE", help="Smallest difference that matters."),
 ]
 RunSpread = Annotated[
     str,
     typer.Option(
         "--run-spread",
         metavar="SHARE",
-        help="How much two separate runs of the same code differ at least.",
+        help="Least difference assumed between separate runs of the same code.",
     ),
 ]
 
@@ -72,7 +74,7 @@ def compare(
     _require_free(markdown, as_json=as_json)
     for option, path in (("--comment", comment), ("--junit", junit)):
         _require_no_results(option, None if path is None else str(path))
-    effect, spread = parse_share("--minimum-effect", minimum_effect), parse_share("--run-spread", run_spread)
+    effect, spread = parse_share("--min-effect", minimum_effect), parse_share("--run-spread", run_spread)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.compare.diff import compare_sides

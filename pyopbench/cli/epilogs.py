@@ -26,14 +26,14 @@ HISTORY = (
     "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
     "1 --confirm found a slowdown; 2 bad usage; 3 nothing was timed."
 )
-MERGE = "Exit codes: 0 done; 2 shards are missing, doubled, torn, changed or contradict each other; 3 no shard."
+MERGE = "Exit codes: 0 done; 2 shards are missing, doubled, torn (cut off), changed or contradictory; 3 there are none."
 FLEET = (
     "Exit codes: 0 all shards are here; 1 a variant is wrong; 2 bad input; 3 a shard is missing or nothing was "
     "measured; 130 interrupted."
 )
 CHECK = (
     "Checksums find what a disk, a copy or an editor changed; they are not signatures. Exit codes: 0 nothing is wrong; "
-    "1 something was changed, is torn, missing or there twice; 2 bad input."
+    "1 something was changed, is torn (cut off), missing or there twice; 2 bad input."
 )
 SCAN = "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them."
 RECORD = (
@@ -46,6 +46,6 @@ PLACEMENT = (
 )
 COPIES = "With --device gpu, copies between host and GPU are timed too, by size and by kind of host memory."
 CERTIFY = (
-    "Variants are compared with copies of themselves and with slowed-down ones, and decisions are made three times. "
+    "Variants are compared with copies of themselves and with slowed-down ones, and decisions are made several times. "
     "Later runs on this machine use the figures. Exit code 1: not as good as promised (docs/certification.md)."
 )

@@ -38,7 +38,8 @@ AllowAddress = Annotated[
     typer.Option("--allow-address", metavar="HOST", help="Allow this host without TLS. Repeat for several."),
 ]
 CaFile = Annotated[
-    Path | None, typer.Option("--tls-ca-file", metavar="FILE", help="CA certificates to check the others with.")
+    Path | None,
+    typer.Option("--tls-ca-file", metavar="FILE", help="CA certificates to check scheduler and hosts with."),
 ]
 Certificate = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this client.")]
 Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, if in a separate file.")]
@@ -73,7 +74,7 @@ def run_fleet(
     out_dir: Annotated[Path | None, out_option("DIR", "New folder for the fleet.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure on the hosts of a Dask scheduler; other options are those of pyopbench run."""
+    """Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run."""
     from pyopbench.run.fleet import plan_folder, sent_files, whole
     from pyopbench.run.fleet.addresses import Access
 
@@ -135,7 +136,7 @@ def examine_fleet(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what each host is, which hosts are alike, and what is missing."""
+    """Show what each host is, which hosts are alike, and what each lacks."""
     from pyopbench.run.fleet import doctor
     from pyopbench.run.fleet.addresses import Access
 

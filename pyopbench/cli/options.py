@@ -208,7 +208,7 @@ MinimumEffectOrUsual = Annotated[
     typer.Option(
         "--min-effect",
         metavar="SHARE",
-        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of a smaller --fail-on.",
+        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of what --fail-on names if less.",
         rich_help_panel=JUDGING,
     ),
 ]

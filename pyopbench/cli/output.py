@@ -20,6 +20,9 @@ __all__ = ["err", "out", "print_failures", "print_table", "say", "say_error"]
 GAP = 2
 """Blanks between the columns of a table."""
 
+NARROW = 8
+"""A column is not made narrower than this for the sake of the words of others."""
+
 SHOWN_FAILURES = 20
 """How many reasons of failures are printed where nobody asks for fewer."""
 
@@ -45,6 +48,7 @@ def print_table(
     widths = _widths(cells, whole, console.width)
     if widths is None and folds and (widths := _widths(cells, [False] * len(columns), console.width)):
         whole = [False] * len(columns)
+    widths = widths or _widths(cells, whole, console.width, breaks=True)
     table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
         table.add_column(
@@ -60,17 +64,32 @@ def print_table(
     console.print()
 
 
-def _widths(columns: Sequence[Sequence[str]], whole: Sequence[bool], room: int) -> list[int] | None:
-    """Return widths at which no word of a table is broken; None where it needs none, or where there are none."""
+def _widths(
+    columns: Sequence[Sequence[str]], whole: Sequence[bool], room: int, *, breaks: bool = False
+) -> list[int] | None:
+    """Return widths at which no word of a table is broken; None where it needs none, or where there are none.
+
+    Args:
+        columns: the cells of each, with its heading.
+        whole: which columns do not break.
+        room: the width of the terminal.
+        breaks: lets the longest words break, so that all others stay whole.
+    """
     lines, words = (
         [max(cell_len(part) for cell in column for part in re.split(mark, cell)) for column in columns]
         for mark in ("\n", "[ \n]")
     )
     least = [line if stays else word for line, word, stays in zip(lines, words, whole, strict=True)]
-    if sum(lines) + GAP * (len(columns) - 1) <= room or sum(least) + GAP * len(columns) > room:
+    if sum(lines) + GAP * (len(columns) - 1) <= room:
         return None
+    room -= GAP * len(columns)
+    while sum(least) > room:
+        long = [place for place, stays in enumerate(whole) if not stays and least[place] > NARROW]
+        if not breaks or not long:
+            return None
+        least[max(long, key=least.__getitem__)] -= 1
     widths = lines
-    while sum(widths) + GAP * len(columns) > room:
+    while sum(widths) > room:
         broad = [place for place, width in enumerate(widths) if width > least[place]]
         widths[max(broad, key=widths.__getitem__)] -= 1
     return widths

@@ -84,7 +84,7 @@ def pipeline(
         typer.Option(
             min=0,
             metavar="N",
-            help="Threads of a private pool of the pipeline. Default: TensorFlow's pool.",
+            help="Threads of a private pool of the pipeline; 0 uses TensorFlow's pool.",
             rich_help_panel=WHAT,
         ),
     ] = 0,

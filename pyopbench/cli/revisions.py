@@ -36,7 +36,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WHEN",
-        help="With --rev, what ends with exit code 1: slower, slower:5% (by 5% or more) or never.",
+        help="With --rev, which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
         rich_help_panel=JUDGING,
     ),
 ]

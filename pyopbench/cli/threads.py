@@ -24,7 +24,7 @@ Threads = Annotated[
     typer.Option(
         "--threads",
         metavar="N,N",
-        help="Also measure calls from so many threads at once, as in serving, e.g. 1,2,4.",
+        help="Also measure calls from this many threads at once, as in serving, e.g. 1,2,4.",
         rich_help_panel=EXTRA,
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from pyopbench.core import formatting
 from pyopbench.core.errors import Elided, PyopbenchError, Unsupported, WrongResult
 from pyopbench.core.model import Case, Change, Failure
 
@@ -46,9 +47,8 @@ def tidy(message: str) -> str:
 
 
 def shorten_reason(text: str, end: str = "") -> str:
-    """Return a text, cut where it and what has to follow it do not fit a table."""
-    longest = LONGEST_REASON - len(end)
-    return (text if len(text) <= longest else text[: longest - 1] + "…") + end
+    """Return a text in one line, cut between words where it and what has to follow it do not fit a table."""
+    return formatting.shorten(text, LONGEST_REASON - len(end), in_words=True) + end
 
 
 def _telling_line(name: str, message: str) -> str:

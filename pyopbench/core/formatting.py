@@ -57,7 +57,7 @@ def seconds(value: float | None) -> str:
 
 
 def seconds_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """Format a duration and its interval, all in the unit of the duration: `1.23 µs (1.20–1.26)`."""
+    """Format a duration and its interval, all in one unit: `1.23 µs (1.20–1.26)`, `1.23 µs (-1.20 to 3.66)`."""
     if value is None or math.isnan(value):
         return MISSING
     scale, unit = _second_unit(value)
@@ -223,10 +223,22 @@ def direction(name: str) -> str:
     return name.replace("_", " + ")
 
 
-def shorten(words: str, characters: int) -> str:
-    """Fold white space to single blanks and cut what goes beyond `characters`, marked by an ellipsis."""
+def shorten(words: str, characters: int, *, in_words: bool = False) -> str:
+    """Fold white space to single blanks and cut what goes beyond `characters`, marked by an ellipsis.
+
+    Args:
+        words: the text.
+        characters: how many of it there is room for.
+        in_words: also leave out a word that would be cut, unless it is a quarter of the room.
+    """
     folded = " ".join(words.split())
-    return folded if len(folded) <= characters else folded[: characters - 1].rstrip() + "…"
+    if len(folded) <= characters:
+        return folded
+    shown = folded[: characters - 1]
+    begun = "" if folded[characters - 1] == " " else shown.rpartition(" ")[2]
+    if in_words and 4 * len(begun) < characters:
+        shown = shown.removesuffix(begun)
+    return shown.rstrip() + "…"
 
 
 def _capped(value: float, largest: float) -> str:
@@ -263,7 +275,8 @@ def _second_unit(value: float) -> tuple[float, str]:
 
 def _span(low: float | None, high: float | None, scale: float) -> str:
     shown = [number(bound if bound is None else bound / scale) for bound in (low, high)]
-    return f"{shown[0]}–{shown[1]}"
+    # A dash before a minus would have to be read twice.
+    return (" to " if any(end.startswith(("-", "−")) for end in shown) else "–").join(shown)
 
 
 def duration(value: float) -> str:

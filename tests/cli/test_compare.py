@@ -54,7 +54,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
         (["--fail-on", "slower:0.7"], 0, "Passed: no case is clearly slower by 70% or more."),
         (["--fail-on", "never"], 0, "Slowdowns do not fail this comparison (--fail-on never)."),
         (["--run-spread", "40%"], 0, "Passed: no case is clearly slower by 3% or more."),
-        (["--minimum-effect", "70%"], 0, "Passed: no case is clearly slower by 70% or more."),
+        (["--min-effect", "70%"], 0, "Passed: no case is clearly slower by 70% or more."),
     ],
 )
 def test_it_fails_where_it_is_asked_to(
@@ -114,7 +114,7 @@ def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
         (["before", "after", "--fail-on", "faster"], "not a condition for --fail-on"),
         (["before", "after", "--fail-on", "slower:"], "not a condition for --fail-on"),
         (["before", "after", "--fail-on", "slower:1%"], ("the slowdown is below the smallest difference that counts")),
-        (["before", "after", "--minimum-effect", "3"], "not a share for --minimum-effect"),
+        (["before", "after", "--min-effect", "3"], "not a share for --min-effect"),
         (["before", "after", "--run-spread", "x"], "not a share for --run-spread"),
         (["before", "after", "--axis", "up"], "unknown axis"),
         (["before", "native", "nothing", "--axis", "variant"], "no such variant"),

@@ -70,7 +70,8 @@ def test_the_details_of_an_error_hang_behind_their_labels(
         ([("a", "numpy_func", "x y z w")], ["a  numpy_func  x y", "               z w"]),
         ([("a", "numpy_func nump", "7")], ["a  numpy_func    7", "   nump"]),
         ([("a", "numpy_func", "x y z")], ["a  numpy_func  x y z"]),
-        ([("a", "numpy_functions_x", "x")], ["a  numpy_function  x", "   s_x"]),
+        ([("a", "numpy_functions_x", "x")], ["a  numpy_functi  x", "   ons_x"]),
+        ([("a", "numpy_functions_x", "12345 7")], ["a  numpy_fu  12345", "   nctions_  7", "   x"]),
     ],
 )
 def test_words_in_a_table_stay_whole_where_they_fit(rows: list[tuple[str, ...]], lines: list[str]) -> None:

@@ -59,6 +59,7 @@ def test_seconds(value, shown):
     [
         (1.23e-6, 1.2e-6, 1.26e-6, "1.23 µs (1.20–1.26)"),
         (1.05e-3, 0.95e-3, 1.16e-3, "1.05 ms (0.950–1.16)"),
+        (1.23e-6, -1.2e-6, 3.66e-6, "1.23 µs (-1.20 to 3.66)"),
         (1.05e-3, math.nan, math.nan, "1.05 ms"),
         (1.05e-3, None, None, "1.05 ms"),
         (math.nan, 1.0, 2.0, "–"),
@@ -156,6 +157,10 @@ def test_bytes_counts_and_words():
     assert formatting.direction("forward_backward") == "forward + backward"
     assert formatting.shorten("a\n b   c", 99) == "a b c"
     assert formatting.shorten("abcdef", 4) == "abc…"
+    assert formatting.shorten("what is to be told", 16, in_words=False) == "what is to be t…"
+    assert formatting.shorten("what is to be told", 16, in_words=True) == "what is to be…"
+    assert formatting.shorten("what is to be told", 14, in_words=True) == "what is to be…"
+    assert formatting.shorten("whatistobetold", 9, in_words=True) == "whatisto…"
 
 
 @given(finite)

@@ -815,7 +815,8 @@ def test_a_certificate_of_an_older_pyopbench_is_not_shown(judged):
 def test_the_run_effect_is_told_in_short_too(judged):
     made = certificate()
     found = with_run(judged, certificate=as_stored(made), environment=made.environment)
-    assert effect_text(made.run_effect) in words(certificate_section.brief(found))
+    items = [item for block in certificate_section.brief(found) if isinstance(block, Bullets) for item in block.items]
+    assert f"{certificate_section.RUN_EFFECT}: {effect_text(made.run_effect)}" in items
 
 
 def test_decisions_of_a_quick_certificate_are_promised_nothing(judged):

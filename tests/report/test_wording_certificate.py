@@ -80,9 +80,10 @@ def test_the_run_effect_is_told_with_its_interval_and_what_is_allowed_for() -> N
 
 MADE = "Certified on 2030-01-01 00:00 UTC in 23 min 20 s"
 COMPARED = (
-    "Variants were compared with copies of themselves, and callbacks with copies slowed down by a known amount; a "
+    "Variants were compared with copies of themselves, and callbacks with copies slowed down by a known amount. A "
     "difference counts from 3% of the callback's time."
 )
+KNOWN = "controls (code whose answer is known)"
 LAUNCHES = " of at most 24 launches each"
 CUT = ", 1 of them cut short by their budget"
 ALL = "All decisions were made 3 times, and each run was judged by the others."
@@ -95,15 +96,15 @@ ALONE = "The decisions were not repeated."
     [
         (
             {},
-            f"{MADE}, in full: 3 runs of controls in mode node, 18 to 24{LAUNCHES}{CUT}. {COMPARED} {ALL}",
+            f"{MADE}, in full: 3 runs of {KNOWN} in mode node, 18 to 24{LAUNCHES}{CUT}. {COMPARED} {ALL}",
         ),
         (
             {"quick": True, "controls": (ControlRun(9, 24, "look"),)},
-            f"{MADE}, from few pairs: 1 run of controls in mode node, 9{LAUNCHES}. {COMPARED} {FEW}",
+            f"{MADE}, from few pairs: 1 run of {KNOWN} in mode node, 9{LAUNCHES}. {COMPARED} {FEW}",
         ),
         (
             {"decisions": None, "controls": ()},
-            f"{MADE}, in full: 0 runs of controls in mode node, no launches each. {COMPARED} {ALONE}",
+            f"{MADE}, in full: 0 runs of {KNOWN} in mode node, no launches each. {COMPARED} {ALONE}",
         ),
     ],
 )

@@ -86,11 +86,11 @@ class KerasArray:
         """Return the array with its dimensions in another order."""
         return CALLS["transpose"](self, (axes[0] if len(axes) == 1 else axes) or None)
 
-    def _value(self, what: str) -> Any:
-        raise Lacking(what, "asks for a value while the graph is built; np.where chooses between values")
+    def _value(self, what: str, fix: str = "") -> Any:
+        raise Lacking(what, f"asks for a value while the graph is built{fix}")
 
     def __bool__(self) -> bool:
-        return bool(self._value("if or while"))
+        return bool(self._value("if or while", "; np.where chooses between values"))
 
     def __int__(self) -> int:
         return int(self._value("int(x)"))
@@ -102,7 +102,7 @@ class KerasArray:
         return float(self._value("float(x)"))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self._value("conversion to an array of NumPy's")
+        return self._value("x.__array__()")
 
     def __round__(self, digits: int = 0) -> Any:
         return CALLS["round"](self, digits)

@@ -83,7 +83,7 @@ def on_keras(function: Callable[..., Any]) -> Callable[..., Any]:
     def on_tensors(*tensors: Any, **named: Any) -> Any:
         for tensor in (*tensors, *named.values()):
             if tensor.dtype == "string":
-                raise Lacking("text", "is nothing that keras.ops computes with")
+                raise Lacking("tf.string", "is a dtype that keras.ops does not compute with")
         by_name = {name: KerasArray(tensor) for name, tensor in named.items()}
         return _tensors_of(rebound(*map(KerasArray, tensors), **by_name))
 

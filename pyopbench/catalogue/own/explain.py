@@ -39,6 +39,8 @@ ADVICE = re.compile(
 )
 """TensorFlow's advice to who wrote the code for it, which nobody did here, and numbered names of tensors."""
 
+ENDS = " .,:;"
+"""How a message may end, which is left out where the place follows."""
 
 MOST_OTHERS = 3
 """How many more obstacles a reason names."""
@@ -75,7 +77,8 @@ def explain(error: BaseException, op: Op) -> str:
     where = "" if place is None else f", {_told(place)}"
     if isinstance(error, Refused):
         where += _behind(error, op)
-    return shorten_reason(_said(error, place), where)
+    said = _said(error, place)
+    return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
 def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
@@ -91,7 +94,7 @@ def _behind(refusal: Refused, op: Op) -> str:
     """Return what else may be refused behind what was, so that all of it can be changed at once."""
     others = others_in(codes_reached(op.numpy), refusal.place)[:MOST_OTHERS]
     others = [(spelled, place) for spelled, place in others if spelled != refusal.missing]
-    told = ", ".join(f"`{spelled}` {_told(place)}" for spelled, place in others)
+    told = ", ".join(f"`{spelled}` ({_told(place)})" for spelled, place in others)
     return f"; perhaps also {told}" if told else ""
 
 

@@ -51,7 +51,7 @@ class AsPython(Storage):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         array = self.known
         if array is None:
-            raise refuse("conversion to an array of NumPy's", why="needs the values while the graph is built")
+            raise refuse("x.__array__()", why="needs the values while the graph is built")
         return np.array(array, dtype)
 
     def __hash__(self) -> int:

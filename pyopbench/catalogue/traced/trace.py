@@ -37,7 +37,7 @@ def traced(body: Callable[..., Any]) -> Callable[..., Any]:
     def on_tensors(*tensors: Any, **named: Any) -> Any:
         for tensor in (*tensors, *named.values()):
             if tensor.dtype == tf.string:
-                refusal = refuse("text", why="is not traced: NumPy's text has no counterpart among tensors")
+                refusal = refuse("tf.string", why="is not traced: what NumPy and Python do with text, graphs do not")
                 refusal.place = None  # an input is on no line
                 raise refusal
         names.forget()

@@ -53,16 +53,16 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
-    """Return the figures of the certificate in a sentence each, or that there is none."""
+    """Return the figures of the certificate as items of a list, or that there is none."""
     certificate = _certificate(judgement)
     if judgement.run.cannot or certificate is None:
         return build(judgement)
-    told = "; ".join(
+    told = tuple(
         f"{what}: {found}"
         for what, found, promised in rows_of(certificate)
         if promised != formatting.MISSING or what == RUN_EFFECT
     )
-    return (Paragraph(f"{made_text(certificate)} {told}."), *_misses(certificate))
+    return (Paragraph(made_text(certificate)), Bullets(told), *_misses(certificate))
 
 
 def _certificate(judgement: Judgement) -> Certificate | None:

@@ -95,7 +95,7 @@ def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell
     return (
         Cell(reason.status, TONES.get(reason.status, "warn")),
         _cells.count(len(cases)),
-        formatting.shorten(reason_text(reason), LONGEST_REASON) + note,
+        formatting.shorten(reason_text(reason), LONGEST_REASON, in_words=True) + note,
         "; ".join(compact(cases)),
     )
 

@@ -38,10 +38,15 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def _of_nodes(judgement: Judgement) -> str:
     measured = (judgement.latencies["mode"] == costs.MODE).any()
     return (
-        " In mode node this is the time one op adds to a graph; values that are not above zero are only in the table."
+        " In mode node this is the time one op adds to a graph, a difference that noise can make negative; such values "
+        "are only in the table."
         if measured
         else ""
     )
+
+
+def _where(rows: Sequence[Mapping[str, Any]]) -> str:
+    return " inside a graph" if all(row["mode"] == costs.MODE for row in rows) else ""
 
 
 def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Style]) -> Sequence[Block]:
@@ -49,7 +54,7 @@ def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Styl
     unit = unit_of(judgement, op)
     scene = Scene(panels_of(rows, places), judgement.baseline, unit)
     spec = latency_chart([_chart_row(row) for row in rows], pinned, scene, _crossings(judgement, op, places))
-    caption = f"{op}: time per call (95% interval) by {unit}"
+    caption = f"{op}: time per call{_where(rows)} (95% interval) by {unit}"
     summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
     described = (Paragraph(summary),) if summary else ()
     return (

@@ -94,10 +94,10 @@ def made_text(certificate: Certificate) -> str:
         repeated = f"{what} were made {formatting.count(jobs.runs, 'time')}, and each run was judged by the others"
     return (
         f"Certified on {formatting.moment(certificate.created)} in {formatting.duration(certificate.seconds)}, "
-        f"{'from few pairs' if certificate.quick else 'in full'}: {formatting.count(len(runs), 'run')} of controls in "
-        f"mode {certificate.mode}, {launches} launches each{ended}. Variants were compared with copies of "
-        "themselves, and callbacks with copies slowed down by a known amount; a difference counts from "
-        f"{formatting.percent(certificate.minimum_effect)} of the callback's time. {repeated}."
+        f"{'from few pairs' if certificate.quick else 'in full'}: {formatting.count(len(runs), 'run')} of controls "
+        f"(code whose answer is known) in mode {certificate.mode}, {launches} launches each{ended}. Variants were "
+        "compared with copies of themselves, and callbacks with copies slowed down by a known amount. A difference "
+        f"counts from {formatting.percent(certificate.minimum_effect)} of the callback's time. {repeated}."
     )
 
 

@@ -31,5 +31,5 @@ def without_number_text(counts: Mapping[Status, int]) -> str:
 
 def hole_text(hole: Hole) -> str:
     """Return how many cases have no number, of which ops, and why, in a line."""
-    why = formatting.shorten(reason_text(hole.reason), SHORT_REASON)
+    why = formatting.shorten(reason_text(hole.reason), SHORT_REASON, in_words=True)
     return f"{formatting.count(hole.cases, 'case')} {hole.reason.status}, of {formatting.listing(hole.ops)}: {why}"

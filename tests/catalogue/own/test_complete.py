@@ -184,7 +184,7 @@ def test_text_and_shapes_that_depend_on_the_data_pass_the_checks(monkeypatch: py
     tensorflows, *_ = str(caught.value).split(". ")
     code = inspect.getsource(lengths).splitlines()[-1].strip()
     here = f"{Path(__file__).name} line {line_of(Path(__file__), code)}"
-    reason = f"{type(caught.value).__name__}: {tensorflows}., {here}"
+    reason = f"{type(caught.value).__name__}: {tensorflows}, {here}"
     assert words["tnp"] == f"Unsupported: {reason}"
 
 

@@ -46,7 +46,7 @@ def line_of(text: str) -> int:
         (determinant, "tnp", "`np.linalg.slogdet` has no tnp counterpart", "    return np.linalg.slogdet(x)[1]"),
         (determinant, "tnp_autograph", "`np.linalg.slogdet` has no tnp", "    return np.linalg.slogdet(x)[1]"),
         (determinant, "njit", "slogdet() only supported on 2-D arrays", "    return np.linalg.slogdet(x)[1]"),
-        (branch, "tnp", "as a Python `bool` is not allowed.", "    return 1 if x[0] > 0 else 2"),
+        (branch, "tnp", "as a Python `bool` is not allowed", "    return 1 if x[0] > 0 else 2"),
     ],
 )
 def test_a_port_that_fails_says_why_and_where(
@@ -63,6 +63,13 @@ def test_a_port_that_fails_says_why_and_where(
 
 def test_ops_that_are_not_the_users_keep_their_words() -> None:
     assert explain(ValueError("as it is"), square()) == "ValueError: as it is"
+
+
+@pytest.mark.parametrize("end", ["", ".", ":", " ...", ";"])
+def test_a_message_ends_before_the_place(end: str) -> None:
+    op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
+    error = ValueError(f'no{end}\n\nFile "{HERE}", line 9:\n')
+    assert explain(error, op) == f"ValueError: no, {HERE.name} line 9"
 
 
 def test_a_place_is_found_in_a_message_too() -> None:
@@ -108,8 +115,8 @@ def test_what_may_stop_a_trace_behind_the_first_is_told_too() -> None:
     line = _with_two_obstacles.__code__.co_firstlineno
     assert said == (
         f"`np.packbits` has no counterpart in TensorFlow that is known to be equal, {HERE.name} line {line + 1}; "
-        f"perhaps also `.tobytes` {HERE.name} line {line + 2}, "
-        f"`np.ma.masked_equal` {HERE.name} line {line + 2}"
+        f"perhaps also `.tobytes` ({HERE.name} line {line + 2}), "
+        f"`np.ma.masked_equal` ({HERE.name} line {line + 2})"
     )
 
 
