@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,6 +83,16 @@ def test_the_fork_ends_with_who_has_asked_for_it(begin: Begin) -> None:
     assert has_ended(fork)
     process.communicate(timeout=LONG)
     assert fork != process.pid
+
+
+def test_who_asks_for_nothing_does_no_harm(forked_programs: ForkedPrograms, begin: Begin) -> None:
+    for half in (b"", b"{"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(forked_programs.address)
+            connection.sendall(half)
+    process = begin("raise SystemExit(7)")
+    process.communicate(timeout=LONG)
+    assert process.returncode == 7
 
 
 def test_the_forks_end_with_what_they_are_forked_of(tmp_path: Path) -> None:

@@ -42,7 +42,11 @@ sys.exit(code)
 
 
 class ForkedPrograms:
-    """The process that is forked. Use as a context manager: leaving it ends the process and what it has forked."""
+    """The process that is forked. Use as a context manager: leaving it ends the process and what it has forked.
+
+    Attributes:
+        address: of the socket at which it is asked.
+    """
 
     def __init__(self, imported: str, environment: Mapping[str, str] | None = None) -> None:
         """Start it, without waiting for it.
@@ -53,8 +57,8 @@ class ForkedPrograms:
         """
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")  # the address of a socket has to be short
         self._listening = socket.socket(socket.AF_UNIX)
-        self._address = str(Path(self._folder.name) / "socket")
-        self._listening.bind(self._address)
+        self.address = str(Path(self._folder.name) / "socket")
+        self._listening.bind(self.address)
         self._listening.listen()
         self._process = subprocess.Popen(
             [sys.executable, forking_process.__file__, imported, str(self._listening.fileno())],
@@ -77,7 +81,7 @@ class ForkedPrograms:
     def write_client(self, path: Path, module: str) -> Path:
         """Write a Python file that does what `python -m MODULE` does, and needs nothing installed; return its path."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = CLIENT.format(address=self._address, module=module, handed=[marker.VARIABLE])
+        text = CLIENT.format(address=self.address, module=module, handed=[marker.VARIABLE])
         path.write_text(text, encoding="utf-8")
         return path
 

@@ -18,6 +18,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -26,6 +27,8 @@ from typing import Any, NoReturn
 
 HELPERS = Path(__file__).parent
 LIBRARIES = ("altair", "jinja2", "msgspec", "numpy", "pandas", "rich.table", "scipy.optimize", "scipy.special", "typer")
+TASKS = Path("/proc/self/task")
+"""Has the threads of this process, and is on Linux alone."""
 MOST_BYTES = 1 << 20
 MOST_FILES = 8
 
@@ -61,10 +64,8 @@ def wait_for_request(listening: socket.socket) -> tuple[Mapping[str, Any], Seque
             sys.exit()
         connection, _ = listening.accept()
         with connection:
-            told, files, _, _ = socket.recv_fds(connection, MOST_BYTES, MOST_FILES)
-            while not told.endswith(b"\n"):
-                told += connection.recv(MOST_BYTES)
-            if os.fork() == 0:
+            told, files = receive(connection)
+            if told and os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listening.close()
                 process = os.fork()
@@ -77,20 +78,33 @@ def wait_for_request(listening: socket.socket) -> tuple[Mapping[str, Any], Seque
     return json.loads(told), files
 
 
+def receive(connection: socket.socket) -> tuple[bytes, Sequence[int]]:
+    """Return a line and the files that come with it; nothing instead of a line if who asks ends in the middle of it."""
+    told, files, _, _ = socket.recv_fds(connection, MOST_BYTES, MOST_FILES)
+    while told and not told.endswith(b"\n"):
+        more = connection.recv(MOST_BYTES)
+        told = told + more if more else b""
+    return told, files
+
+
 def watch(process: int, connection: socket.socket, files: Sequence[int]) -> NoReturn:
     """Wait for the end of a program, and tell how it ended; end it with who asked, and with the tests. Never return."""
     for file in files:
         os.close(file)  # or who reads from the program would not see its end
-    ended = os.pidfd_open(process)
-    ready, _, _ = select.select([ended, connection, sys.stdin], [], [])
-    if ended not in ready:  # nothing more is said there, so that is the end of who has asked, or of the tests
-        with suppress(ProcessLookupError):  # it has no group of its own yet
-            os.killpg(process, signal.SIGKILL)
-        os.kill(process, signal.SIGKILL)
+    threading.Thread(target=end_with_others, args=(process, connection), daemon=True).start()
     _, status = os.waitpid(process, 0)
     with suppress(OSError):
         connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
+
+
+def end_with_others(process: int, connection: socket.socket) -> None:
+    """End a program when who has asked for it or the tests have ended: neither says anything more."""
+    select.select([connection, sys.stdin], [], [])
+    with suppress(ProcessLookupError):  # it has no group of its own yet
+        os.killpg(process, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
 
 
 def become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
@@ -118,7 +132,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    assert len(os.listdir("/proc/self/task")) == 1, "a fork would lack the other threads"
+    assert len(list(TASKS.glob("*"))) <= 1, "a fork would lack the other threads"
     become(*wait_for_request(socket.socket(fileno=int(listening))))
 
 
