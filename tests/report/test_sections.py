@@ -838,7 +838,10 @@ def test_the_figures_of_the_certificate_are_shown(judged):
     blocks = certified(judged, certificate())
     (table,) = tables(blocks)
     rows = {row[0]: row[1:] for row in texts(table)}
-    assert rows["identical, found different"] == ["1 of 1,080 (0.0926%, at most 0.44%)", "at most 0.1%, bound 5%"]
+    assert rows["identical, found different"] == [
+        "1 of 1,080 (0.0926%, at most 0.44%)",
+        "at most 0.1% (upper bound: at most 5%)",
+    ]
     assert rows["identical, found equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
     assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
     assert rows["run effect"][0] == effect_text(certificate().run_effect)

@@ -87,7 +87,7 @@ def _without(judgement: Judgement) -> Sequence[Block]:
 def rows_of(certificate: Certificate) -> tuple[Row, ...]:
     """Return the figures as rows of `COLUMNS`."""
     identical = certificate.identical
-    bound = "" if certificate.quick else f", bound {formatting.percent(MOST_FALSE_BOUND)}"
+    bound = "" if certificate.quick else f" (upper bound: at most {formatting.percent(MOST_FALSE_BOUND)})"
     shown = formatting.percent(identical.equivalent_share)
     equivalent = f"{_of(identical.equivalent, identical)} ({shown}, at least "
     return (
