@@ -27,7 +27,8 @@ from pyopbench.results.promises import misses_of
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
-from bodies import tables  # noqa: E402 - its folder was just added
+import first_try_tables  # noqa: E402 - its folder was just added
+from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
@@ -38,6 +39,7 @@ CERTIFICATES = RESULTS / "certificates"
 PEERS = RESULTS / "peers.json"
 ALARMS = RESULTS / "change_alarms.json"
 CORPUS = RESULTS / "corpus.json"
+FIRST_TRY = RESULTS / "first_try.json"
 BLOCK = re.compile(r"(?P<begin><!-- quoted: (?P<name>[^>]+) -->\n).*?(?P<end><!-- end of quote -->)", re.DOTALL)
 PROMISES = 4
 """So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
@@ -147,8 +149,8 @@ def alarms(path: Path = ALARMS) -> str:
     return table(columns, [_alarm(*names, counted) for names, counted in found.items()])
 
 
-def of_corpus(part: Callable[[Mapping[str, Any]], str], path: Path = CORPUS) -> str:
-    """Return a part of what `benchmarks/corpus.py` stored, as Markdown."""
+def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
+    """Return a part of what a script of `benchmarks/` stored, as Markdown."""
     return part(_content(path))
 
 
@@ -194,10 +196,13 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/certificates": certified,
     "results/peers.json": compared,
     "results/change_alarms.json": alarms,
-    "results/corpus.json: how it was made": partial(of_corpus, tables.made),
-    "results/corpus.json: how many": partial(of_corpus, tables.totals),
-    "results/corpus.json: each body": partial(of_corpus, tables.families),
-    "results/corpus.json: what stopped forms": partial(of_corpus, tables.reasons),
+    "results/corpus.json: how it was made": partial(stored, tables.made, CORPUS),
+    "results/corpus.json: how many": partial(stored, tables.totals, CORPUS),
+    "results/corpus.json: each body": partial(stored, tables.families, CORPUS),
+    "results/corpus.json: what stopped forms": partial(stored, tables.reasons, CORPUS),
+    "results/first_try.json: how it was made": partial(stored, first_try_tables.made, FIRST_TRY),
+    "results/first_try.json: how many": partial(stored, first_try_tables.counted, FIRST_TRY),
+    "results/first_try.json: each function": partial(stored, first_try_tables.functions, FIRST_TRY),
 }
 
 

@@ -10,14 +10,12 @@ import simulation_tables
 from places import ROOT
 
 PAGES = {page.name: page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
-MADE = ("first-try.md",)
-"""Written as a whole by a script, which its text names."""
 HELD = held_figures.held()
 ADVICE = """No test holds these figures. A measured one is quoted from what is stored (scripts/quote_reference.py), a
 constant is compared with the code (tests/helpers/held_figures.py), or the page says it without a figure."""
 
 
-@pytest.mark.parametrize("name", sorted(set(PAGES) - set(MADE)))
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_each_figure_of_a_page_is_held_and_nothing_is_held_that_is_gone(name: str) -> None:
     found = set(figures.figures(PAGES[name].read_text(encoding="utf-8")))
     holders = HELD.get(name, {})
