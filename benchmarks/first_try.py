@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -118,7 +119,7 @@ def tried(name: str, budget: str) -> dict[str, Any]:
         said = [line.strip() for line in ended.stderr.splitlines() if line.strip().startswith(("error:", "next:"))]
         return {
             "exit": ended.returncode,
-            "answer": "refused: " + " ".join(" ".join(said).split()),
+            "answer": "refused: " + " ".join(" ".join(said).split()).replace(f"{FILES}{os.sep}", ""),
             "right": {},
             "not_right": {},
         }
