@@ -10,6 +10,7 @@ import pytest
 
 import first_try
 import first_try_tables
+from markdown_table import cell
 
 DECISIONS = {
     "decisions": [{"action": "port", "choice": "traced"}],
@@ -43,6 +44,10 @@ def test_the_table_has_forms_with_their_times_and_each_reason_once() -> None:
     assert len(why.split("<br>")) == 2
     refused = {"name": "a", "words": ["a"], "answer": "refused", "right": {}, "not_right": {}}
     assert first_try_tables.counted({"functions": [row, refused]}) != first_try_tables.counted(document)
+
+
+def test_a_cell_has_no_links_but_leaves_code_as_it_is() -> None:
+    assert cell("[ a\n] [(0)] and [b](c), but `x[0](1)`") == "[ a ] \\[(0)] and [b]\\(c), but `x[0](1)`"
 
 
 def test_what_is_done_is_kept_and_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
