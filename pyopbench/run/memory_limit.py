@@ -34,7 +34,7 @@ def require_limitable(limit_bytes: int) -> None:
             "TensorFlow needs more memory than that",
             received=f"{limit_bytes:,} bytes",
             legal=f"at least {LEAST_BYTES >> 30}G",
-            next_step="for example 8G, which is 8 << 30 bytes",
+            next_step="for example 8G on the command line, 8 << 30 from Python",
         )
 
 
