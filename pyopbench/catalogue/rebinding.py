@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow.experimental.numpy as tnp
 
+from pyopbench.catalogue.for_numba.rewrite import rewritten
 from pyopbench.core.op import Body
 
 BODY = "pyopbench_body"
@@ -48,10 +49,11 @@ def rebind_names(function: Any, replace: Callable[[Any], Any]) -> Any:
 def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
     """Return `finish` of a copy of a Python function whose helpers, the user's of any module, are treated likewise.
 
-    Lists among the constants that they read become tuples, which a compiler can take for constants, and parameters that
-    are given by name alone are given by position too, because Numba finds no default of those.
+    What Numba does not take is written otherwise (`for_numba`). Lists among the constants that they read become tuples,
+    which a compiler can take for constants, and parameters that are given by name alone are given by position too,
+    because Numba finds no default of those.
     """
-    copy: Body = _Rebinding(_as_constant, lambda copy: finish(_by_position(copy))).of(written(function))
+    copy: Body = _Rebinding(_as_constant, lambda copy: finish(_by_position(rewritten(copy)))).of(written(function))
     return arrange(function, copy)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Sequence, Set
 
+from pyopbench.catalogue.for_numba.instead import BODY, PLACE, Instead, Names, helper_names, names_in
+from pyopbench.catalogue.for_numba.rules import instead_of
 from pyopbench.catalogue.porting.facts import Facts
 from pyopbench.catalogue.porting.render import Code
 from pyopbench.catalogue.porting.units import Unit, Units
@@ -18,6 +21,9 @@ class CallbackCode(Code):
         root: the name of the body.
         compiled: names of the functions that are compiled.
         decorator: what compiles them; empty where nothing does.
+
+    Attributes:
+        helpers: the functions of `for_numba.helpers` that were written calls of.
     """
 
     def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str) -> None:
@@ -25,9 +31,13 @@ class CallbackCode(Code):
         self.root = root
         self.compiled = compiled
         self.decorator = decorator
+        self.helpers: set[str] = set()
+        self.names: Names | None = None
 
     def write_unit(self, unit: Unit) -> str:
-        """Return a statement, functions with their decorator and constants as Numba takes them."""
+        """Return a statement, functions with their decorator and all as Numba takes it."""
+        is_compiled = self.decorator and unit.name in self.compiled
+        self.names = names_in(unit.node, self.value_of) if is_compiled else None
         text = super().write_unit(unit)
         if unit.name not in self.compiled:
             return text
@@ -49,7 +59,22 @@ class CallbackCode(Code):
             items = ", ".join(self.write(one) for one in node.value.elts)
             names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
             return f"{names} = ({items}{',' if len(node.value.elts) == 1 else ''})"
-        return super().rewrite(node)
+        instead = self.names and instead_of(node, self.names)
+        return self._filled(instead, node) if instead else super().rewrite(node)
+
+    def _filled(self, instead: Instead, node: ast.AST) -> str:
+        self.helpers |= helper_names(instead.text)
+        if instead.text == BODY:
+            return self._statements(instead.parts, node)
+        return PLACE.sub(lambda found: self.write(instead.parts[int(found[1])]), instead.text)
+
+    def _statements(self, body: Sequence[ast.stmt], node: ast.AST) -> str:
+        """Return statements at the indentation of the one that they stand in."""
+        spans = [self.source.span(one) for one in body]
+        replacements = [(*span, self.write(one)) for span, one in zip(spans, body, strict=True)]
+        text = self.source.replaced(spans[0][0], spans[-1][1], replacements)
+        indented = textwrap.dedent(" " * body[0].col_offset + text)
+        return textwrap.indent(indented, " " * node.col_offset).lstrip()  # type: ignore[attr-defined]
 
 
 def body_name(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.catalogue.arrays import as_given
+from pyopbench.catalogue.for_numba import source as numba_source
 from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.catalogue.keras_ops.available import why_no_keras_ops
 from pyopbench.catalogue.porting import numba_code, numba_loop, skeleton
@@ -92,14 +93,19 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
 
 
-def _with_snippets(units: Units, statements: dict[str, str], snippets: list[str]) -> list[str]:
-    """Return constants, then the functions that are not the user's, then theirs."""
+def _with_snippets(
+    units: Units,
+    statements: dict[str, str],
+    snippets: list[str],
+    sources: Callable[[list[str]], list[str]] = source_of,
+) -> list[str]:
+    """Return constants, then the functions that are not the user's, of which there are sources, then theirs."""
     taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
     if taken:
         raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
     constants = [statements[unit.name] for unit in units.in_order() if not _is_function(unit)]
     functions = [statements[unit.name] for unit in units.in_order() if _is_function(unit)]
-    return [*_together(constants), *source_of(snippets), *functions]
+    return [*_together(constants), *sources(snippets), *functions]
 
 
 def _bound_in(node: ast.AST) -> set[str]:
@@ -189,7 +195,8 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     notes = [f"{LEADING}."] if callback.is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
     doc = docstring(body.doc, facts, callback.how, notes)
-    texts = [*_with_snippets(units, statements, []), *adapters]
+    helpers = numba_source.needed(code.helpers) if code.helpers else []
+    texts = [*_with_snippets(units, statements, helpers, numba_source.source_of), *adapters]
     texts.append(numba_code.wrapper(facts, doc, gradient, picked))
     return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 

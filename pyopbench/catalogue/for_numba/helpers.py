@@ -1,0 +1,186 @@
+"""Functions for Numba, for what it has no version of in NumPy; a written port has the source of those that it calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _along(reduce: Any, array: Any, axis: Any) -> Any:
+    """Return what a function of a vector returns for each vector along an axis."""
+    sample = np.asarray(reduce(np.ones(1, array.dtype)))
+    return _of_vectors(reduce, np.moveaxis(array, axis, -1), sample)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _average_along(reduce: Any, array: Any, axis: Any) -> Any:
+    """Do the same for a kind of average, which has the dtype of a mean."""
+    sample = np.asarray(np.mean(np.ones(1, array.dtype)))
+    return _of_vectors(reduce, np.moveaxis(array, axis, -1), sample)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _of_vectors(reduce: Any, vectors: Any, sample: Any) -> Any:
+    """Return what a function of a vector returns for each along the last axis, in the dtype of a sample."""
+    if vectors.ndim == 1:
+        return reduce(vectors)
+    found = np.empty(vectors.shape[:-1], sample.dtype)
+    for place in np.ndindex(found.shape):
+        found[place] = reduce(vectors[place])
+    return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _each_along(function: Any, array: Any, axis: Any) -> Any:
+    """Return an array with each vector along an axis replaced by what a function makes of it."""
+    return np.moveaxis(_each_vector(function, np.moveaxis(array, axis, -1)), -1, axis)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _each_vector(function: Any, vectors: Any) -> Any:
+    """Return an array with each vector along the last axis replaced by what a function makes of it."""
+    if vectors.ndim == 1:
+        return function(vectors)
+    found = np.empty(vectors.shape, function(np.ones(1, vectors.dtype)).dtype)
+    for place in np.ndindex(vectors.shape[:-1]):
+        found[place] = function(vectors[place])
+    return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _rolled(array: Any, shift: Any, axis: Any) -> Any:
+    """Return `np.roll` along one axis."""
+    rows = np.moveaxis(array, axis, 0)
+    found = np.empty_like(array)
+    to = np.moveaxis(found, axis, 0)
+    for place in range(len(rows)):
+        to[(place + shift) % len(rows)] = rows[place]
+    return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _padded(array: Any, axis: Any, before: Any, after: Any, value: Any) -> Any:
+    """Return an array with a margin of one value along an axis."""
+    rows = np.moveaxis(array, axis, 0)
+    found = np.empty((before + len(rows) + after, *rows.shape[1:]), array.dtype)
+    found[:before] = value
+    found[before : before + len(rows)] = rows
+    found[before + len(rows) :] = value
+    return np.moveaxis(found, 0, axis)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _padded_with_edge(array: Any, axis: Any, before: Any, after: Any) -> Any:
+    """Return an array with a margin along an axis in which its outermost elements are repeated."""
+    rows = np.moveaxis(array, axis, 0)
+    places = np.arange(-before, len(rows) + after)
+    return np.moveaxis(rows[np.minimum(np.maximum(places, 0), len(rows) - 1)], 0, axis)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _norm(array: Any, axis: Any) -> Any:
+    """Return the length of each vector along an axis."""
+    sizes = np.abs(array)
+    return np.sqrt(np.sum(sizes * sizes, axis))
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _unique(array: Any) -> Any:
+    """Return the elements in order, which of them each element is, and how often each is there."""
+    values = np.unique(array)
+    size = len(values)
+    while size > 1 and values[size - 2] != values[size - 2]:  # of several NaN NumPy keeps one
+        size -= 1
+    values = values[:size]
+    inverse = np.searchsorted(values, array.ravel())
+    counts = np.zeros(size, np.int64)
+    for place in inverse:
+        counts[place] += 1
+    return values, inverse.reshape(array.shape), counts
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _tiled(array: Any, rows: Any, columns: Any) -> Any:
+    """Return a vector or a matrix repeated so many times downwards and to the right."""
+    block = np.atleast_2d(array)
+    height, width = block.shape
+    found = np.empty((rows * height, columns * width), array.dtype)
+    for row in range(rows):
+        for column in range(columns):
+            found[row * height : (row + 1) * height, column * width : (column + 1) * width] = block
+    return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _meshgrid(x: Any, y: Any) -> Any:
+    """Return the coordinates of a grid of two vectors."""
+    shape = (len(y), len(x))
+    return np.broadcast_to(x, shape).copy(), np.broadcast_to(y, (len(x), len(y))).T.copy()
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _add_at(array: Any, places: Any, values: Any) -> None:
+    """Add values to rows of an array, as often as a row is named."""
+    spread = np.broadcast_to(np.asarray(values), (len(places), *array.shape[1:]))
+    for row in range(len(places)):
+        array[places[row]] += spread[row]
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _joined(arrays: Any) -> Any:
+    """Return the arrays of a list one behind another."""
+    size = 0
+    for one in arrays:
+        size += len(one)
+    found = np.empty((size, *arrays[0].shape[1:]), arrays[0].dtype)
+    begin = 0
+    for one in arrays:
+        found[begin : begin + len(one)] = one
+        begin += len(one)
+    return found
+
+
+def _array_of(items: Any) -> Any:
+    """Return a list of numbers, or of arrays of one shape, as an array."""
+
+
+@numba.extending.overload(_array_of)  # type: ignore[untyped-decorator]
+def _array_of_typed(items: Any) -> Any:
+    def of_numbers(items: Any) -> Any:
+        return np.array(items)
+
+    def of_arrays(items: Any) -> Any:
+        found = np.empty((len(items), *items[0].shape), items[0].dtype)
+        for place in range(len(items)):
+            found[place] = items[place]
+        return found
+
+    return of_arrays if isinstance(items.dtype, numba.types.Array) else of_numbers
+
+
+def _product(a: Any, b: Any) -> Any:
+    """Return `a @ b`, also of different dtypes."""
+
+
+@numba.extending.overload(_product)  # type: ignore[untyped-decorator]
+def _product_typed(a: Any, b: Any) -> Any:
+    def of_one_dtype(a: Any, b: Any) -> Any:
+        return np.dot(a, b)
+
+    def of_rows(a: Any, b: Any) -> Any:
+        return _product(a.copy().reshape(-1, a.shape[-1]), b).reshape(a.shape[:-1])
+
+    def mixed(a: Any, b: Any) -> Any:
+        one, other = np.ones(1, a.dtype), np.ones(1, b.dtype)
+        float_dtype, dtype = (one / other).dtype, (one * other).dtype
+        return np.asarray(np.dot(a.astype(float_dtype), b.astype(float_dtype))).astype(dtype)[()]
+
+    if not all(isinstance(one, numba.types.Array) for one in (a, b)):
+        return of_one_dtype
+    if a.ndim > 2 and b.ndim == 1:
+        return of_rows
+    is_of_floats = isinstance(a.dtype, numba.types.Float | numba.types.Complex)
+    return of_one_dtype if a.dtype == b.dtype and is_of_floats else mixed
