@@ -69,6 +69,8 @@ def may_be_number(node: ast.expr, names: Names) -> bool:
     """Is it an expression that returns a number and no array, for all that is seen?"""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
+    if isinstance(node, ast.Name):
+        return isinstance(names.value_of(node), int | float)
     if isinstance(node, ast.UnaryOp):
         return may_be_number(node.operand, names)
     if isinstance(node, ast.BinOp):

@@ -26,7 +26,7 @@ def _average_along(reduce: Any, array: Any, axis: Any) -> Any:
 def _of_vectors(reduce: Any, vectors: Any, sample: Any) -> Any:
     """Return what a function of a vector returns for each along the last axis, in the dtype of a sample."""
     if vectors.ndim == 1:
-        return reduce(vectors)
+        return np.asarray(reduce(vectors)).astype(sample.dtype)[()]
     found = np.empty(vectors.shape[:-1], sample.dtype)
     for place in np.ndindex(found.shape):
         found[place] = reduce(vectors[place])
@@ -173,14 +173,17 @@ def _product_typed(a: Any, b: Any) -> Any:
     def of_rows(a: Any, b: Any) -> Any:
         return _product(a.copy().reshape(-1, a.shape[-1]), b).reshape(a.shape[:-1])
 
-    def mixed(a: Any, b: Any) -> Any:
-        one, other = np.ones(1, a.dtype), np.ones(1, b.dtype)
-        float_dtype, dtype = (one / other).dtype, (one * other).dtype
-        return np.asarray(np.dot(a.astype(float_dtype), b.astype(float_dtype))).astype(dtype)[()]
-
     if not all(isinstance(one, numba.types.Array) for one in (a, b)):
         return of_one_dtype
     if a.ndim > 2 and b.ndim == 1:
         return of_rows
-    is_of_floats = isinstance(a.dtype, numba.types.Float | numba.types.Complex)
-    return of_one_dtype if a.dtype == b.dtype and is_of_floats else mixed
+    dtypes = [numba.np.numpy_support.as_dtype(one.dtype) for one in (a, b)]
+    if dtypes[0] == dtypes[1] and dtypes[0].kind in "fc":
+        return of_one_dtype
+    dtype = numba.np.numpy_support.from_dtype(np.result_type(*dtypes))
+    computed = numba.np.numpy_support.from_dtype(np.result_type(*dtypes, np.float32))
+
+    def mixed(a: Any, b: Any) -> Any:
+        return np.asarray(np.dot(a.astype(computed), b.astype(computed))).astype(dtype)[()]
+
+    return mixed
