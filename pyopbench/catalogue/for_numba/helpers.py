@@ -9,6 +9,15 @@ import numpy as np
 
 
 @numba.njit  # type: ignore[untyped-decorator]
+def _mean(items: Any) -> Any:
+    """Return the mean of all numbers, summed in 64 bits: NumPy sums in pairs, and Numba one after another."""
+    array = np.asarray(items)
+    sample = np.ones(1, array.dtype)
+    total = np.sum(array, dtype=(sample * np.float64(1)).dtype)
+    return np.asarray(np.divide(total, array.size)).astype(np.asarray(np.mean(sample)).dtype)[()]
+
+
+@numba.njit  # type: ignore[untyped-decorator]
 def _along(reduce: Any, array: Any, axis: Any) -> Any:
     """Return what a function of a vector returns for each vector along an axis."""
     sample = np.asarray(reduce(np.ones(1, array.dtype)))

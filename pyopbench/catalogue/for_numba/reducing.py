@@ -45,11 +45,7 @@ def reduction(node: ast.Call, names: Names) -> Instead | None:
     if call is None:
         return None
     if call.axis is None:
-        if not isinstance(call.array, ast.Name) or call.array.id not in names.lists or call.keeps:
-            return None
-        made = Instead()
-        made.text = f"np.{call.name}(_array_of({made.part(call.array)}))"
-        return made
+        return None if call.keeps else _over_all(call, names)
     axes = constants(call.axis)
     if axes is None:
         return _over_axes(call, [call.axis])
@@ -57,6 +53,17 @@ def reduction(node: ast.Call, names: Names) -> Instead | None:
     if not ordered or (len(ordered) > 1 and call.name not in STEPWISE):
         return None
     return _over_axes(call, ordered)
+
+
+def _over_all(call: _Call, names: Names) -> Instead | None:
+    made = Instead()
+    is_list = isinstance(call.array, ast.Name) and call.array.id in names.lists
+    given = f"_array_of({made.part(call.array)})" if is_list else made.part(call.array)
+    if call.name == "mean":
+        made.text = f"_mean({given})"
+    elif is_list:
+        made.text = f"np.{call.name}({given})"
+    return made if made.text else None
 
 
 def _over_axes(call: _Call, axes: Sequence[int | ast.expr]) -> Instead | None:

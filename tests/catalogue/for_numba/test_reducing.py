@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agreement import require_equal_to_numpy
+from agreement import compiled, require_equal_to_numpy
 
 
 def along_axes(x: Any) -> Any:
@@ -97,3 +97,14 @@ def test_what_has_no_elements_has_no_greatest() -> None:
 
     with pytest.raises(ValueError, match="zero-size"):
         require_equal_to_numpy(greatest, np.zeros((0, 3)))
+
+
+def test_a_mean_of_many_numbers_is_as_exact_as_that_of_numpy() -> None:
+    """Their sum in 32 bits, one after another, would be wrong in the fifth digit."""
+
+    def over_all(x: Any) -> Any:
+        return np.full(2, np.mean(x)), np.full(2, x[0].mean()), x
+
+    require_equal_to_numpy(over_all, np.random.default_rng(0).uniform(0, 255, (400, 500)))
+    many = np.random.default_rng(0).uniform(0, 255, (400, 500)).astype(np.float32)
+    np.testing.assert_allclose(compiled(over_all)(many)[0], np.mean(many), rtol=1e-6)
