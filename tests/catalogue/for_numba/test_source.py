@@ -25,4 +25,4 @@ def test_sources_make_a_module_of_their_own() -> None:
     assert set(names) <= scope.keys()
     assert "Any" not in text
     x = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(scope["greatest"](x), x.max(axis=0))  # type: ignore[operator]
+    np.testing.assert_array_equal(scope["greatest"](x), x.max(axis=0))
