@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.arrangement import MINIMUM_EFFECT, Arrangement
+from pyopbench.core.arrangement import Arrangement
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -43,6 +43,7 @@ SIZE = 8
 FOUND = 0.95
 SLOWER = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 """Shares by which an element is made slower in the data."""
+MINIMUM_EFFECT = 0.03
 ROLES = ("one", "other", "more")
 KEPT: list[Any] = []
 """Pipelines that ran: freeing one while a call is under way waits for ever, as that call waits for the interpreter."""

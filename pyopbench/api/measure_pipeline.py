@@ -11,8 +11,8 @@ from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op
 from pyopbench.api.results import PipelineResult
-from pyopbench.core.arrangement import MINIMUM_EFFECT, STEP_ELEMENTS
-from pyopbench.core.model import BASELINE
+from pyopbench.core.arrangement import STEP_ELEMENTS
+from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.run import pipeline as measuring
 from pyopbench.run import pipeline_request
@@ -51,7 +51,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         deterministic: keep the order of elements in a parallel map.
         private_threads: threads of a pool of the pipeline's own; 0 for TensorFlow's.
         baseline: the variant that is the current callback.
-        minimum_effect: the smallest difference that matters, as a share: 0.05 is 5%.
+        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         step_seconds: how long a training step takes if its input is ready, in seconds.
         step_elements: elements of a training step.
         budget_seconds: stop measuring after so many seconds.

@@ -16,6 +16,7 @@ from pyopbench.api.listeners import pipeline_text
 from pyopbench.cli.options import (
     JUDGING,
     LENGTH,
+    USUAL_EFFECT,
     WHAT,
     AsJson,
     Baseline,
@@ -27,8 +28,7 @@ from pyopbench.cli.options import (
     out_option,
 )
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.arrangement import AUTOTUNE, MINIMUM_EFFECT, STEP_ELEMENTS
+from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE
@@ -38,7 +38,6 @@ from pyopbench.core.parse import parse_duration, parse_share, split_some
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
 
-USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
 OneOp = Annotated[
     str,
     typer.Argument(metavar="OP", help="A built-in name, my_op.py, my_module.py:function or package.module:function."),

@@ -11,10 +11,6 @@ AUTOTUNE = -1
 STEP_ELEMENTS = 32
 """Elements that a training step takes if nothing is said of it: the batch that Keras makes by default."""
 
-MINIMUM_EFFECT = 0.05
-"""The smallest difference that is worth acting on, as a share of the time that an element takes now. Inside a pipeline
-less than that is not told in the usual time: `benchmarks/pipeline_pairs.py` has the figures."""
-
 Action: TypeAlias = Literal["keep", "parallel", "switch", "batch", "processes", "port", "outside"]
 
 EFFORTS: dict[str, float] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyopbench.core.arrangement import AUTOTUNE, MINIMUM_EFFECT
+from pyopbench.core.arrangement import AUTOTUNE
 from pyopbench.core.cores import usable_cores
 from pyopbench.core.discover import find, require_known
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, DTYPES
+from pyopbench.core.model import BASELINE, DTYPES, MINIMUM_EFFECT
 from pyopbench.results.catalogue_facts import declared
 
 LAUNCHES, MOST_LAUNCHES = 5, 8

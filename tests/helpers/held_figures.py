@@ -21,7 +21,7 @@ from scipy import stats
 import simulation_tables as tables
 from places import ROOT
 from pyopbench.compare.verdicts import INTERLEAVED_ERROR
-from pyopbench.core import arrangement, formatting
+from pyopbench.core import formatting
 from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge.choice import PROVISIONAL
 from pyopbench.report import gate
@@ -128,7 +128,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "history.md": _history(),
         "how-it-measures.md": _how_it_measures(),
         "pipelines.md": {
-            **_exact(seconds(pipeline_request.BUDGET_SECONDS), percent(arrangement.MINIMUM_EFFECT)),
+            **_exact(seconds(pipeline_request.BUDGET_SECONDS)),
             **_exact(*map(percent, list(value_of("pyopbench/worker/concurrent_calls.py", "QUANTILES").values())[1:])),
         },
         "reading-a-report.md": {

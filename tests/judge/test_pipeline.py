@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
-from pyopbench.core.arrangement import AUTOTUNE, MINIMUM_EFFECT, Arrangement
+from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.judge.pipeline import LOOP_SECONDS, PipelineJudgement, TrainingStep, judge
 
 EFFECT = 0.03
@@ -135,5 +135,5 @@ def test_arrangements_about_as_good_do_not_take_turns_in_noisy_launches() -> Non
     """Shares and noise as measured of `examples/input_pipeline/denoise.py` on a machine that others use too."""
     shares = {CURRENT.key: 1.0, PARALLEL.key: 0.515, SWITCH.key: 0.485, POOL.key: 0.45}
     noisy = {"arrangements": (CURRENT, PARALLEL, SWITCH, POOL), "noise": 0.06}
-    found = [judge(document(shares, seed=seed, **noisy), MINIMUM_EFFECT, NO_STEP) for seed in range(50)]
+    found = [judge(document(shares, seed=seed, **noisy), EFFECT, NO_STEP) for seed in range(50)]
     assert sum(one.action == PARALLEL.action for one in found) >= 48
