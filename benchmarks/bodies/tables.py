@@ -57,6 +57,10 @@ def counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool, batched: bool) -
         faster = [[form for form in _right(body) if _is_faster(form)] for body in bodies]
         found["a verified port that is faster at some size"] = sum(any(map(_is_port, forms)) for forms in faster)
         found["a verified form of any kind that is faster at some size"] = sum(map(bool, faster))
+    if timed and batched:
+        found["the same, or a verified form that takes a batch and is faster"] = sum(
+            any(_is_right(form) and _is_faster(form) for form in body["forms"]) for body in bodies
+        )
     return found
 
 

@@ -111,6 +111,7 @@ class Standing:
         lag: how much that is above the smallest; 0 for the best.
         error: the standard error of `lag`; infinite where one launch shows none.
         reach: how far `lag` can be off, for all labels together at 95%, likewise.
+        best_share: the smallest of the shares.
         rivals: all that can be chosen.
     """
 
@@ -120,6 +121,7 @@ class Standing:
     lag: float
     error: float
     reach: float
+    best_share: float
     rivals: _Rivals
 
     @cached_property
@@ -135,14 +137,16 @@ class Standing:
         """Can the data not tell it from the best?"""
         return not self.lag > self.reach
 
-    def is_as_good(self, minimum_effect: float) -> bool:
+    def is_as_good(self, rules: Rules) -> bool:
         """Is it as good as the best, as far as that is worth acting on, and can be told?
 
-        A standard error, and not all of `reach`, is granted beside the minimum effect: it makes a choice as repeatable
-        and costs less. (The simplest within one standard error of the best: L. Breiman et al., "Classification and
-        Regression Trees", 1984, section 3.4.3.)
+        A standard error, and not all of `reach`, is granted beside what is worth acting on: it makes a choice as
+        repeatable and costs less. (The simplest within one standard error of the best: L. Breiman et al.,
+        "Classification and Regression Trees", 1984, section 3.4.3.)
         """
-        return self.lag <= minimum_effect + min(self.error, minimum_effect)
+        is_change = self.effort >= 0 and self.share <= 1 - rules.minimum_effect
+        least = max(rules.minimum_effect, rules.alike * self.best_share if is_change else 0.0)
+        return self.lag <= least + min(self.error, least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +158,19 @@ class Choice:
         gain: of the chosen candidate; of the best by its centre for keep and undecided; None without candidates.
         gains: of every candidate, in the order of their labels.
         standings: of every label that can be chosen, the smallest share first; none without candidates.
-        minimum_effect: the share of the current time from which a difference is worth acting on.
+        rules: how it was chosen.
     """
 
     action: Action
     gain: Gain | None
     gains: tuple[Gain, ...]
     standings: tuple[Standing, ...]
-    minimum_effect: float
+    rules: Rules
+
+    @property
+    def minimum_effect(self) -> float:
+        """The share of the current time from which a difference is worth acting on."""
+        return self.rules.minimum_effect
 
     @property
     def label(self) -> str | None:
@@ -204,9 +213,7 @@ class Choice:
             return ()
         others = (one for one in self.standings if one.label != self.label and one.effort >= 0)
         return tuple(
-            one.label
-            for one in sorted(others, key=lambda one: (one.effort, one.label))
-            if one.is_as_good(self.minimum_effect)
+            one.label for one in sorted(others, key=lambda one: (one.effort, one.label)) if one.is_as_good(self.rules)
         )
 
 
@@ -219,12 +226,15 @@ class Rules:
         preferred: the label to stay with, if it is as good as any.
         looks: how often the data were looked at.
         must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
+        alike: how much longer than the best a change may take and be as good, as a share of the best's time, where that
+            is more than the minimum effect. It says which of several changes to make, if they pay, and not whether.
     """
 
     minimum_effect: float
     preferred: str | None = None
     looks: Looks = ONE_LOOK
     must_change: bool = False
+    alike: float = 0.0
 
 
 def bearable(minimum_effect: float) -> float:
@@ -253,7 +263,7 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
     gains = tuple(Gain(one, contrasts.over(mix, one.label, contrasts.baseline), level) for one in covering)
     standings = standings_of(covering, contrasts, mix, keep=not rules.must_change) if covering else ()
     action, gain = _pick(gains, standings, rules)
-    return Choice(action, gain, gains, standings, rules.minimum_effect)
+    return Choice(action, gain, gains, standings, rules)
 
 
 def standings_of(
@@ -277,14 +287,14 @@ def standings_of(
     standings = []
     for label in labels:
         lag, error, reach = rivals.difference(label, best)
-        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, rivals))
+        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, share[best], rivals))
     return tuple(sorted(standings, key=lambda one: (one.share, one.label)))
 
 
 def _pick(gains: Sequence[Gain], standings: Sequence[Standing], rules: Rules) -> tuple[Action, Gain | None]:
     by_label = {gain.label: gain for gain in gains}
     best = max(gains, key=lambda gain: gain.saved, default=None)
-    as_good = [one for one in standings if one.is_as_good(rules.minimum_effect)]
+    as_good = [one for one in standings if one.is_as_good(rules)]
     if not as_good or best is None or not best.change.known:
         return "undecided", best
     ranked = sorted(as_good, key=lambda one: (one.label != rules.preferred, one.effort, one.share, one.label))

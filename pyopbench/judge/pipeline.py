@@ -29,8 +29,10 @@ from pyopbench.stats.launch_model import fit
 
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
-
-
+ALIKE = 0.2
+"""How much longer than with the best an element may take, as a share, without more effort being worth it: in the usual
+time less is told about every second time only, and arrangements about as good would take turns in the answer
+(`benchmarks/pipeline_pairs.py`)."""
 LOOP_SECONDS = 1.5e-3
 """Python of a training loop in each step, as Keras' `fit` has it, for which a callback may have to wait, or it for the
 callback: both need the interpreter's lock."""
@@ -230,12 +232,13 @@ def _choose(
     step: TrainingStep,
 ) -> Choice:
     baseline, size = document["baseline"], document["size"]
+    rules = Rules(minimum_effect, alike=ALIKE)
     launches = frame.groupby("case")["launch"].nunique()
     there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != baseline]
     felt = frame.assign(seconds=frame["seconds"].clip(lower=step.floor))
     ratios = costs.ratios(felt, dict.fromkeys(there, baseline), UNIT)
     if ratios.empty:
-        return Choice("undecided", None, (), (), minimum_effect)
+        return Choice("undecided", None, (), (), rules)
     # What ports shift by against callbacks from run to run was measured inside graphs, and is not known of pipelines.
     model = fit(list(shares_of(costs.launch_medians(ratios, "ratio", UNIT)).values()), run_effect=0.0)
     ports = frozenset(key for key in there if arrangements[key].is_port)
@@ -246,4 +249,4 @@ def _choose(
         for key in contrasts.labels
         if key != baseline
     ]
-    return choose(candidates, contrasts, even_mix((size,)), Rules(minimum_effect))
+    return choose(candidates, contrasts, even_mix((size,)), rules)

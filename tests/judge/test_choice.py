@@ -184,8 +184,30 @@ def test_what_cannot_be_told_from_the_best_is_as_good_up_to_twice_the_minimum_ef
     shares = {"best": exactly(0.10), "easy": spread(0.10 + lag, error)}
     choice = chosen(shares, {"best": 4, "easy": 2})
     easy = next(one for one in choice.standings if one.label == "easy")
-    assert easy.is_as_good(0.03) == (lag <= 0.03 + min(error, 0.03))
+    assert easy.is_as_good(RULES) == (lag <= 0.03 + min(error, 0.03))
     assert choice.label == named
+
+
+@pytest.mark.parametrize(
+    ("best", "easy", "named"),
+    [
+        (0.50, 0.59, "easy"),  # 18% longer than the best
+        (0.50, 0.61, "best"),  # 22%
+        (0.05, 0.07, "easy"),  # 40%, but less than the minimum effect
+        (0.85, 0.99, "best"),  # 16% longer; but it saves nothing
+    ],
+)
+def test_what_takes_little_longer_than_the_best_may_be_alike_among_changes(
+    best: float, easy: float, named: str
+) -> None:
+    choice = chosen({"best": exactly(best), "easy": exactly(easy)}, {"best": 4, "easy": 2}, replace(RULES, alike=0.2))
+    assert choice.label == named
+    assert choice.as_good == (() if named == "best" else ("best",))
+
+
+def test_the_current_callback_is_not_kept_for_being_alike() -> None:
+    """15 points are 18% of 85, and more than the minimum effect."""
+    assert chosen({"best": exactly(0.85)}, rules=replace(RULES, alike=0.2)).label == "best"
 
 
 def test_of_equal_effort_the_smaller_share_is_chosen_whatever_the_order() -> None:

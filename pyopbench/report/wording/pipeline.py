@@ -80,9 +80,9 @@ def loss_text(judgement: PipelineJudgement) -> str:
 
 
 def as_good_text(judgement: PipelineJudgement) -> str:
-    """Return which other arrangements are as good; empty where none is."""
+    """Return which other arrangements are about as good; empty where none is."""
     others = judgement.choice.as_good
-    return f"Equally good, within the noise: {formatting.listing(others)}." if others else ""
+    return f"About as good, for as much effort or more: {formatting.listing(others)}." if others else ""
 
 
 def step_text(judgement: PipelineJudgement) -> str:
