@@ -21,7 +21,7 @@ from pyopbench.core.op import Op
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
 
-MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)")
+MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)|, defined at \S+ \(\d+\)")
 
 ABOVE = re.compile(r"^(\.\.?/)+")
 """How Numba begins a path that is relative to another folder."""

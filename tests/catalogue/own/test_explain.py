@@ -94,6 +94,10 @@ def test_a_place_is_found_in_a_message_too() -> None:
             f"{STEP}\nNo implementation of function Function(<function stack>) found for signature:\n >>> stack()",
             "it has no version of `stack` for what that is given",
         ),
+        (
+            "Cannot unify int64 and float64 for 'a.2', defined at /a/mine.py (18)",
+            "Cannot unify int64 and float64 for 'a.2'",
+        ),
     ],
 )
 def test_what_numba_says_of_arguments_is_told_in_words(said: str, words: str) -> None:
