@@ -154,8 +154,8 @@ class Axes:
 
 
 CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
-"""Kinds of `Change`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; for
-Numba a context manager, `reversed`, a list as an index, and a type of Python's as a dtype."""
+"""Kinds of `Change`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
+results of earlier versions, for Numba, a context manager, `reversed`, a list as an index, and a type as a dtype."""
 
 
 @dataclass(frozen=True)

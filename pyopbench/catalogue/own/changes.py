@@ -1,6 +1,6 @@
 """The shortest change of a user's line with which a port that failed there gets past it, where one is known to work.
 
-What TensorFlow and Numba say of an obstacle is looked for in their messages, and the change is made in the syntax tree
+What TensorFlow says of an obstacle is looked for in its messages, and the change is made in the syntax tree
 of the line. Each kind has a test that applies it to a body and sees the port succeed.
 """
 
@@ -21,9 +21,6 @@ from pyopbench.core.model import Change
 
 FUNCTIONS = {"T": "transpose", "copy": "copy", "flatten": "ravel"}
 """Attributes of NumPy's arrays that are functions of another name in TensorFlow's NumPy."""
-
-TYPES = {"float": "float64", "int": "int64", "bool": "bool_"}
-"""Python's types, which Numba takes for functions, and NumPy's that they stand for."""
 
 
 @dataclass(frozen=True)
@@ -189,51 +186,10 @@ def _masked(line: _Line) -> Found | None:
     return None
 
 
-def _context(line: _Line) -> Found | None:
-    """`with np.errstate(...):` is left out: Numba warns of nothing."""
-    for node in line.of(ast.With):
-        (item,) = node.items if len(node.items) == 1 else (None,)
-        call = item.context_expr if item is not None else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "errstate":
-            return f"with {line.text(call)}:", "if True:"
-    return None
-
-
-def _reversed(line: _Line) -> Found | None:
-    """`reversed(range(n))`: `range(n - 1, -1, -1)`."""
-    for node in line.of(ast.Call):
-        inner: Any = node.args[0] if _is_call_of(node, "reversed") else None
-        if _is_call_of(inner, "range"):
-            return line.text(node), f"range({line.text(inner.args[0])} - 1, -1, -1)"
-    return None
-
-
 def _is_call_of(node: Any, name: str) -> bool:
     """Is it a call of a function, by its name and with one argument?"""
     is_named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     return is_named and len(node.args) == 1 and not node.keywords
-
-
-def _list_index(line: _Line) -> Found | None:
-    """`x[:, [2, 0]]`: `x[:, np.array([2, 0])]`."""
-    for node in line.of(ast.Subscript):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        lists = [part for part in parts if isinstance(part, ast.List)]
-        if len(lists) == 1:
-            written = line.text(node)
-            return written, written.replace(line.text(lists[0]), f"{line.numpy}.array({line.text(lists[0])})")
-    return None
-
-
-def _type(line: _Line) -> Found | None:
-    """`x.astype(float)`: `x.astype(np.float64)`; likewise `dtype=bool`."""
-    for node in line.of(ast.Call):
-        for given in (*node.args, *(one.value for one in node.keywords)):
-            if isinstance(given, ast.Name) and given.id in TYPES:
-                written, begin = line.text(node), line.text(given)
-                head, _, tail = written.rpartition(begin)
-                return written, f"{head}{line.numpy}.{TYPES[given.id]}{tail}"
-    return None
 
 
 SAID = {
@@ -241,21 +197,13 @@ SAID = {
     "length": re.compile("len is not well defined for a symbolic Tensor"),
     "rows": re.compile("Iterating over a symbolic `tf.Tensor` is not allowed"),
     "masked": re.compile("'SymbolicTensor' object does not support item assignment"),
-    "context": re.compile("Unsupported context manager in use"),
-    "reversed": re.compile("Untyped global name 'reversed'"),
-    "list_index": re.compile(r"Unsupported array index type list\("),
-    "type": re.compile(r"Function\(<class '(?:bool|int|float)'>\)"),
 }
-"""What TensorFlow and Numba say of an obstacle, by the kind of change that gets past it."""
+"""What TensorFlow says of an obstacle, by the kind of change that gets past it."""
 
 _KINDS: dict[str, Callable[[_Line], Found | None]] = {
     "method": _method,
     "length": _length,
     "rows": _rows,
     "masked": _masked,
-    "context": _context,
-    "reversed": _reversed,
-    "list_index": _list_index,
-    "type": _type,
 }
 """What makes the change of a kind."""
