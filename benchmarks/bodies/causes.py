@@ -15,10 +15,6 @@ IN_WORDS = {
     "length": "`len` of a tensor",
     "rows": "iteration over a tensor",
     "masked": "item assignment",
-    "context": "a context manager",
-    "reversed": "`reversed`",
-    "list_index": "a list as an index",
-    "type": "a type of Python's as a dtype",
 }
 """What is counted, by the kinds of obstacles that a change is known for."""
 
@@ -34,6 +30,8 @@ OTHERS = {
     r"Unknown attribute '(\w+)'": "Numba has no `.{}` here",
     r"Untyped global name '(\w+)'": "Numba has no type for the global `{}`",
     r"got an unexpected keyword argument '(\w+)'": "Numba's function has no option `{}`",
+    r"(Unsupported context manager) in use": "a context manager",
+    r"Unsupported array index type (list)": "a list as an index",
     r"missing a required argument: '(\w+)'": "Numba's function needs `{}`",
 }
 """What TensorFlow and Numba say of obstacles that no change of a line is known for."""
