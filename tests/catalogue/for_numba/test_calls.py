@@ -83,7 +83,6 @@ def test_a_row_of_pixels_is_weighted() -> None:
         (counted, "int32"),
         (measured, "float32"),
         (chosen, "int32"),
-        (multiplied, "float32"),
         (multiplied, "int32"),
         (in_another_order, "float32"),
     ],

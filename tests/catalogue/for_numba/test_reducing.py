@@ -76,7 +76,6 @@ def made(dtype: str) -> Any:
         (along_axes, "int32"),
         (with_kept_axes, "float32"),
         (of_vectors, "int32"),
-        (of_vectors, "float32"),
         (each_vector, "float32"),
     ],
 )
