@@ -157,6 +157,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             memory_limit_bytes=memory_limit_bytes,
             seed=seed,
             versions=tf,
+            revisions=rev,
         )
         request = start.Request(axes, settings, baseline, ("pyopbench.run", name))
         revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None

@@ -178,6 +178,7 @@ def run(
         linearity=linearity,
         seed=seed,
         versions=tf or (),
+        revisions=rev or (),
     )
     request = start.Request(
         axes, settings, baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)

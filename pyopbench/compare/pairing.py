@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from pyopbench.compare.sides import Sides
-from pyopbench.stats import estimate
+from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.machines import over_each_machine
 from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
 
+BLOCK = ["run", "block"]
+"""What makes a block: launches of one number, one of each version or revision, which sample in turns."""
 LEAST_CASES, LEAST_LAUNCHES = 6, 4
 """So few cases show which spread is usual if each has as many launches. Simulated with six cases and four launches, a
 slowdown by 5% was found in 48% of gates in place of 12%, with fewer false alarms (docs/decisions/0022)."""
@@ -48,30 +50,43 @@ def usual_among(estimates: Sequence[Estimate]) -> Spread:
 
 def paired_by_round(sides: Sides) -> pd.DataFrame:
     """Return one log ratio for each case and launch, paired by round: both sides are of the same processes."""
-    before = sides.first.frame.assign(case="first " + sides.first.frame["case"])
-    after = sides.second.frame.assign(case="second " + sides.second.frame["case"])
-    cases = {f"second {case}": case for case in sides.second.frame["case"].unique()}
-    partners = {second: f"first {case}" for second, case in cases.items()}
-    pairs = estimate.paired_logs(pd.concat([before, after], ignore_index=True), partners)
+    both, cases, partners = _together(sides.first.frame, sides.second.frame)
+    pairs = estimate.paired_logs(both, partners)
     return pairs.assign(case=pairs["case"].map(cases))
 
 
 def paired_by_block(sides: Sides) -> pd.DataFrame:
-    """Return one log ratio for each case and block of launches.
+    """Return one log ratio for each case and block of launches, paired by sweep.
 
-    A block holds a launch of each side, in random order, so that what the machine did meanwhile is common to both. A
-    block in which either has no number is left out; several launches of one side in a block become their mean.
+    A block holds a launch of each side. In each sweep both sample a group right after one another, so that what the
+    machine did meanwhile is common to both; a round of the one has no partner in the other. So the medians of the
+    rounds of a sweep are paired, and several launches of one side in a block are pooled. A block in which either side
+    has no number is left out.
 
     Returns:
         Columns case, run, block, value; sorted by them.
     """
-    first, second = (_block_logs(side.frame) for side in (sides.first, sides.second))
-    pairs = first.merge(second, on=["case", "run", "block"], suffixes=("_first", "_second"))
-    pairs = pairs.assign(value=pairs["value_second"] - pairs["value_first"])
-    return pairs[["case", "run", "block", "value"]].sort_values(["case", "run", "block"], ignore_index=True)
+    return sweep_logs(sides.first.frame, sides.second.frame)
 
 
-def _block_logs(frame: pd.DataFrame) -> pd.DataFrame:
-    blocks = frame[["run", "launch", "block"]].drop_duplicates()
-    logs = estimate.launch_logs(frame).merge(blocks, on=["run", "launch"])
-    return logs.groupby(["case", "run", "block"], observed=True)["value"].mean().reset_index()
+def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the log ratio of each case in each block, of samples with a column `block`, as `paired_by_block`."""
+    both, cases, partners = _together(_sweep_costs(first), _sweep_costs(second))
+    pairs = estimate.ratio_logs(both, partners, BLOCK)
+    return pairs.assign(case=pairs["case"].map(cases))
+
+
+def _sweep_costs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what each case costs in each sweep of a block, with the sweep in place of the round."""
+    rounds = costs.round_costs(frame, [*BLOCK, "launch", "sweep"])
+    medians = rounds.groupby(["case", *BLOCK, "sweep"], observed=True)["seconds"].median()
+    return medians.reset_index().rename(columns={"sweep": "round"})
+
+
+def _together(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str], Mapping[str, str]]:
+    """Return both under names of their own, those of the second -> the case, and -> those of the first."""
+    before = first.assign(case="first " + first["case"].astype("str"))
+    after = second.assign(case="second " + second["case"].astype("str"))
+    cases = {f"second {case}": case for case in second["case"].unique()}
+    both = pd.concat([before, after], ignore_index=True)
+    return both, cases, {name: f"first {case}" for name, case in cases.items()}

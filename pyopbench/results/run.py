@@ -15,7 +15,7 @@ from pyopbench.results.warnings import RunWarning
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
 COLUMNS = (
     "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
-    "round", "order", "calls", "seconds", "copies", "floor_seconds", "timer_seconds", "timer_error_seconds",
+    "sweep", "round", "order", "calls", "seconds", "copies", "floor_seconds", "timer_seconds", "timer_error_seconds",
 )  # fmt: skip
 
 NOISE_COLUMNS = (
@@ -60,9 +60,10 @@ class Run:
         failures: skips of the plan and failures of launches, in the order of the files.
         launches: the launch lines, in order.
         looks: the look lines, in order; where several runs are pooled, of the one with the most.
-        frame: one row for each timed block, with `COLUMNS`; seconds are of the whole block, copies is how many of the
-            op a call runs (1 in every mode but `node`), floor_seconds what a call of the empty function took in the
-            same round (0 for a body alone; nan in every mode but `node`, and where it was not timed).
+        frame: one row for each timed block, with `COLUMNS`; sweep is how often the launch had sampled the group before
+            (0 for other tools), seconds are of the whole block, copies is how many of the op a call runs (1 in every
+            mode but `node`), floor_seconds what a call of the empty function took in the same round (0 for a body
+            alone; nan in every mode but `node`, and where it was not timed).
         warnings: what a reader should know about the files; `wording.warnings` has the sentences.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         workers: the lines that say which workers took turns, in order; none where several runs are pooled.

@@ -43,7 +43,7 @@ def frame_of(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) ->
             if key not in parts:
                 parts[key] = Case.from_id(key).parts
             head = ("pyopbench", content["run"], line["launch"], line["group"], key, *parts[key], version)
-            shared.append((*head, line["timer_seconds"], line["timer_error_seconds"]))
+            shared.append((*head, line.get("pass", 0), line["timer_seconds"], line["timer_error_seconds"]))
             blocks += samples
             counts.append(len(samples))
     if not blocks:

@@ -96,6 +96,10 @@ class Budget:
         yield
         self.look_seconds = time.monotonic() - began
 
+    def affordable(self, made: float) -> float:
+        """Return how many more rounds there is time for, if they take as long as those that were made."""
+        return max(self.left, 0.0) * made / self.sampling_seconds if self.sampling_seconds else math.inf
+
     def note_request(self, seconds: float, blocks: float) -> None:
         """Note what a request for samples took in all, and its blocks."""
         self._requests += 1

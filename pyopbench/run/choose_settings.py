@@ -22,13 +22,15 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     linearity: bool = False,
     seed: int = 0,
     versions: Sequence[str] = (),
+    revisions: Sequence[str] = (),
 ) -> Settings:
     """Return the settings of a quick run or of a full one, with what is given in place of the usual.
 
     Args:
         axes: what to cover; `quick` says which settings are the usual ones.
-        launches: as in `Settings`, as all that follow; None for the usual.
-        rounds: None for the usual.
+        launches: as in `Settings`, as all that follow; None for the usual. Where versions or revisions are compared
+            within a budget there are as many launches as it allows: each makes the comparison finer.
+        rounds: None for the usual, as of launches.
         evenly: measure every case to the end.
         budget_seconds: None for the usual: a quick run of few ops has less, and one on several versions more.
         case_timeout_seconds: None for the usual.
@@ -36,8 +38,12 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
         linearity: make graphs of 1, 2, 4 ... copies.
         seed: of the order.
         versions: of TensorFlow, that one budget is for.
+        revisions: to compare.
     """
     usual = start.QUICK if axes.quick else start.FULL
+    budget = _usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds
+    if budget is not None and (versions or revisions):
+        usual = replace(usual, launches=start.UNLIMITED, rounds=start.UNLIMITED)
     return replace(
         usual,
         seed=seed,
@@ -45,7 +51,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
         first_rounds=min(usual.first_rounds, rounds or usual.rounds),
         rounds=rounds or usual.rounds,
         evenly=evenly,
-        budget_seconds=_usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds,
+        budget_seconds=budget,
         case_timeout_seconds=usual.case_timeout_seconds if case_timeout_seconds is None else case_timeout_seconds,
         memory_limit_bytes=memory_limit_bytes,
         linearity=linearity,

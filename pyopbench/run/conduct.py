@@ -149,7 +149,8 @@ def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended |
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
-        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, settings.launches))
+        most = settings.launches if settings.launches < start.UNLIMITED else None
+        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
     return ended
 
 

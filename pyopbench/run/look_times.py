@@ -29,10 +29,16 @@ class LookTimes:
         """Whether a look is due after so many rounds."""
         return rounds >= self._next
 
-    def note(self, rounds: float) -> None:
-        """Note that one was held, or would have been, after so many rounds; the looks are spread from the first on."""
+    def note(self, rounds: float, affordable: float = math.inf) -> None:
+        """Note that one was held, or would have been, after so many rounds; the looks are spread from the first on.
+
+        Args:
+            rounds: of all launches together.
+            affordable: how many they will have made when the time is used.
+        """
         if self._growth == 0.0:
-            self._growth = max(LEAST_GROWTH, (self._most / max(rounds, 1.0)) ** (1 / WITHIN_RUN))
+            most = min(self._most, affordable)
+            self._growth = max(LEAST_GROWTH, (most / max(rounds, 1.0)) ** (1 / WITHIN_RUN))
         self._next = rounds * self._growth
 
     def until(self, rounds: float, launches: int) -> int:

@@ -22,7 +22,7 @@ from pyopbench.run.sweeps import SWEEP_ROUNDS, Sweeps, works_of
 from pyopbench.run.warm_launch import WarmLaunch
 from pyopbench.run.warming import Warming
 from pyopbench.stats import allocation
-from pyopbench.stats.spread import LEAST_COMPARISONS
+from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES
 
 LOOK_SHARE = 0.2
 """Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
@@ -135,6 +135,7 @@ class _Schedule:
         self._batches = 0
         self._batch_seconds = 0.0
         self._rounds = 0.0
+        self._earlier: list[allocation.Made] = []
         self._is_spent = False
         self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
 
@@ -179,8 +180,9 @@ class _Schedule:
                 sweeps.measure_limits()
                 sweeps.first()
                 self._batch_seconds = self._budget.spent - began
-                self._go_on(sweeps, preparing_seconds / len(warm), stack)
+                self._go_on(sweeps, preparing_seconds, stack)
                 self._rounds += _rounds(sweeps)
+                self._earlier.append(sweeps.made)
         self._budget.reserve = 0.0
         for launch in warming.launches:
             self._measure_apart(launch)
@@ -193,7 +195,7 @@ class _Schedule:
         half = self._budget.left / 2 if lacks and not math.isinf(self._budget.left) else 0.0
         self._budget.reserve = apart + half
 
-    def _go_on(self, sweeps: Sweeps, launch_seconds: float, stack: ExitStack) -> None:
+    def _go_on(self, sweeps: Sweeps, preparing_seconds: float, stack: ExitStack) -> None:
         """Sample until nothing is open, there is no time, or other launches would tell more than these."""
         while True:
             self._replace(sweeps, stack)
@@ -203,8 +205,8 @@ class _Schedule:
             is_early = self._is_too_early()
             if self._times.is_due(rounds) and not is_early:
                 self._look(sweeps)
-                self._times.note(rounds)
-            if not sweeps.launches or self._is_another_launch_better(sweeps, launch_seconds):
+                self._times.note(rounds, rounds + self._budget.affordable(rounds))
+            if not sweeps.launches or self._is_another_launch_better(sweeps, preparing_seconds):
                 return
             if not sweeps.next(SWEEP_ROUNDS if is_early else self._times.until(rounds, len(sweeps.launches))):
                 self._is_spent = any(launch.open_groups() for launch in sweeps.launches)
@@ -217,10 +219,14 @@ class _Schedule:
 
     def _is_too_early(self) -> bool:
         """Whether a look would be wasted: launches tell too little as yet, and there is time for more of them."""
-        if any(work.checkout is None or len(work.unfailed()) >= LEAST_COMPARISONS for work in self._works):
+        if self._shows_usual_spread() or any(work.checkout is None for work in self._works):
             return False
         has_few = min(work.launches for work in self._works) < LEAST_FOR_LOOK
         return has_few and bool(self._open()) and self._batch_seconds < self._budget.left
+
+    def _shows_usual_spread(self) -> bool:
+        """Whether cases are enough to show how much launches usually differ, however few of these there are."""
+        return any(len(work.unfailed()) >= LEAST_COMPARISONS for work in self._works)
 
     def _look(self, sweeps: Sweeps) -> None:
         """Look at the data of each run, where that may change what comes and there is time for it."""
@@ -246,14 +252,15 @@ class _Schedule:
                 for work in self._works:
                     work.narrow_to(found[work.folder])
 
-    def _is_another_launch_better(self, sweeps: Sweeps, launch_seconds: float) -> bool:
-        """Whether other launches than these would lower the variance of what is open more, in the time that is left."""
+    def _is_another_launch_better(self, sweeps: Sweeps, preparing_seconds: float) -> bool:
+        """Whether other launches than these would narrow the intervals of what is open more, in the time left."""
         needs_more = any(work.most_needed for work in works_of(sweeps.launches))
         found = sweeps.variances()
         if not needs_more or found is None or self._batch_seconds >= self._budget.left:
             return False
-        made = allocation.Made(len(sweeps.launches), max(sweeps.rounds, 1))
-        return allocation.better(found, sweeps.costs(launch_seconds), made, self._budget.left) == "launch"
+        known = MOST_DEGREES if self._shows_usual_spread() else 0.0
+        batches = [*self._earlier, sweeps.made]
+        return allocation.better(found, sweeps.costs(preparing_seconds), batches, self._budget.left, known) == "launch"
 
     def _replace(self, sweeps: Sweeps, stack: ExitStack) -> None:
         """Prepare a new launch for each that was lost, while all others sleep, where that is worth its time."""

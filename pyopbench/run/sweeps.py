@@ -7,16 +7,19 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from pyopbench.core.model import Case
 from pyopbench.run.budget import Budget, LimitedBy, Progress, Tell
+from pyopbench.run.contrasts import Contrasts
 from pyopbench.run.remaining_work import RemainingWork
 from pyopbench.run.warm_launch import WarmLaunch, runner_key, runner_seconds
 from pyopbench.stats import allocation
 
 SWEEP_ROUNDS = 10
 """Rounds of a group before the next one's turn, at the most: so launches are interleaved in time."""
+TOGETHER_ROUNDS = 4
+"""The same where versions are compared. A core of a shared machine is fast or slow for some tenths of a second, which
+two processes share only if they take turns as quickly: in the same time, turns of 20 rounds had twice the error."""
 LEAST_ROUNDS = 2
 """Rounds for which it is worth to wake a worker."""
 
@@ -43,7 +46,8 @@ class Sweeps:
         self._budget, self._limited_by, self._tell = budget, limited_by, tell
         self._rng = random.Random(f"{launches[0].work.settings.seed}/{launches[0].launch}/turns")
         self._sweep = 0
-        self._values: dict[int, dict[str, dict[int, list[float]]]] = {}
+        self._sweep_seconds = 0.0
+        self._contrasts = Contrasts(list(works_of(launches)))
 
     @property
     def rounds(self) -> int:
@@ -68,22 +72,32 @@ class Sweeps:
         needed = sum(self._round_seconds(one, group) for group, several in turns.items() for one in several)
         requests = sum(map(len, turns.values())) * self._budget.request_seconds
         affordable = (self._budget.left - requests) / needed if needed else math.inf
-        rounds = int(max(min(affordable, most, SWEEP_ROUNDS), LEAST_ROUNDS))
+        usual = TOGETHER_ROUNDS if self._contrasts.are_between else SWEEP_ROUNDS
+        rounds = int(max(min(affordable, most, usual), LEAST_ROUNDS))
         return self._over(turns, lambda launch, group: self._rounds_of(launch, group, rounds))
 
-    def costs(self, launch_seconds: float) -> allocation.Costs:
-        """Return what a launch and a round of one cost over all that is open."""
+    @property
+    def made(self) -> allocation.Made:
+        """How many launches there are, and how many rounds each has; pairs and sweeps where versions are compared."""
+        if self._contrasts.are_between:
+            return allocation.Made(len({one.launch for one in self.launches}), max(self._sweep, 1))
+        return allocation.Made(len(self.launches), max(self.rounds, 1))
+
+    def costs(self, preparing_seconds: float) -> allocation.Costs:
+        """Return what a launch and a round of one cost over all that is open, as `made` counts them.
+
+        Args:
+            preparing_seconds: what it took to prepare these launches.
+        """
+        many = self.made.launches
+        if self._contrasts.are_between:
+            return allocation.Costs(preparing_seconds / many, self._sweep_seconds / many)
         several = [sum(self._round_seconds(one, group) for group in one.open_groups()) for one in self.launches]
-        return allocation.Costs(launch_seconds, statistics.fmean(several) if several else 0.0)
+        return allocation.Costs(preparing_seconds / many, statistics.fmean(several) if several else 0.0)
 
     def variances(self) -> allocation.Variances | None:
-        """Return how far launches and rounds differ, of the cases that are open, in logs."""
-        found = []
-        for work in {id(one.work): one.work for one in self.launches}.values():
-            values = self._values.get(id(work), {})
-            wanted = (case for group in work.groups for case in work.cases(group))
-            found += [list(values[case].values()) for case in wanted if case in values]
-        return allocation.variances(found)
+        """Return how far launches and rounds differ, as `made` counts them, of the cases that are open, in logs."""
+        return self._contrasts.variances()
 
     def _turns(self) -> dict[str, list[WarmLaunch]]:
         """Return the groups that are open in random order, each with the launches that sample it, in random order."""
@@ -99,7 +113,7 @@ class Sweeps:
 
     def _over(self, turns: Mapping[str, list[WarmLaunch]], rounds_of: Callable[[WarmLaunch, str], int]) -> bool:
         """Sample group by group, each by all its launches or none; was there time for any?"""
-        is_first, any_made = self._sweep == 0, False
+        is_first, any_made, began = self._sweep == 0, False, time.monotonic()
         for place, (group, several) in enumerate(turns.items()):
             wanted = [(one, rounds_of(one, group)) for one in several if not one.is_lost]
             needed = sum(
@@ -111,6 +125,7 @@ class Sweeps:
                 self._show(launch, group, place, len(turns))
                 any_made = self._sample(launch, group, rounds) or any_made
         self._sweep += 1
+        self._sweep_seconds = time.monotonic() - began
         self._drop_lost()
         return any_made
 
@@ -126,20 +141,8 @@ class Sweeps:
         made = len({row[0] for rows in content["samples"].values() for row in rows})
         self._budget.round_seconds.update(seconds)
         self._budget.note_request(time.monotonic() - began, made * sum(seconds.values()))
-        self._keep(launch, content)
+        self._contrasts.keep(launch, self._sweep, content)
         return made > 0
-
-    def _keep(self, launch: WarmLaunch, content: Mapping[str, Any]) -> None:
-        """Keep the logs of a case's blocks, less those of all cases of the group in the round: as verdicts, paired."""
-        rows = {key: _logs(found) for key, found in content["samples"].items()}
-        rounds = {number for found in rows.values() for number in found}
-        middle = {
-            number: statistics.median(found[number] for found in rows.values() if number in found) for number in rounds
-        }
-        kept = self._values.setdefault(id(launch.work), {})
-        for key, found in rows.items():
-            values = kept.setdefault(key, {}).setdefault(launch.launch, [])
-            values += [value - middle[number] for number, value in found.items()]
 
     def _rounds_of(self, launch: WarmLaunch, group: str, rounds: int) -> int:
         """Return how many rounds a group gets in a sweep: slow ones fewer, none more than its launch may have."""
@@ -170,16 +173,6 @@ class Sweeps:
                 seconds_left=None if self._budget.seconds is None else max(self._budget.left, 0.0),
             )
         )
-
-
-def _logs(rows: Sequence[Sequence[float]]) -> dict[int, float]:
-    """Return the log of the seconds of a call in each round; of several copies those of the most."""
-    found: dict[int, tuple[float, float]] = {}
-    for number, _, calls, seconds, *copies in rows:
-        told = copies[0] if copies else 1.0
-        if seconds > 0 and told >= found.get(int(number), (-1.0, 0.0))[0]:
-            found[int(number)] = told, math.log(seconds / calls)
-    return {number: value for number, (_, value) in found.items()}
 
 
 def works_of(launches: Sequence[WarmLaunch]) -> Iterator[RemainingWork]:

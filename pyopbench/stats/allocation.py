@@ -1,4 +1,4 @@
-"""Where the next second goes: into further rounds of the launches that are warm, or into another launch.
+"""Where the next second goes: into further rounds of the launches that are warm, or into other launches.
 
 The mean over L launches of r rounds has the variance `between / L + within / (L r)`: what launches differ by, and what
 is left of the noise of rounds. A launch costs its preparing and a round its blocks, so that the number of rounds which
@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from scipy import special
+
 MEDIAN_VARIANCE = math.pi / 2
 """Variance of the median of many normal numbers over that of their mean."""
 DEVIATION_OF_MAD = 1.4826
@@ -24,8 +26,10 @@ SMALL_SAMPLE = 0.8
 """C. Croux and P. J. Rousseeuw, "Time-efficient algorithms for two robust estimators of scale", COMPSTAT 1992."""
 LEAST_ROUNDS = 4
 """Of a launch that is counted with: fewer have no median worth the name."""
-MOST_FURTHER = 32
+MOST_FURTHER = 100
 """Further launches that are weighed."""
+LEVEL = 0.99
+"""Of the interval whose width is weighed. Few launches tell little of their own spread, for which it is wider."""
 
 
 @dataclass(frozen=True)
@@ -93,37 +97,65 @@ def best_rounds(found: Variances, costs: Costs) -> float:
 
 @dataclass(frozen=True)
 class Made:
-    """What there is: `launches` that are warm, at least 1, each with so many `rounds`, at least 1."""
+    """What there is of a batch: so many `launches`, at least 1, each with so many `rounds`, at least 1."""
 
     launches: int
     rounds: float
 
 
-def better(found: Variances, costs: Costs, made: Made, seconds: float) -> Literal["rounds", "launch"]:
-    """Return what makes the mean of a case more precise by the end of the time that is left.
+def better(
+    found: Variances, costs: Costs, batches: Sequence[Made], seconds: float, known: float = math.inf
+) -> Literal["rounds", "launch"]:
+    """Return what makes the interval of a case narrower by the end of the time that is left.
+
+    Further launches share the time with these, which first get as many rounds as the others will have: a launch of few
+    rounds counts as much in a mean over launches as one of many.
 
     Args:
         found: the variances.
         costs: of a launch and a round.
-        made: what there is.
+        batches: what there is, one at least; the last one is warm, and the others have gone.
         seconds: that are left; may be infinite.
+        known: degrees of freedom that the spread between launches has beside those of the launches themselves.
     """
+    *earlier, made = batches
     if math.isinf(seconds):
         return "launch" if made.rounds >= best_rounds(found, costs) else "rounds"
-    more = _after_rounds(found, costs, made, seconds)
-    another = (_after_launches(found, costs, made, seconds, further) for further in range(1, MOST_FURTHER + 1))
-    return "launch" if min(another) < more else "rounds"
+    sum_before = sum(one.launches * found.of_launch(one.rounds) for one in earlier)
+    many_before = sum(one.launches for one in earlier)
+
+    def width(further: int) -> float:
+        whole = sum_before + _sum_of_variances(found, costs, made, seconds, further)
+        return _reach(many_before + made.launches + further, known) * math.sqrt(whole)
+
+    most = min(int(seconds / costs.launch_seconds), MOST_FURTHER) if costs.launch_seconds else MOST_FURTHER
+    best = min(range(most + 1), key=width)
+    return "launch" if best and made.rounds >= _rounds_each(costs, made, seconds, best) else "rounds"
 
 
-def _after_rounds(found: Variances, costs: Costs, made: Made, seconds: float) -> float:
-    further = seconds / (made.launches * costs.round_seconds) if costs.round_seconds else math.inf
-    return found.of_launch(made.rounds + further) / made.launches
-
-
-def _after_launches(found: Variances, costs: Costs, made: Made, seconds: float, further: int) -> float:
-    left = seconds - further * costs.launch_seconds
-    rounds = left / (further * costs.round_seconds) if costs.round_seconds else math.inf
-    if left <= 0 or rounds < LEAST_ROUNDS:
+def _reach(launches: int, known: float) -> float:
+    """Return how far an interval reaches, over the root of the sum of the variances of its launches."""
+    degrees = launches - 1 + known
+    if degrees <= 0:
         return math.inf
-    whole = made.launches * found.of_launch(made.rounds) + further * found.of_launch(rounds)
-    return whole / (made.launches + further) ** 2
+    return float(special.stdtrit(degrees, (1 + LEVEL) / 2)) / launches
+
+
+def _sum_of_variances(found: Variances, costs: Costs, made: Made, seconds: float, further: int) -> float:
+    """Return the sum over these launches and further ones, at the end of the time; infinite where it is too short."""
+    rounds = _rounds_each(costs, made, seconds, further)
+    if rounds >= made.rounds:
+        return (made.launches + further) * found.of_launch(rounds)
+    left = seconds - further * costs.launch_seconds
+    of_others = left / (further * costs.round_seconds) if costs.round_seconds else math.inf
+    if of_others < LEAST_ROUNDS:
+        return math.inf
+    return made.launches * found.of_launch(made.rounds) + further * found.of_launch(of_others)
+
+
+def _rounds_each(costs: Costs, made: Made, seconds: float, further: int) -> float:
+    """Return how many rounds each of these launches and of further ones has, if all have as many in the end."""
+    if not costs.round_seconds:
+        return math.inf
+    left = (seconds - further * costs.launch_seconds) / costs.round_seconds
+    return (made.launches * made.rounds + left) / (made.launches + further)

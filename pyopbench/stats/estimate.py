@@ -276,8 +276,18 @@ def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataF
         Columns case, tool, run, launch, value; sorted by them. Launches without a common round are absent, and those
         in which the median of the ratios is not above zero.
     """
-    ratios = costs.ratios(costs.round_costs(frame, UNIT), baseline_of, UNIT)
-    medians = ratios.groupby(["case", *UNIT], observed=True)["ratio"].median()
+    return ratio_logs(costs.round_costs(frame, UNIT), baseline_of, UNIT)
+
+
+def ratio_logs(measured: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:
+    """Return one number per case and unit, as `paired_logs`, from what each case costs in each round.
+
+    Args:
+        measured: columns case, those of `unit`, round, seconds, as `costs.round_costs`.
+        baseline_of: id of a case -> id of the case that it is compared to.
+        unit: the columns that make one launch, or a pair of launches.
+    """
+    medians = costs.ratios(measured, baseline_of, unit).groupby(["case", *unit], observed=True)["ratio"].median()
     medians = medians[medians > 0]
     return medians.map(math.log).rename("value").reset_index()
 

@@ -86,8 +86,10 @@ def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
                 own = ratio if version == "2.21.0" and "/native/" in key else 1.0
                 seconds = 1e-3 * own * 4 ** (block / 5) * math.exp(0.002 * rng.standard_normal())
                 head = {"tool": "pyopbench", "run": "r", "launch": 2 * block + place, "case": key, "tf": version}
-                rows += [{**head, "block": block, "round": i, "calls": 1, "seconds": seconds} for i in range(3)]
-    columns = ["tool", "run", "launch", "case", "tf", "block", "round", "calls", "seconds"]
+                rows += [
+                    {**head, "block": block, "sweep": i, "round": i, "calls": 1, "seconds": seconds} for i in range(3)
+                ]
+    columns = ["tool", "run", "launch", "case", "tf", "block", "sweep", "round", "calls", "seconds"]
     frame = pd.DataFrame(rows)[columns].assign(mode="call", copies=1, floor_seconds=math.nan)
     if shuffled:
         frame = frame.sample(frac=1.0, random_state=1)

@@ -181,6 +181,7 @@ class Bench:
             run=self.run_name,
             launch=launch + self.first_launch,
             tf="2.21.0",
+            sweep=0,
             round=rounds,
             order=index % 7,
             calls=calls,

@@ -53,6 +53,7 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
             "case": SLOW,
             **{name: getattr(case, name) for name in CASE_COLUMNS},
             "tf": "2.21.0",
+            "sweep": 0,
             "round": 1,
             "order": 1,
             "calls": 3,

@@ -50,6 +50,15 @@ def test_only_what_is_within_counts_as_sampling(now: Now) -> None:
     assert (whole.sampling_seconds, whole.spent, whole.look_seconds) == (6.0, 10.5, 1.5)
 
 
+def test_as_many_rounds_are_affordable_as_sampling_has_made_in_such_a_time(now: Now) -> None:
+    whole = Budget(60.0, now.seconds)
+    assert math.isinf(whole.affordable(0.0))
+    now.seconds += 10.0
+    with whole.sampling():
+        now.seconds += 20.0
+    assert whole.affordable(12.0) == 18.0
+
+
 def test_the_cost_of_a_request_is_what_it_takes_beside_its_blocks_on_average() -> None:
     whole = Budget(None, 0.0)
     whole.note_request(1.0, 0.8)

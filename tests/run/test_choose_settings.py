@@ -33,6 +33,16 @@ def test_what_is_not_given_is_as_usual() -> None:
     assert settings_for(Axes(quick=True)) == start.QUICK
 
 
+@pytest.mark.parametrize("compared", [{"versions": ["2.16.2", "2.21.0"]}, {"revisions": ["main", "HEAD"]}])
+def test_only_the_budget_ends_a_comparison_that_has_one(compared: dict[str, list[str]]) -> None:
+    assert settings_for(Axes(), **compared).launches == start.FULL.launches
+    found = settings_for(Axes(), budget_seconds=600.0, **compared)
+    assert found.launches == found.rounds == start.UNLIMITED
+    assert found.first_rounds == start.FULL.first_rounds
+    found = settings_for(Axes(quick=True), launches=4, rounds=20, **compared)
+    assert (found.launches, found.rounds) == (4, 20), "and what is asked for"
+
+
 def test_what_is_given_stands_in_place_of_the_usual() -> None:
     found = settings_for(Axes(quick=True), rounds=2, launches=3, budget_seconds=9.0, case_timeout_seconds=4.0, seed=5)
     assert (found.rounds, found.first_rounds, found.launches) == (2, 2, 3)

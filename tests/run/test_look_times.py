@@ -23,6 +23,12 @@ def test_looks_are_spread_over_what_a_run_may_measure(first: int, most: int) -> 
     assert len(held) <= WITHIN_RUN + 1
 
 
+def test_looks_are_spread_over_what_there_is_time_for() -> None:
+    times = LookTimes(1e12)
+    times.note(36, 36 * 3**WITHIN_RUN)
+    assert times.until(36, 1) == 2 * 36
+
+
 def test_until_the_next_look_each_launch_has_its_part_of_the_rounds() -> None:
     times = LookTimes(36)
     times.note(18)

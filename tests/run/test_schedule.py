@@ -648,6 +648,23 @@ def test_two_launches_sample_everything_once_whatever_the_budget(folder: Path, c
     assert sorted(measured(folder)) == all_of(2)
 
 
+def test_versions_take_short_turns_until_the_budget_is_used(tmp_path: Path, clock: Clock, log: Path) -> None:
+    """The processor is in another state soon, which both are to share."""
+    tasks = []
+    for name in ("one", "two"):
+        plan(tmp_path / name, "well", sizes=(1,))
+        chosen = settings(launches=10**6, rounds=10**6, first_rounds=12, group_seconds=60.0, budget_seconds=6000.0)
+        tasks.append(schedule.Task(tmp_path / name, chosen, never))
+    ended = schedule.measure_together(
+        tasks, ignore, lambda launches: {one.folder: frozenset(of("well", sizes=(1,))) for one in tasks}
+    )
+    assert {one.by for one in ended} == {"budget"}
+    assert 5000.0 <= clock.seconds <= 6000.0
+    assert Counter(one["rounds"] for one in requests_in(log, "sample") if one["pass"]).keys() == {
+        sweeps.TOGETHER_ROUNDS
+    }
+
+
 @pytest.mark.parametrize("minutes", [40.0, 60.0, 100.0])
 def test_the_budget_is_used_and_not_passed(folder: Path, clock: Clock, minutes: float) -> None:
     """Less than the shortest turn of all launches in a group is left: three minutes here."""

@@ -102,6 +102,7 @@ def compared_text(launches: int, resolved: int, compared: int) -> str:
     return f"{made} {resolved:,} of {compared:,} comparisons are resolved"
 
 
-def budget_text(budget_seconds: float, launches: int, most: int) -> str:
-    """Return that the budget ended the measuring."""
-    return f"the budget of {budget_seconds:g} s is spent after {launches} of at most {most} launches"
+def budget_text(budget_seconds: float, launches: int, most: int | None) -> str:
+    """Return that the budget ended the measuring; `most` is None where nothing else could."""
+    limit = "" if most is None else f" of at most {most}"
+    return f"the budget of {budget_seconds:g} s is spent after {launches}{limit} launches"

@@ -138,6 +138,7 @@ def _rows(one: Timed, tool: str, run: str, version: str | None) -> list[dict[str
         "launch": 0,
         "case": one.key,
         "tf": version,
+        "sweep": 0,
         "round": 0,
         "group": one.name if one.case is None else one.case.group,
         "calls": one.calls,
