@@ -2,7 +2,7 @@
 
 python scripts/found_changes.py FOLDER [--repetitions 10] [--budget 10m] [--portion 60m] [--kept FILE]
 
-The repository has twelve commits of an op that is nothing but NumPy. One makes its body 5% slower, one 10% faster, one
+The repository has twelve commits of an op that is nothing but NumPy. One makes it about 5% slower, one 10% faster, one
 changes a value; the others change what costs nothing. Each pair of neighbours is measured once, and the pair with the
 5% so many times more, each with a seed of its own: six cases a run. Run the same command again to go on: what was
 interrupted is resumed. After `--portion` nothing is begun that would probably end later. `FOLDER/summary.json`, or the
@@ -54,7 +54,9 @@ OPTIONS = ("--variant", "py_function_numpy,numpy_function,py_func", "--mode", "n
 """Six cases: three callbacks, each inside a graph and called."""
 COMMITS = 12
 SLOWER, FASTER, CHANGED = 3, 6, 9
-"""The commits that differ from the one before: 200 to 210 rounds, 210 to 189, and 0.5 more."""
+"""The commits that differ from the one before: 200 to 222 rounds, 222 to 173, and 0.5 more."""
+BODY_SHARE = 0.46
+"""Of a call that is its body (2 cores, TensorFlow 2.21): with 210 rounds for 200 it took 2.3% longer, in the median."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Expected:
 
 def rounds_of(number: int) -> int:
     """Return how often a commit computes the same."""
-    return 200 if number < SLOWER else 210 if number < FASTER else 189
+    return 200 if number < SLOWER else 222 if number < FASTER else 173
 
 
 def make_repository(folder: Path) -> list[str]:

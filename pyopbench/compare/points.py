@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pyopbench.compare.pairing import sweep_logs
 from pyopbench.compare.verdicts import not_above_zero
 from pyopbench.core.model import Case
 from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, measured_cases, usual_gradients
@@ -109,7 +110,7 @@ def _of_one(run: Run, number: int) -> Iterator[Point]:
 
 def _against_first(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point]:
     """Yield the points of runs that were measured in turns, as ratios to the first that has the case."""
-    wide = [_launches(run) for run in runs]
+    wide = _paired_with_first(runs, [_launches(run) for run in runs])
     cases = dict.fromkeys(str(case) for one in wide for case in one.columns)
     tables = {case: _table(wide, case, runs[0].hosts) for case in cases}
     effects = {case: _effects(table) for case, table in tables.items()}
@@ -149,6 +150,20 @@ def _launches(run: Run) -> pd.DataFrame:
     logs = estimate.launch_logs(frame)
     logs = logs[~logs["case"].isin(list(not_above_zero(frame, logs)))]
     return logs.pivot(index="launch", columns="case", values="value")
+
+
+def _paired_with_first(runs: Sequence[Run], wide: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Return the launches with what each differs by from that of the first run, where both have a number, by sweep.
+
+    So what a core does for the time of a sweep is in no difference.
+    """
+    first, *others = [_samples(run) for run in runs]
+    found = [wide[0]]
+    for frame, logs in zip(others, wide[1:], strict=True):
+        ratios = sweep_logs(first, frame).pivot(index="block", columns="case", values="value")
+        paired = (wide[0] + ratios).reindex(index=logs.index, columns=logs.columns)
+        found.append(paired.combine_first(logs))
+    return found
 
 
 @dataclass(frozen=True)

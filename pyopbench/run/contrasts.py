@@ -25,7 +25,7 @@ Values: TypeAlias = dict[str, dict[int, dict[int, float]]]
 
 
 class Contrasts:
-    """The contrasts of the launches of a batch.
+    """The contrasts of all launches of a run so far, or of several that are measured together.
 
     Attributes:
         are_between: are they between processes of several versions, and their unit the sweep, not the round?

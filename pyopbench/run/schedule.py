@@ -15,6 +15,7 @@ from pyopbench.results import store
 from pyopbench.run import memory
 from pyopbench.run.budget import LEAST_LAUNCHES, Budget, Tell
 from pyopbench.run.checkouts import used
+from pyopbench.run.contrasts import Contrasts
 from pyopbench.run.look_times import WITHIN_RUN, LookTimes
 from pyopbench.run.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
@@ -136,6 +137,7 @@ class _Schedule:
         self._batch_seconds = 0.0
         self._rounds = 0.0
         self._earlier: list[allocation.Made] = []
+        self._contrasts = Contrasts(works)
         self._is_spent = False
         self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
 
@@ -176,7 +178,7 @@ class _Schedule:
             if warm:
                 preparing_seconds = self._budget.spent - began
                 self._reserve(works, warm)
-                sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell)
+                sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell, self._contrasts)
                 sweeps.measure_limits()
                 sweeps.first()
                 self._batch_seconds = self._budget.spent - began

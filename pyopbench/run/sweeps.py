@@ -32,7 +32,9 @@ class Sweeps:
         lost: those.
     """
 
-    def __init__(self, launches: Sequence[WarmLaunch], budget: Budget, limited_by: LimitedBy, tell: Tell) -> None:
+    def __init__(
+        self, launches: Sequence[WarmLaunch], budget: Budget, limited_by: LimitedBy, tell: Tell, contrasts: Contrasts
+    ) -> None:
         """Begin with workers that have prepared everything.
 
         Args:
@@ -40,6 +42,7 @@ class Sweeps:
             budget: the time that there is.
             limited_by: why there are no more.
             tell: is told of every group before it is sampled.
+            contrasts: of earlier launches; those of these are added.
         """
         self.launches = list(launches)
         self.lost: list[WarmLaunch] = []
@@ -47,7 +50,7 @@ class Sweeps:
         self._rng = random.Random(f"{launches[0].work.settings.seed}/{launches[0].launch}/turns")
         self._sweep = 0
         self._sweep_seconds = 0.0
-        self._contrasts = Contrasts(list(works_of(launches)))
+        self._contrasts = contrasts
 
     @property
     def rounds(self) -> int:

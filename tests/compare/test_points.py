@@ -101,6 +101,25 @@ def test_what_a_block_has_in_common_is_in_no_point_and_in_no_error():
     assert [one.error for one in found] == pytest.approx([one.error for one in still], abs=1e-9)
 
 
+def test_what_a_core_does_for_the_time_of_a_sweep_is_in_no_point():
+    """In half of the sweeps, other ones in each launch, everything takes 1.65 times as long."""
+    rng = np.random.default_rng(6)
+    runs = interleaved(
+        *(bench(seconds, rounds=31, launches=8, seed=place) for place, seconds in enumerate((1e-4, 2e-4)))
+    )
+    swept = [replace(run, frame=run.frame.assign(sweep=run.frame["round"])) for run in runs]
+    states = rng.choice([1.0, 1.65], size=(8, 31))
+    moved = [
+        replace(
+            run, frame=run.frame.assign(seconds=run.frame["seconds"] * states[run.frame["launch"], run.frame["round"]])
+        )
+        for run in swept
+    ]
+    still, found = (list(points_of(one, "ab")) for one in (swept, moved))
+    assert [one.value for one in found] == pytest.approx([one.value for one in still], abs=1e-9)
+    assert [one.error for one in found] == pytest.approx([one.error for one in still], abs=1e-9)
+
+
 def test_errors_are_those_of_launches():
     """Of many runs in blocks, the scatter of the points around their mean is what their errors say."""
     runs = interleaved(*(bench(1e-4, between=0.03, within=0.001, launches=9, seed=place) for place in range(60)))

@@ -42,7 +42,7 @@ from pyopbench.stats.unresolved import OneLaunch
         ),
         (
             Paired("block"),
-            NoteText("Launches of both alternated in random order, so ratios are paired by block."),
+            NoteText("Launches of both took turns in random order, so ratios are paired turn by turn."),
         ),
         (
             SteppedDown(0.05, 1),

@@ -22,7 +22,7 @@ from pyopbench.report.wording.verdicts import unresolved_text
 
 PAIRED = {
     "round": "Both were timed in the same rounds of the same processes, so ratios are paired by round.",
-    "block": "Launches of both alternated in random order, so ratios are paired by block.",
+    "block": "Launches of both took turns in random order, so ratios are paired turn by turn.",
 }
 
 
