@@ -29,7 +29,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     Args:
         axes: what to cover; `quick` says which settings are the usual ones.
         launches: as in `Settings`, as all that follow; None for the usual. Where versions or revisions are compared
-            within a budget there are as many launches as it allows: each makes the comparison finer.
+            within a budget, and neither launches nor rounds are given, there are as many of both as it allows.
         rounds: None for the usual, as of launches.
         evenly: measure every case to the end.
         budget_seconds: None for the usual: a quick run of few ops has less, and one on several versions more.
@@ -42,7 +42,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     """
     usual = start.QUICK if axes.quick else start.FULL
     budget = _usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds
-    if budget is not None and (versions or revisions):
+    if budget is not None and (versions or revisions) and launches is None and rounds is None:
         usual = replace(usual, launches=start.UNLIMITED, rounds=start.UNLIMITED)
     return replace(
         usual,

@@ -40,6 +40,7 @@ class Contrasts:
         self.are_between = len(works) > 1
         self._works = works
         self._values: dict[int, Values] = {id(work): {} for work in works}
+        self._told: dict[int, dict[str, list[allocation.Told]]] = {id(work): {} for work in works}
 
     def keep(self, launch: WarmLaunch, sweep: int, content: Mapping[str, Any]) -> None:
         """Keep what a pass of a group has sampled."""
@@ -51,20 +52,30 @@ class Contrasts:
         for key, found in kept.items():
             self._values[id(launch.work)].setdefault(key, {}).setdefault(launch.launch, {}).update(found)
 
+    def end_batch(self) -> None:
+        """Keep of what was sampled so far what it tells, and not every value: a run has millions of them."""
+        self._told = {id(work): dict(self._of(work)) for work in self._works}
+        self._values = {id(work): {} for work in self._works}
+
     def variances(self) -> allocation.Variances | None:
         """Return how far launches and rounds (or sweeps) differ, of the cases that are open, in logs."""
-        return allocation.variances([case for work in self._works for case in self._of(work)])
+        return allocation.variances([told for work in self._works for _, told in self._of(work)])
 
-    def _of(self, work: RemainingWork) -> Iterator[list[list[float]]]:
-        """Yield for each open case the contrasts of each launch."""
-        values, first = self._values[id(work)], self._values[id(self._works[0])]
+    def _of(self, work: RemainingWork) -> Iterator[tuple[str, list[allocation.Told]]]:
+        """Yield each open case with what its launches tell, those of earlier batches included."""
         for case in (case for group in work.groups for case in work.cases(group)):
-            launches = values.get(case, {})
-            if not self.are_between:
-                yield [list(found.values()) for found in launches.values()]
-            elif work is not self._works[0]:
-                pairs = [_difference(found, first.get(case, {}).get(one, {})) for one, found in launches.items()]
-                yield [pair for pair in pairs if len(pair) >= LEAST_SWEEPS]
+            fresh = [allocation.Told.by(values) for values in self._launches(work, case)]
+            yield case, self._told[id(work)].get(case, []) + fresh
+
+    def _launches(self, work: RemainingWork, case: str) -> Iterator[Sequence[float]]:
+        """Yield the contrasts of a case in each launch of the batch that has enough of them."""
+        values, first = self._values[id(work)], self._values[id(self._works[0])]
+        if self.are_between:
+            found = values.get(case, {}).items() if work is not self._works[0] else ()
+            pairs = (_difference(logs, first.get(case, {}).get(launch, {})) for launch, logs in found)
+            yield from (pair for pair in pairs if len(pair) >= LEAST_SWEEPS)
+        else:
+            yield from (list(logs.values()) for logs in values.get(case, {}).values() if len(logs) > 1)
 
 
 def _difference(values: Mapping[int, float], first: Mapping[int, float]) -> list[float]:

@@ -185,6 +185,7 @@ class _Schedule:
                 self._go_on(sweeps, preparing_seconds, stack)
                 self._rounds += _rounds(sweeps)
                 self._earlier.append(sweeps.made)
+                self._contrasts.end_batch()
         self._budget.reserve = 0.0
         for launch in warming.launches:
             self._measure_apart(launch)
@@ -258,8 +259,10 @@ class _Schedule:
         """Whether other launches than these would narrow the intervals of what is open more, in the time left."""
         needs_more = any(work.most_needed for work in works_of(sweeps.launches))
         found = sweeps.variances()
-        if not needs_more or found is None or self._batch_seconds >= self._budget.left:
+        if not needs_more or self._batch_seconds >= self._budget.left:
             return False
+        if found is None or found.within == 0:  # nothing tells, so that there need only be enough for a look
+            return self._is_too_early() and sweeps.made.rounds >= allocation.LEAST_ROUNDS
         known = MOST_DEGREES if self._shows_usual_spread() else 0.0
         batches = [*self._earlier, sweeps.made]
         return allocation.better(found, sweeps.costs(preparing_seconds), batches, self._budget.left, known) == "launch"

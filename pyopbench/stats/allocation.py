@@ -52,22 +52,31 @@ class Costs:
     round_seconds: float
 
 
-def variances(cases: Iterable[Sequence[Sequence[float]]]) -> Variances | None:
-    """Return the variances of the middle one of some cases; None if none has two launches of two rounds.
+@dataclass(frozen=True)
+class Told:
+    """What a launch tells of a case: the median of its `rounds`, and their variance."""
 
-    Args:
-        cases: for each case, for each launch, a value of each round: logs or shares, so that cases are alike.
-    """
+    median: float
+    variance: float
+    rounds: int
+
+    @classmethod
+    def by(cls, values: Sequence[float]) -> Told:
+        """Return what two values or more tell: logs or shares, so that cases are alike."""
+        middle = statistics.median(values)
+        return cls(middle, _variance(values, middle), len(values))
+
+
+def variances(cases: Iterable[Sequence[Told]]) -> Variances | None:
+    """Return the variances of the middle one of some cases, each with its launches; None if none has two of them."""
     withins, spreads, rounds = [], [], []
     for launches in cases:
-        told = [values for values in launches if len(values) >= 2]
-        if len(told) < 2:
+        if len(launches) < 2:
             continue
-        medians = [statistics.median(values) for values in told]
-        squares = [_variance(values, middle) for values, middle in zip(told, medians, strict=True)]
-        withins.append(MEDIAN_VARIANCE * statistics.fmean(squares))
-        spreads.append(statistics.variance(medians) / _middle_of_variance(len(medians) - 1))
-        rounds.append(statistics.harmonic_mean([len(values) for values in told]))
+        withins.append(MEDIAN_VARIANCE * statistics.fmean(one.variance for one in launches))
+        spread = statistics.variance(one.median for one in launches)
+        spreads.append(spread / _middle_of_variance(len(launches) - 1))
+        rounds.append(statistics.harmonic_mean([one.rounds for one in launches]))
     if not withins:
         return None
     within = statistics.median(withins)

@@ -284,7 +284,8 @@ def test_what_is_about_revisions_is_refused_without_any(
 
 def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path, tmp_path: Path) -> None:
     """Three launches resolve next to nothing, and every look is charged."""
-    ended = call("run", "mine.py", "--rev", "HEAD~1", "--rev", "HEAD", "--quick", "--out", tmp_path / "run")
+    words = ("--rev", "HEAD~1", "--rev", "HEAD", "--quick", "--launches", "8")
+    ended = call("run", "mine.py", *words, "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     for one in versions.read(tmp_path / "run"):
         lines, _ = store.read_lines(one.folder)

@@ -49,8 +49,8 @@ def test_within_a_process_what_slows_all_cases_down_is_no_noise() -> None:
     assert math.sqrt(variances.within) < 0.06
 
 
-def between(state: float, process: float, launches: int = 16, sweeps: int = 40) -> Contrasts:
-    """Return contrasts of two versions: a sweep of both shares half of its state, and each process has its own."""
+def between(state: float, process: float, launches: int = 16, sweeps: int = 40, batch: int = 100) -> Contrasts:
+    """Return contrasts of two versions: each has a state of its own in a sweep, and each process has one for good."""
     rng, works = np.random.default_rng(1), (work(), work())
     found = Contrasts(works)
     own = process * rng.standard_normal((2, launches))
@@ -59,6 +59,8 @@ def between(state: float, process: float, launches: int = 16, sweeps: int = 40) 
             for place, one in enumerate(works):
                 shift = own[place, launch] + state * rng.standard_normal()
                 keep(found, one, launch, sweep, lambda case, shift=shift: noise(rng, shift, rounds=4))
+        if launch % batch == batch - 1:
+            found.end_batch()
     return found
 
 
@@ -76,6 +78,12 @@ def test_between_processes_the_state_of_a_turn_is_noise_of_the_sweep(state: floa
 def test_few_sweeps_tell_nothing_of_launches() -> None:
     assert between(0.15, 0.05, sweeps=LEAST_SWEEPS - 1).variances() is None
     assert between(0.15, 0.05, sweeps=LEAST_SWEEPS).variances() is not None
+
+
+def test_what_earlier_batches_have_told_stays() -> None:
+    """One batch has few launches, of which nobody learns how far launches differ."""
+    whole, parts = between(0.05, 0.05), between(0.05, 0.05, batch=3)
+    assert parts.variances() == whole.variances()
 
 
 @pytest.mark.parametrize(("copies", "counts"), [((1, 2), 1), ((4, 16), 16)])
