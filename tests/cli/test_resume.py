@@ -176,7 +176,9 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
     conduct.measure(folder, judge.Judging("well", 0.03), conduct.Listener())
-    assert sorted(groups(folder)) == [(number, stored.group(size=size)) for number in (0, 1) for size in sizes]
+    # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
+    assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
+    assert len(set(groups(folder))) == 6
     assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
 
 
