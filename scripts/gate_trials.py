@@ -26,6 +26,7 @@ from pyopbench.results import versions
 ENDED = (0, 1, 3)
 """Exit codes of a gate that has something to say: passed, failed, nothing to compare."""
 TOLD_APART = ("slower", "faster")
+OUTCOMES = (*TOLD_APART, "equivalent", "unresolved")
 SECONDS = "seconds.json"
 """Seconds of each process that worked at a gate, beside it: one that was interrupted took several."""
 CONFIDENCE = 0.95
@@ -128,6 +129,17 @@ def rows_of(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows that were found to be slower or faster."""
     return [row for row in rows if row["outcome"] in TOLD_APART]
+
+
+def found_slower(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return in how many runs of a change that makes it slower that was found, and how many there are."""
+    slower = [row for row in rows if row["change"] == "slower"]
+    return sum(row["slower"] > 0 for row in slower), len(slower)
+
+
+def apart_of_same(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return how many cases of runs of one commit were told apart, and how many there are, with the control."""
+    return sum(len(row["told_apart"]) for row in rows), sum(row["rows"] + row["control_rows"] for row in rows)
 
 
 def at_least(count: int, of: int) -> float:

@@ -18,7 +18,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gate_trials import Trial, at_most, in_portions, keep, kept_rows, rows_of, still_to_run, told_apart
+from gate_trials import (
+    Trial,
+    apart_of_same,
+    at_most,
+    in_portions,
+    keep,
+    kept_rows,
+    rows_of,
+    still_to_run,
+    told_apart,
+)
 
 from pyopbench.core.parse import parse_duration
 
@@ -42,6 +52,7 @@ def row_of(trial: Trial, answer: Mapping[str, Any]) -> dict[str, Any]:
         "told_apart": [{name: row[name] for name in kept} for row in told_apart([*rows, *control])],
         "other_values": [one for other in answer["others"] for one in other["values"]["differences"]],
         "gate": answer["outcome"],
+        "smallest_found": answer["smallest_found"],
         "minutes": answer["seconds"] / 60,
     }
 
@@ -56,14 +67,9 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"  {one['outcome']}: {one['case']} {one['ratio']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         for one in row["other_values"]:
             yield f"  other values: {one}"
-    of = _count(rows)
-    apart = sum(len(row["told_apart"]) for row in rows)
+    apart, of = apart_of_same(rows)
     if of:
         yield f"{apart} of {of} rows told apart: at most {at_most(apart, of):.2%} (95% confidence)"
-
-
-def _count(rows: Sequence[Mapping[str, Any]]) -> int:
-    return sum(row["rows"] + row["control_rows"] for row in rows)
 
 
 def main() -> None:
@@ -84,11 +90,11 @@ def main() -> None:
         for seed in range(MOST_RUNS)
     ]
     rows = kept_rows(summary)
-    enough = _count(rows) >= asked.rows
+    enough = apart_of_same(rows)[1] >= asked.rows
     for trial, answer in in_portions([] if enough else still_to_run(trials, rows), asked.portion):
         rows.append(row_of(trial, answer))
         keep(summary, {"rows": rows})
-        if _count(rows) >= asked.rows:
+        if apart_of_same(rows)[1] >= asked.rows:
             break
     for line in lines(rows):
         sys.stdout.write(f"{line}\n")

@@ -26,8 +26,10 @@ from pyopbench.results.certificate import Certificate, from_dict
 from pyopbench.results.promises import misses_of
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "benchmarks"))
-import first_try_tables  # noqa: E402 - its folder was just added
+sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]
+import gate_tables  # noqa: E402 - its folder was just added
+
+import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
@@ -40,6 +42,7 @@ PEERS = RESULTS / "peers.json"
 ALARMS = RESULTS / "change_alarms.json"
 CORPUS = RESULTS / "corpus.json"
 FIRST_TRY = RESULTS / "first_try.json"
+FOUND = RESULTS / "found_changes.json"
 BLOCK = re.compile(r"(?P<begin><!-- quoted: (?P<name>[^>]+) -->\n).*?(?P<end><!-- end of quote -->)", re.DOTALL)
 PROMISES = 4
 """So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
@@ -150,7 +153,7 @@ def alarms(path: Path = ALARMS) -> str:
 
 
 def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
-    """Return a part of what a script of `benchmarks/` stored, as Markdown."""
+    """Return a part of what a script stored, as Markdown."""
     return part(_content(path))
 
 
@@ -203,6 +206,7 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/first_try.json: how it was made": partial(stored, first_try_tables.made, FIRST_TRY),
     "results/first_try.json: how many": partial(stored, first_try_tables.counted, FIRST_TRY),
     "results/first_try.json: each function": partial(stored, first_try_tables.functions, FIRST_TRY),
+    "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
 }
 
 

@@ -20,7 +20,7 @@ Launches = Annotated[
     typer.Option(
         min=2,
         metavar="N",
-        help="Maximum number of launches (worker processes).",
+        help="Maximum number of launches (worker processes). With --rev or --tf, a budget is the usual limit.",
         rich_help_panel=LENGTH,
     ),
 ]

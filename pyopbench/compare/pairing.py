@@ -12,7 +12,7 @@ from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.machines import over_each_machine
 from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
 
-BLOCK = ["run", "block"]
+BLOCK_COLUMNS = ["run", "block"]
 """What makes a block: launches of one number, one of each version or revision, which sample in turns."""
 LEAST_CASES, LEAST_LAUNCHES = 6, 4
 """So few cases show which spread is usual if each has as many launches. Simulated with six cases and four launches, a
@@ -21,7 +21,8 @@ slowdown by 5% was found in 48% of gates in place of 12%, with fewer false alarm
 
 def pair_estimates(sides: Sides) -> dict[str, Estimate]:
     """Return the estimate of each case that both paired sides have, with the spread that its own launches show."""
-    pairs = paired_by_round(sides) if sides.paired == "round" else paired_by_block(sides)
+    by_round = sides.paired == "round"
+    pairs = paired_by_round(sides) if by_round else sweep_logs(sides.first.frame, sides.second.frame)
     hosts = sides.first.runs[0].hosts  # what is paired is of one run, or of versions that were measured together
     launches = pairs.rename(columns={"block": "launch"})
     return over_each_machine(launches, hosts) if hosts else estimate.estimates(pairs)
@@ -50,12 +51,12 @@ def usual_among(estimates: Sequence[Estimate]) -> Spread:
 
 def paired_by_round(sides: Sides) -> pd.DataFrame:
     """Return one log ratio for each case and launch, paired by round: both sides are of the same processes."""
-    both, cases, partners = _together(sides.first.frame, sides.second.frame)
+    both, cases, partners = _labelled(sides.first.frame, sides.second.frame)
     pairs = estimate.paired_logs(both, partners)
     return pairs.assign(case=pairs["case"].map(cases))
 
 
-def paired_by_block(sides: Sides) -> pd.DataFrame:
+def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """Return one log ratio for each case and block of launches, paired by sweep.
 
     A block holds a launch of each side. In each sweep both sample a group right after one another, so that what the
@@ -63,28 +64,27 @@ def paired_by_block(sides: Sides) -> pd.DataFrame:
     rounds of a sweep are paired, and several launches of one side in a block are pooled. A block in which either side
     has no number is left out.
 
+    Args:
+        first: samples of a side, as `Run.frame`, with a column `block`.
+        second: of the other, as the first.
+
     Returns:
-        Columns case, run, block, value; sorted by them.
+        Columns case, run, block, and value, the natural log of second over first; sorted by case, run and block.
     """
-    return sweep_logs(sides.first.frame, sides.second.frame)
-
-
-def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Return the log ratio of each case in each block, of samples with a column `block`, as `paired_by_block`."""
-    both, cases, partners = _together(_sweep_costs(first), _sweep_costs(second))
-    pairs = estimate.ratio_logs(both, partners, BLOCK)
+    both, cases, partners = _labelled(_sweep_costs(first), _sweep_costs(second))
+    pairs = estimate.ratio_logs(both, partners, BLOCK_COLUMNS)
     return pairs.assign(case=pairs["case"].map(cases))
 
 
 def _sweep_costs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what each case costs in each sweep of a block, with the sweep in place of the round."""
-    rounds = costs.round_costs(frame, [*BLOCK, "launch", "sweep"])
-    medians = rounds.groupby(["case", *BLOCK, "sweep"], observed=True)["seconds"].median()
+    rounds = costs.round_costs(frame, [*BLOCK_COLUMNS, "launch", "sweep"])
+    medians = rounds.groupby(["case", *BLOCK_COLUMNS, "sweep"], observed=True)["seconds"].median()
     return medians.reset_index().rename(columns={"sweep": "round"})
 
 
-def _together(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str], Mapping[str, str]]:
-    """Return both under names of their own, those of the second -> the case, and -> those of the first."""
+def _labelled(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str], Mapping[str, str]]:
+    """Return both in one frame, and by the label of each case of the second the case, and its label in the first."""
     before = first.assign(case="first " + first["case"].astype("str"))
     after = second.assign(case="second " + second["case"].astype("str"))
     cases = {f"second {case}": case for case in second["case"].unique()}

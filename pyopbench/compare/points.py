@@ -155,7 +155,7 @@ def _launches(run: Run) -> pd.DataFrame:
 def _paired_with_first(runs: Sequence[Run], wide: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     """Return the launches with what each differs by from that of the first run, where both have a number, by sweep.
 
-    So what a core does for the time of a sweep is in no difference.
+    A core that is slow during a sweep slows both down, so that it cancels.
     """
     first, *others = [_samples(run) for run in runs]
     found = [wide[0]]

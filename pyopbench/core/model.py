@@ -58,6 +58,9 @@ BASELINE = "py_function_numpy"
 MINIMUM_EFFECT = 0.03
 """Differences below 3% come and go with the layout of code and memory; nobody ports an op for them."""
 
+UNLIMITED = 1_000_000
+"""Launches, and rounds of a launch, of a run that only its budget limits."""
+
 MECHANISMS = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun")
 """Names of the gradient mechanisms; `catalogue/gradients.py` has what they are."""
 

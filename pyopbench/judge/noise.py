@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from pyopbench.core.model import UNLIMITED
 from pyopbench.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Disturbance:
         minimum_effect: the smallest difference that counts.
         enough_launches: about how many launches would resolve half of the unresolved; None without any, or above
             `estimate.MOST_LAUNCHES`.
+        is_unlimited: whether only its budget limited the launches of the run.
     """
 
     launches: tuple[LaunchNoise, ...]
@@ -84,6 +86,7 @@ class Disturbance:
     smallest_effect: float | None
     minimum_effect: float
     enough_launches: int | None
+    is_unlimited: bool = False
 
     @property
     def too_noisy(self) -> bool:
@@ -114,6 +117,7 @@ def disturbance_of(
         smallest_effect=_typical(_reach(one, level) for one in known),
         minimum_effect=minimum_effect,
         enough_launches=_enough(unresolved),
+        is_unlimited=int(run.settings.get("launches", 0)) >= UNLIMITED,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyopbench.core.model import Axes
+from pyopbench.core.model import UNLIMITED, Axes
 from pyopbench.run import start
 from pyopbench.run.settings import Settings
 
@@ -43,7 +43,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     usual = start.QUICK if axes.quick else start.FULL
     budget = _usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds
     if budget is not None and (versions or revisions) and launches is None and rounds is None:
-        usual = replace(usual, launches=start.UNLIMITED, rounds=start.UNLIMITED)
+        usual = replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
     return replace(
         usual,
         seed=seed,

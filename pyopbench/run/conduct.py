@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyopbench.core.checkout import Checkout
 from pyopbench.core.errors import PyopbenchError, WorkerLost
+from pyopbench.core.model import UNLIMITED
 from pyopbench.judge import judge
 from pyopbench.report.wording import measuring as wording
 from pyopbench.results import versions
@@ -149,7 +150,7 @@ def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended |
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
-        most = settings.launches if settings.launches < start.UNLIMITED else None
+        most = settings.launches if settings.launches < UNLIMITED else None
         listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
     return ended
 

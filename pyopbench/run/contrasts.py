@@ -1,16 +1,16 @@
 """How far launches and rounds differ in what is compared: variants within a process, or versions between processes.
 
-What slows a whole process down cancels between its cases, so that a case counts less the others of its round. Between
-processes nothing cancels that lasts shorter than a turn or longer than all of them, so that a case of one version
-counts less the same of the first version in the same sweep, and a sweep is what a round is elsewhere: its rounds share
-the state that the core happened to be in, and hardly tell more than one of them would.
+Within a process, what slows everything down cancels. So a contrast is the log of a case's time minus the median log of
+all cases in that round. Between processes it does not cancel. So a contrast is the log of a case's time in one version
+minus that in the first version, in the same sweep. A sweep is then what a round is elsewhere: its rounds share the
+state that the core happens to be in, and tell hardly more than one of them.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pyopbench.run.remaining_work import RemainingWork
@@ -20,6 +20,9 @@ from pyopbench.stats import allocation
 LEAST_SWEEPS = 4
 """Of a pair of launches that is counted with; what sweeps of few rounds differ by is mostly noise."""
 
+ROW_WITH_COPIES = 5
+"""Numbers of a sample in mode node: round, order, calls, seconds, copies."""
+
 Values: TypeAlias = dict[str, dict[int, dict[int, float]]]
 """Case -> launch -> round or sweep -> log."""
 
@@ -28,7 +31,7 @@ class Contrasts:
     """The contrasts of all launches of a run so far, or of several that are measured together.
 
     Attributes:
-        are_between: are they between processes of several versions, and their unit the sweep, not the round?
+        are_by_sweep: are versions compared? Contrasts are then of sweeps, and otherwise of rounds.
     """
 
     def __init__(self, works: Sequence[RemainingWork]) -> None:
@@ -37,15 +40,17 @@ class Contrasts:
         Args:
             works: of the runs that are measured together; others are compared with the first.
         """
-        self.are_between = len(works) > 1
+        self.are_by_sweep = len(works) > 1
         self._works = works
         self._values: dict[int, Values] = {id(work): {} for work in works}
-        self._told: dict[int, dict[str, list[allocation.Told]]] = {id(work): {} for work in works}
+        self._earlier: dict[int, dict[str, list[allocation.LaunchSummary]]] = {id(work): {} for work in works}
 
     def keep(self, launch: WarmLaunch, sweep: int, content: Mapping[str, Any]) -> None:
-        """Keep what a pass of a group has sampled."""
-        logs = {key: _logs(found) for key, found in content["samples"].items()}
-        if self.are_between:
+        """Keep what a sweep has sampled of a group."""
+        samples = content["samples"]
+        floors = _floors(row for rows in samples.values() for row in rows)
+        logs = {key: _logs(rows, floors) for key, rows in samples.items()}
+        if self.are_by_sweep:
             kept = {key: {sweep: statistics.median(found.values())} for key, found in logs.items() if found}
         else:
             kept = _less_others(logs)
@@ -53,24 +58,24 @@ class Contrasts:
             self._values[id(launch.work)].setdefault(key, {}).setdefault(launch.launch, {}).update(found)
 
     def end_batch(self) -> None:
-        """Keep of what was sampled so far what it tells, and not every value: a run has millions of them."""
-        self._told = {id(work): dict(self._of(work)) for work in self._works}
+        """Replace the values of the batch by a summary of each launch: a run has millions of values."""
+        self._earlier = {id(work): dict(self._summaries(work)) for work in self._works}
         self._values = {id(work): {} for work in self._works}
 
     def variances(self) -> allocation.Variances | None:
         """Return how far launches and rounds (or sweeps) differ, of the cases that are open, in logs."""
-        return allocation.variances([told for work in self._works for _, told in self._of(work)])
+        return allocation.variances([launches for work in self._works for _, launches in self._summaries(work)])
 
-    def _of(self, work: RemainingWork) -> Iterator[tuple[str, list[allocation.Told]]]:
-        """Yield each open case with what its launches tell, those of earlier batches included."""
+    def _summaries(self, work: RemainingWork) -> Iterator[tuple[str, list[allocation.LaunchSummary]]]:
+        """Yield each open case with the summaries of its launches, those of earlier batches included."""
         for case in (case for group in work.groups for case in work.cases(group)):
-            fresh = [allocation.Told.by(values) for values in self._launches(work, case)]
-            yield case, self._told[id(work)].get(case, []) + fresh
+            of_batch = [allocation.LaunchSummary.of(values) for values in self._launches(work, case)]
+            yield case, self._earlier[id(work)].get(case, []) + of_batch
 
     def _launches(self, work: RemainingWork, case: str) -> Iterator[Sequence[float]]:
         """Yield the contrasts of a case in each launch of the batch that has enough of them."""
         values, first = self._values[id(work)], self._values[id(self._works[0])]
-        if self.are_between:
+        if self.are_by_sweep:
             found = values.get(case, {}).items() if work is not self._works[0] else ()
             pairs = (_difference(logs, first.get(case, {}).get(launch, {})) for launch, logs in found)
             yield from (pair for pair in pairs if len(pair) >= LEAST_SWEEPS)
@@ -91,14 +96,22 @@ def _less_others(logs: Mapping[str, Mapping[int, float]]) -> dict[str, dict[int,
     return {key: {number: value - middle[number] for number, value in found.items()} for key, found in logs.items()}
 
 
-def _logs(rows: Sequence[Sequence[float]]) -> dict[int, float]:
-    """Return the log of the seconds of a call in each round, of the graph that `stats.costs` takes the cost from.
+def _floors(rows: Iterable[Sequence[float]]) -> dict[int, float]:
+    """Return the seconds of a call of the empty function, the graph of no copies, in each round that has one."""
+    empty = [row for row in rows if len(row) == ROW_WITH_COPIES and row[-1] == 0]
+    return {int(number): seconds / calls for number, _, calls, seconds, _ in empty}
 
-    That is the one of one copy where there is one, as of callbacks, and else the one of the most.
+
+def _logs(rows: Sequence[Sequence[float]], floors: Mapping[int, float]) -> dict[int, float]:
+    """Return the log of what an op costs in each round, as `stats.costs`; without rounds in which it costs nothing.
+
+    In mode node that is of the graph of one copy where there is one, as of callbacks, and else of the one of the most,
+    less the empty function and over its copies: each process finds out for itself how many copies are enough.
     """
-    found: dict[int, tuple[float, float]] = {}
+    costs: dict[int, tuple[float, float]] = {}
     for number, _, calls, seconds, *copies in rows:
-        rank = math.inf if not copies or copies[0] == 1 else copies[0]
-        if seconds > 0 and rank >= found.get(int(number), (-1.0, 0.0))[0]:
-            found[int(number)] = rank, math.log(seconds / calls)
-    return {number: value for number, (_, value) in found.items()}
+        many = copies[0] if copies else 1
+        rank = math.inf if many == 1 else many
+        if seconds > 0 and many and rank >= costs.get(int(number), (-1.0, 0.0))[0]:
+            costs[int(number)] = rank, (seconds / calls - floors.get(int(number), 0.0)) / many
+    return {number: math.log(cost) for number, (_, cost) in costs.items() if cost > 0}

@@ -175,6 +175,7 @@ class _Schedule:
         with ExitStack() as stack:
             warming = Warming(works, self._budget, self._tell, stack)
             warm = warming.run()
+            self._part_together(warm)
             if warm:
                 preparing_seconds = self._budget.spent - began
                 self._reserve(works, warm)
@@ -189,6 +190,14 @@ class _Schedule:
         self._budget.reserve = 0.0
         for launch in warming.launches:
             self._measure_apart(launch)
+
+    def _part_together(self, launches: Sequence[WarmLaunch]) -> None:
+        """Have what goes apart in one run do so in all: only what is sampled in the same sweeps can be compared."""
+        apart = set().union(*(work.apart for work in self._works))
+        for work in self._works:
+            work.apart |= apart & set(work.planned)
+        for launch in launches:
+            launch.prepared = [group for group in launch.prepared if group not in apart]
 
     def _reserve(self, works: Sequence[RemainingWork], launches: Sequence[WarmLaunch]) -> None:
         """Keep the time for what these workers cannot do: the second launch, and groups that go apart."""
@@ -257,15 +266,21 @@ class _Schedule:
 
     def _is_another_launch_better(self, sweeps: Sweeps, preparing_seconds: float) -> bool:
         """Whether other launches than these would narrow the intervals of what is open more, in the time left."""
-        needs_more = any(work.most_needed for work in works_of(sweeps.launches))
-        found = sweeps.variances()
-        if not needs_more or self._batch_seconds >= self._budget.left:
+        needed = max((work.most_needed for work in works_of(sweeps.launches)), default=0)
+        found, made, costs = sweeps.variances(), sweeps.made, sweeps.costs(preparing_seconds)
+        if not needed or self._batch_seconds >= self._budget.left:
             return False
-        if found is None or found.within == 0:  # nothing tells, so that there need only be enough for a look
-            return self._is_too_early() and sweeps.made.rounds >= allocation.LEAST_ROUNDS
+        if found is None or found.within == 0:
+            return made.rounds >= allocation.LEAST_ROUNDS and self._is_enough_unknown(made, costs)
         known = MOST_DEGREES if self._shows_usual_spread() else 0.0
-        batches = [*self._earlier, sweeps.made]
-        return allocation.better(found, sweeps.costs(preparing_seconds), batches, self._budget.left, known) == "launch"
+        batches = [*self._earlier, made]
+        left = allocation.Left(self._budget.left, needed)
+        return allocation.better(found, costs, batches, left, known) == "launch"
+
+    def _is_enough_unknown(self, made: allocation.Made, costs: allocation.Costs) -> bool:
+        """Whether others are to begin although nothing shows how far launches differ: for a look, or to show that."""
+        is_alone = len(self._works) > 1 and sum(one.launches for one in [*self._earlier, made]) == 1
+        return self._is_too_early() or (is_alone and made.rounds * costs.round_seconds >= costs.launch_seconds)
 
     def _replace(self, sweeps: Sweeps, stack: ExitStack) -> None:
         """Prepare a new launch for each that was lost, while all others sleep, where that is worth its time."""

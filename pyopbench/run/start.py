@@ -48,8 +48,6 @@ FULL = Settings(
     budget_seconds=None,
     case_timeout_seconds=120.0,
 )
-UNLIMITED = 1_000_000
-"""Launches or rounds of a run that only its budget ends."""
 
 RESULTS_FOLDER = Path("results")
 

@@ -6,6 +6,7 @@ import math
 import random
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pyopbench.core.model import Case
@@ -17,7 +18,7 @@ from pyopbench.stats import allocation
 
 SWEEP_ROUNDS = 10
 """Rounds of a group before the next one's turn, at the most: so launches are interleaved in time."""
-TOGETHER_ROUNDS = 4
+COMPARISON_SWEEP_ROUNDS = 4
 """The same where versions are compared. A core of a shared machine is fast or slow for some tenths of a second, which
 two processes share only if they take turns as quickly: in the same time, turns of 20 rounds had twice the error."""
 LEAST_ROUNDS = 2
@@ -49,7 +50,6 @@ class Sweeps:
         self._budget, self._limited_by, self._tell = budget, limited_by, tell
         self._rng = random.Random(f"{launches[0].work.settings.seed}/{launches[0].launch}/turns")
         self._sweep = 0
-        self._sweep_seconds = 0.0
         self._contrasts = contrasts
 
     @property
@@ -75,15 +75,16 @@ class Sweeps:
         needed = sum(self._round_seconds(one, group) for group, several in turns.items() for one in several)
         requests = sum(map(len, turns.values())) * self._budget.request_seconds
         affordable = (self._budget.left - requests) / needed if needed else math.inf
-        usual = TOGETHER_ROUNDS if self._contrasts.are_between else SWEEP_ROUNDS
+        usual = COMPARISON_SWEEP_ROUNDS if self._contrasts.are_by_sweep else SWEEP_ROUNDS
         rounds = int(max(min(affordable, most, usual), LEAST_ROUNDS))
         return self._over(turns, lambda launch, group: self._rounds_of(launch, group, rounds))
 
     @property
     def made(self) -> allocation.Made:
-        """How many launches there are, and how many rounds each has; pairs and sweeps where versions are compared."""
-        if self._contrasts.are_between:
-            return allocation.Made(len({one.launch for one in self.launches}), max(self._sweep, 1))
+        """How many launches there are, and how many rounds each has; blocks and sweeps where versions are compared."""
+        if self._contrasts.are_by_sweep:
+            blocks = Counter(one.launch for one in self.launches)
+            return allocation.Made(max(sum(many > 1 for many in blocks.values()), 1), max(self._sweep, 1))
         return allocation.Made(len(self.launches), max(self.rounds, 1))
 
     def costs(self, preparing_seconds: float) -> allocation.Costs:
@@ -93,8 +94,9 @@ class Sweeps:
             preparing_seconds: what it took to prepare these launches.
         """
         many = self.made.launches
-        if self._contrasts.are_between:
-            return allocation.Costs(preparing_seconds / many, self._sweep_seconds / many)
+        if self._contrasts.are_by_sweep:
+            sweep = sum(self._turn_seconds(one, group) for one in self.launches for group in one.open_groups())
+            return allocation.Costs(preparing_seconds / many, sweep / many)
         several = [sum(self._round_seconds(one, group) for group in one.open_groups()) for one in self.launches]
         return allocation.Costs(preparing_seconds / many, statistics.fmean(several) if several else 0.0)
 
@@ -110,13 +112,18 @@ class Sweeps:
                 turns.setdefault(group, []).append(launch)
         groups = sorted(turns)
         self._rng.shuffle(groups)
-        for several in turns.values():
-            self._rng.shuffle(several)
-        return {group: turns[group] for group in groups}
+        return {group: self._in_blocks(turns[group]) for group in groups}
+
+    def _in_blocks(self, launches: Sequence[WarmLaunch]) -> list[WarmLaunch]:
+        """Return launches in random order, those of one number, which are compared, right after one another."""
+        blocks: dict[int, list[WarmLaunch]] = {}
+        for launch in self._rng.sample(launches, len(launches)):
+            blocks.setdefault(launch.launch, []).append(launch)
+        return [launch for block in blocks.values() for launch in block]
 
     def _over(self, turns: Mapping[str, list[WarmLaunch]], rounds_of: Callable[[WarmLaunch, str], int]) -> bool:
         """Sample group by group, each by all its launches or none; was there time for any?"""
-        is_first, any_made, began = self._sweep == 0, False, time.monotonic()
+        is_first, any_made = self._sweep == 0, False
         for place, (group, several) in enumerate(turns.items()):
             wanted = [(one, rounds_of(one, group)) for one in several if not one.is_lost]
             needed = sum(
@@ -128,7 +135,6 @@ class Sweeps:
                 self._show(launch, group, place, len(turns))
                 any_made = self._sample(launch, group, rounds) or any_made
         self._sweep += 1
-        self._sweep_seconds = time.monotonic() - began
         self._drop_lost()
         return any_made
 
@@ -137,7 +143,7 @@ class Sweeps:
             return False
         began = time.monotonic()
         with self._budget.sampling():
-            content = launch.sample(group, rounds)
+            content = launch.sample(group, rounds, self._sweep)
         if content is None:
             return False
         seconds = runner_seconds(content)
@@ -152,6 +158,10 @@ class Sweeps:
         settings, seconds = launch.work.settings, self._round_seconds(launch, group)
         affordable = max(int(settings.group_seconds / seconds), LEAST_ROUNDS) if seconds else rounds
         return min(rounds, affordable, settings.rounds - launch.rounds.get(group, 0))
+
+    def _turn_seconds(self, launch: WarmLaunch, group: str) -> float:
+        rounds = self._rounds_of(launch, group, COMPARISON_SWEEP_ROUNDS)
+        return self._budget.request_seconds + rounds * self._round_seconds(launch, group)
 
     def _round_seconds(self, launch: WarmLaunch, group: str) -> float:
         runners = {runner_key(Case.from_id(case)) for case in launch.work.cases(group)}

@@ -57,7 +57,6 @@ class WarmLaunch:
         self.seconds = 0.0
         self.is_lost = False
         self._groups, self._is_apart = list(groups), is_apart
-        self._passes: dict[str, int] = {}
         self.heard = threading.Event()
         self._began = self._asked = 0.0
 
@@ -185,10 +184,10 @@ class WarmLaunch:
         work.append("limits", self.launch, **content)
         work.limits[self.launch] = content["reason"]
 
-    def sample(self, group: str, rounds: int) -> Mapping[str, Any] | None:
-        """Sample the open cases of a group and store it; return what was stored, None if it cost the worker."""
+    def sample(self, group: str, rounds: int, sweep: int = 0) -> Mapping[str, Any] | None:
+        """Sample the open cases of a group in a sweep, and store it; return that, None if it cost the worker."""
         assert self.worker is not None
-        cases, settings, number = self.work.cases(group), self.work.settings, self._passes.get(group, 0)
+        cases, settings = self.work.cases(group), self.work.settings
         request = self._request(
             "sample",
             group,
@@ -196,7 +195,7 @@ class WarmLaunch:
             first_round=self.rounds.get(group, 0),
             block_seconds=settings.block_seconds,
             group_seconds=settings.group_seconds,
-            **{"pass": number},
+            **{"pass": sweep},
         )
         try:
             answer = self.worker.ask(request)
@@ -206,10 +205,9 @@ class WarmLaunch:
             self._record_loss(group, lost, cases)
             return None
         content = {key: answer[key] for key in store.SAMPLED_KEYS if key in answer}
-        self.work.append("group", self.launch, group=group, **{"pass": number}, **content)
+        self.work.append("group", self.launch, group=group, **{"pass": sweep}, **content)
         made = max((int(rows[-1][0]) + 1 for rows in content["samples"].values() if rows), default=0)
         self.rounds[group] = max(made, self.rounds.get(group, 0))
-        self._passes[group] = number + 1
         if content["samples"]:
             self.work.sampled[group].add(self.launch)
         return content

@@ -46,29 +46,42 @@ class Variances:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds that it takes to prepare another launch, and that a round of a launch takes, over all that is open."""
+    """Seconds that it takes to prepare another launch, and that a round of a launch takes, over all that is open.
+
+    As in `Made`, they are of a block of launches and of a sweep where versions are compared.
+    """
 
     launch_seconds: float
     round_seconds: float
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a launch tells of a case: the median of its `rounds`, and their variance."""
+class LaunchSummary:
+    """Of the values of a case in a launch: their median, their variance, and how many `rounds` (or sweeps) they are of.
+
+    Values are natural logs or shares, so that cases of any length are alike.
+    """
 
     median: float
     variance: float
     rounds: int
 
     @classmethod
-    def by(cls, values: Sequence[float]) -> Told:
-        """Return what two values or more tell: logs or shares, so that cases are alike."""
+    def of(cls, values: Sequence[float]) -> LaunchSummary:
+        """Return the summary of two values or more."""
         middle = statistics.median(values)
         return cls(middle, _variance(values, middle), len(values))
 
 
-def variances(cases: Iterable[Sequence[Told]]) -> Variances | None:
-    """Return the variances of the middle one of some cases, each with its launches; None if none has two of them."""
+def variances(cases: Iterable[Sequence[LaunchSummary]]) -> Variances | None:
+    """Return the variances of the middle one of some cases.
+
+    Args:
+        cases: of each case, a summary of each launch.
+
+    Returns:
+        In the square of the values' unit; None if no case has two launches.
+    """
     withins, spreads, rounds = [], [], []
     for launches in cases:
         if len(launches) < 2:
@@ -106,14 +119,29 @@ def best_rounds(found: Variances, costs: Costs) -> float:
 
 @dataclass(frozen=True)
 class Made:
-    """What there is of a batch: so many `launches`, at least 1, each with so many `rounds`, at least 1."""
+    """What there is of a batch: so many `launches`, at least 1, each with so many `rounds`, at least 1.
+
+    Where versions are compared, these are blocks of launches, one of each version, and sweeps.
+    """
 
     launches: int
     rounds: float
 
 
+@dataclass(frozen=True)
+class Left:
+    """What a run may still take: so many seconds, which may be infinite, and so many launches."""
+
+    seconds: float
+    launches: int = MOST_FURTHER
+
+
 def better(
-    found: Variances, costs: Costs, batches: Sequence[Made], seconds: float, known: float = math.inf
+    found: Variances,
+    costs: Costs,
+    batches: Sequence[Made],
+    left: Left,
+    known: float = math.inf,
 ) -> Literal["rounds", "launch"]:
     """Return what makes the interval of a case narrower by the end of the time that is left.
 
@@ -124,22 +152,24 @@ def better(
         found: the variances.
         costs: of a launch and a round.
         batches: what there is, one at least; the last one is warm, and the others have gone.
-        seconds: that are left; may be infinite.
+        left: what the run may still take.
         known: degrees of freedom that the spread between launches has beside those of the launches themselves.
     """
     *earlier, made = batches
-    if math.isinf(seconds):
+    if math.isinf(left.seconds):
         return "launch" if made.rounds >= best_rounds(found, costs) else "rounds"
     sum_before = sum(one.launches * found.of_launch(one.rounds) for one in earlier)
     many_before = sum(one.launches for one in earlier)
 
     def width(further: int) -> float:
-        whole = sum_before + _sum_of_variances(found, costs, made, seconds, further)
+        whole = sum_before + _sum_of_variances(found, costs, made, left.seconds, further)
         return _reach(many_before + made.launches + further, known) * math.sqrt(whole)
 
-    most = min(int(seconds / costs.launch_seconds), MOST_FURTHER) if costs.launch_seconds else MOST_FURTHER
+    most = min(left.launches, MOST_FURTHER)
+    if costs.launch_seconds:
+        most = min(int(left.seconds / costs.launch_seconds), most)
     best = min(range(most + 1), key=width)
-    return "launch" if best and made.rounds >= _rounds_each(costs, made, seconds, best) else "rounds"
+    return "launch" if best and made.rounds >= _rounds_each(costs, made, left.seconds, best) else "rounds"
 
 
 def _reach(launches: int, known: float) -> float:

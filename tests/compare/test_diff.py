@@ -16,7 +16,7 @@ from frames import Bench
 from pairs import cases, write_run
 from pyopbench.compare.case_key import CaseKey
 from pyopbench.compare.diff import Comparison, UnmatchedCase, compare_sides
-from pyopbench.compare.pairing import paired_by_block
+from pyopbench.compare.pairing import sweep_logs
 from pyopbench.compare.select import read_sides
 from pyopbench.compare.sides import Side, Sides
 from pyopbench.core.errors import NothingMeasured
@@ -111,7 +111,7 @@ def test_versions_are_paired_by_block_so_that_a_machine_that_slows_down_does_not
 
 def test_the_ratio_of_a_block_is_that_of_its_launches() -> None:
     sides = blocks_of_two_versions(1.10)
-    found = paired_by_block(sides).set_index(["case", "block"])["value"]
+    found = sweep_logs(sides.first.frame, sides.second.frame).set_index(["case", "block"])["value"]
     key = cases()[2]
     medians = [
         side.frame[(side.frame["case"] == key) & (side.frame["block"] == 3)]["seconds"].median()

@@ -42,7 +42,7 @@ from pyopbench.stats.unresolved import OneLaunch
         ),
         (
             Paired("block"),
-            NoteText("Launches of both took turns in random order, so ratios are paired turn by turn."),
+            NoteText("Both were sampled right after one another in every sweep, so ratios are paired by sweep."),
         ),
         (
             SteppedDown(0.05, 1),

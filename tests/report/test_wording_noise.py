@@ -52,6 +52,22 @@ def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one
     )
 
 
+def test_a_run_that_only_its_budget_limits_needs_a_longer_one() -> None:
+    unlimited = replace(NOISY, is_unlimited=True)
+    assert noise_line(unlimited, 1, 3) == (
+        "Noise: 1 of 3 answers undecided, 1 of 2 comparisons unresolved; try a longer --budget"
+    )
+    assert noise_line(unlimited, 0, 3) == (
+        "Noise: answers are clear, 1 of 2 comparisons unresolved; a longer --budget would resolve it"
+    )
+    assert noise_warning(unlimited) == (
+        "In a typical comparison launches differ by 10% of the current time. 4 launches cannot show a difference below "
+        "25% there, once intervals are corrected for 2 comparisons. 1 is unresolved; about 1,200 launches would "
+        "resolve it (a longer --budget). Stop other work, or pin the run to idle cores (taskset -c 0,1 pyopbench run "
+        "...). Or accept a larger minimum effect (--min-effect 0.26)."
+    )
+
+
 def test_noise_that_leaves_nothing_open_is_no_warning() -> None:
     assert noise_warning(replace(NOISY, unresolved=0)) == ""
     assert noise_warning(replace(NOISY, smallest_effect=0.02)) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyopbench.core.model import UNLIMITED
 from pyopbench.judge.stopping import Look
 from pyopbench.report.wording.stopping import progress_text
 
@@ -31,3 +32,8 @@ from pyopbench.report.wording.stopping import progress_text
 def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, words: str) -> None:
     look = Look(frozenset(), 4, verdicts=verdicts, resolved=resolved, reachable=reachable, unneeded=unneeded, most=8)
     assert progress_text(look) == words
+
+
+def test_launches_that_only_a_budget_limits_have_no_number() -> None:
+    look = Look(frozenset(), 4, verdicts=4, resolved=0, reachable=1, unneeded=0, most=UNLIMITED)
+    assert progress_text(look) == "after 4 launches: 0 of 4 verdicts resolved, 1 open, 3 would need too many launches"

@@ -85,3 +85,25 @@ def test_alarms_are_added_up_over_batches(quote: ModuleType, tmp_path: Path) -> 
     path = tmp_path / "alarms.json"
     path.write_text(json.dumps({f"normal / asv / 10 of seed {seed}": batch for seed in (0, 1)}), encoding="utf-8")
     assert quote.alarms(path).splitlines()[-1] == "| normal | asv | 20 | 2 | 0 | 80.0% | 75.0% |"
+
+
+def test_runs_of_one_change_are_a_row_and_those_of_5_percent_a_share(quote: ModuleType) -> None:
+    usual = {"met": True, "cases": 6, "slower": 0, "faster": 0, "equivalent": 0, "unresolved": 6, "values": 0}
+    found = {**usual, "change": "slower", "slower": 2, "unresolved": 4, "minutes": 1.26}
+    missed = {**usual, "change": "slower", "met": False, "minutes": 5.0}
+    document = {"rows": [{**usual, "change": "nothing", "minutes": 5.0}, found, missed]}
+    text = quote.gate_tables.found(document)
+    rows = [line.split(" | ")[1:] for line in text.splitlines() if line.startswith("| ")][2:]
+    assert [row[:6] for row in rows] == [["2", "1", "12", "2", "0", "0"], ["1", "1", "6", "0", "0", "0"]]
+    assert [row[-1] for row in rows] == ["1.3 to 5.0 |", "5.0 |"]
+    told = "A slowdown of 5% was found in 1 of 2 runs: in at least 3% (95% confidence)."
+    assert text.splitlines()[-1] == told
+
+
+def test_rows_of_identical_commits_are_added_up_with_their_control(quote: ModuleType) -> None:
+    usual = {"rows": 399, "control_rows": 69, "minutes": 8.0, "told_apart": []}
+    document = {"rows": [{**usual, "smallest_found": 0.5}, {**usual, "smallest_found": 0.25, "told_apart": [{}]}]}
+    assert quote.gate_tables.identical(document) == (
+        "In 2 runs of the built-in ops, 8.0 minutes each, 1 of 936 rows were called slower or faster: at most 0.51% (95% "
+        "confidence). The smallest slowdown that such a run would have found in a typical case is 25% to 50%.\n"
+    )

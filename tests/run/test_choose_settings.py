@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pyopbench.core.model import Axes
+from pyopbench.core.model import UNLIMITED, Axes
 from pyopbench.run import start
 from pyopbench.run.choose_settings import settings_for
 
@@ -37,7 +37,7 @@ def test_what_is_not_given_is_as_usual() -> None:
 def test_only_the_budget_ends_a_comparison_that_has_one(compared: dict[str, list[str]]) -> None:
     assert settings_for(Axes(), **compared).launches == start.FULL.launches
     found = settings_for(Axes(), budget_seconds=600.0, **compared)
-    assert found.launches == found.rounds == start.UNLIMITED
+    assert found.launches == found.rounds == UNLIMITED
     assert found.first_rounds == start.FULL.first_rounds
     found = settings_for(Axes(quick=True), launches=4, **compared)
     assert (found.launches, found.rounds) == (4, start.QUICK.rounds), "or what is asked for"

@@ -43,7 +43,7 @@ def test_within_a_process_what_slows_all_cases_down_is_no_noise() -> None:
             state = rng.standard_normal()
             keep(found, one, launch, sweep, lambda case, shift=process + state: noise(rng, shift))
     variances = found.variances()
-    assert not found.are_between
+    assert not found.are_by_sweep
     assert variances is not None
     assert math.sqrt(variances.between) < 0.01
     assert math.sqrt(variances.within) < 0.06
@@ -68,7 +68,7 @@ def between(state: float, process: float, launches: int = 16, sweeps: int = 40, 
 def test_between_processes_the_state_of_a_turn_is_noise_of_the_sweep(state: float, process: float) -> None:
     """By rounds it would look like what launches differ by, of which only more launches rid one."""
     found = between(state, process)
-    assert found.are_between
+    assert found.are_by_sweep
     variances = found.variances()
     assert variances is not None
     assert math.sqrt(variances.within / (math.pi / 2)) == pytest.approx(math.sqrt(2 * (state**2 + 1e-4)), rel=0.15)
@@ -84,6 +84,23 @@ def test_what_earlier_batches_have_told_stays() -> None:
     """One batch has few launches, of which nobody learns how far launches differ."""
     whole, parts = between(0.05, 0.05), between(0.05, 0.05, batch=3)
     assert parts.variances() == whole.variances()
+
+
+@pytest.mark.parametrize("empty_seconds", [0.0, 0.5])
+def test_a_port_costs_the_same_whatever_number_of_copies_a_process_took(empty_seconds: float) -> None:
+    rng, works = np.random.default_rng(3), (work(), work())
+    found = Contrasts(works)
+    for launch in range(8):
+        for place, one in enumerate(works):
+            many = 1 + (launch + place) % 2
+            for sweep in range(10):
+                costs = np.array(noise(rng, scatter=0.01))
+                samples = {case: rows((empty_seconds + many * costs).tolist(), 0, many) for case in CASES}
+                samples["empty"] = rows([empty_seconds] * 10, 0, 0)
+                found.keep(SimpleNamespace(work=one, launch=launch), sweep, {"samples": samples})  # type: ignore[arg-type]
+    variances = found.variances()
+    assert variances is not None
+    assert math.sqrt(variances.between) < 0.01
 
 
 @pytest.mark.parametrize(("copies", "counts"), [((1, 2), 1), ((4, 16), 16)])

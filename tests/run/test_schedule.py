@@ -253,6 +253,32 @@ def test_samples_of_runs_measured_together_are_interleaved(tmp_path: Path, log: 
     assert len(set(map(tuple, turns))) > 1
 
 
+def test_launches_that_are_compared_sample_right_after_one_another(tmp_path: Path, log: Path) -> None:
+    """Three blocks of three: a core that is slow for a while is to slow down all launches of one number."""
+    tasks = []
+    for name in ("one", "two", "three"):
+        plan(tmp_path / name, f"well_{name}", sizes=tuple(range(1, 9)))
+        tasks.append(schedule.Task(tmp_path / name, settings(launches=3), never))
+    schedule.measure_together(tasks, ignore)
+    asked = [(request["launch"], request["cases"][0]) for request in requests_in(log, "sample")]
+    blocks = [asked[start : start + 3] for start in range(0, len(asked), 3)]
+    assert {len({launch for launch, _ in block}) for block in blocks} == {1}
+    assert len({tuple(launch for (launch, _), *_ in blocks[start : start + 3]) for start in range(0, 24, 3)}) > 1
+    assert len({tuple(Case.from_id(key).variant for _, key in block) for block in blocks}) > 1
+
+
+def test_a_group_that_goes_apart_in_one_run_does_so_in_all(tmp_path: Path, log: Path) -> None:
+    """Else the one has a sweep, and the other many that nothing can be compared with."""
+    tasks = []
+    for name, variant in (("one", "leaving"), ("two", "well")):
+        store.create(tmp_path / name, stored.run([stored.case(variant, size=1), stored.case("well", size=2)]))
+        tasks.append(schedule.Task(tmp_path / name, settings(rounds=40), never))
+    schedule.measure_together(tasks, ignore)
+    for task in tasks:
+        sweeps_of = Counter(launch for launch, group in measured(task.folder) if group.split("/")[4] == "1")
+        assert sweeps_of == {0: 1, 1: 1}
+
+
 # What fails
 
 
@@ -661,8 +687,25 @@ def test_versions_take_short_turns_until_the_budget_is_used(tmp_path: Path, cloc
     assert {one.by for one in ended} == {"budget"}
     assert 5000.0 <= clock.seconds <= 6000.0
     assert Counter(one["rounds"] for one in requests_in(log, "sample") if one["pass"]).keys() == {
-        sweeps.TOGETHER_ROUNDS
+        sweeps.COMPARISON_SWEEP_ROUNDS
     }
+
+
+def test_one_pair_at_a_time_leaves_most_of_the_budget_to_others(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing shows what launches differ by: as long as it took to prepare them is enough."""
+    monkeypatch.setattr(warming, "MOST_WORKERS", 1)
+    tasks = []
+    for name in ("one", "two"):
+        plan(tmp_path / name, "well", sizes=(1,))
+        chosen = settings(launches=10**6, rounds=10**6, group_seconds=60.0, budget_seconds=6000.0)
+        tasks.append(schedule.Task(tmp_path / name, chosen, never))
+    schedule.measure_together(
+        tasks, ignore, lambda launches: {one.folder: frozenset(of("well", sizes=(1,))) for one in tasks}
+    )
+    first = [line for line in lines_of(tasks[0].folder, "group") if line["launch"] == 0]
+    assert len(first) * 120.0 < 1000.0
 
 
 @pytest.mark.parametrize("minutes", [40.0, 60.0, 100.0])

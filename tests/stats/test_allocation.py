@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pyopbench.stats.allocation import Costs, Made, Told, Variances, best_rounds, better, variances
+from pyopbench.stats.allocation import Costs, LaunchSummary, Left, Made, Variances, best_rounds, better, variances
 
 
 def simulated(
@@ -20,7 +20,7 @@ def simulated(
 
 
 def variances_of(cases: list[list[list[float]]]) -> Variances | None:
-    return variances([[Told.by(rounds) for rounds in launches] for launches in cases])
+    return variances([[LaunchSummary.of(rounds) for rounds in launches] for launches in cases])
 
 
 @pytest.mark.parametrize("launches", [2, 3, 6])
@@ -97,17 +97,24 @@ def test_what_is_said_to_be_better_is_so_in_a_simulation(
     another = least_error(ROUNDS)
     more = min(map(least_error, range(2 * ROUNDS, ROUNDS + int(seconds / (3 * ROUND_SECONDS)) + 1, 24)))
     assert (another < 0.98 * more, more < 0.98 * another) == (expected == "launch", expected == "rounds")
-    assert better(found, Costs(launch_seconds, ROUND_SECONDS), [Made(3, ROUNDS)], seconds) == expected
+    assert better(found, Costs(launch_seconds, ROUND_SECONDS), [Made(3, ROUNDS)], Left(seconds)) == expected
 
 
 def test_without_a_limit_a_launch_is_measured_to_its_best_number_of_rounds() -> None:
     found, costs = Variances(0.5, 1.0), Costs(16.0, 0.25)
-    assert better(found, costs, [Made(3, 11.0)], math.inf) == "rounds"
-    assert better(found, costs, [Made(3, 12.0)], math.inf) == "launch"
+    assert better(found, costs, [Made(3, 11.0)], Left(math.inf)) == "rounds"
+    assert better(found, costs, [Made(3, 12.0)], Left(math.inf)) == "launch"
 
 
 def test_few_launches_are_too_few_to_know_their_own_spread() -> None:
     """Where nothing else tells it: the fewer they are, the wider the interval, beside what they differ by."""
     found, costs = Variances(1e-6, 0.01), Costs(5.0, 0.1)
-    assert better(found, costs, [Made(3, 400)], 300.0) == "rounds"
-    assert better(found, costs, [Made(3, 400)], 300.0, known=0.0) == "launch"
+    assert better(found, costs, [Made(3, 400)], Left(300.0)) == "rounds"
+    assert better(found, costs, [Made(3, 400)], Left(300.0), known=0.0) == "launch"
+
+
+def test_launches_that_the_run_may_not_have_are_not_saved_for() -> None:
+    """Six launches at the most: the warm ones get as many rounds as the three others will have."""
+    found, costs = Variances(0.0004, 0.03), Costs(5.0, 0.1)
+    assert better(found, costs, [Made(3, 150)], Left(600.0)) == "launch"
+    assert better(found, costs, [Made(3, 150)], Left(600.0, 3)) == "rounds"

@@ -22,7 +22,7 @@ from pyopbench.report.wording.verdicts import unresolved_text
 
 PAIRED = {
     "round": "Both were timed in the same rounds of the same processes, so ratios are paired by round.",
-    "block": "Launches of both took turns in random order, so ratios are paired turn by turn.",
+    "block": "Both were sampled right after one another in every sweep, so ratios are paired by sweep.",
 }
 
 

@@ -53,8 +53,8 @@ def noise_line(disturbance: Disturbance, undecided: int, decisions: int) -> str:
     if enough is None:
         return f"Noise: {what}; stop other work on the machine"
     if undecided:
-        return f"Noise: {what}; try --launches {enough}"
-    return f"Noise: {what}; --launches {enough} would resolve {_half(disturbance)}"
+        return f"Noise: {what}; try {_asked(disturbance)}"
+    return f"Noise: {what}; {_asked(disturbance)} would resolve {_half(disturbance)}"
 
 
 def _unresolved(disturbance: Disturbance) -> str:
@@ -66,7 +66,13 @@ def _more_launches(disturbance: Disturbance) -> str:
     enough, which = disturbance.enough_launches, _half(disturbance)
     if enough is None:
         return f"to resolve {which} would take more than {estimate.MOST_LAUNCHES:,} launches"
-    return f"about {enough:,} launches would resolve {which} (--launches {enough}, with enough --budget)"
+    more = _asked(disturbance) + ("" if disturbance.is_unlimited else ", with enough --budget")
+    return f"about {enough:,} launches would resolve {which} ({more})"
+
+
+def _asked(disturbance: Disturbance) -> str:
+    """Return what to ask for: where only the budget limits launches, a number would limit them."""
+    return "a longer --budget" if disturbance.is_unlimited else f"--launches {disturbance.enough_launches}"
 
 
 def _half(disturbance: Disturbance) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
+from pyopbench.core.model import UNLIMITED
 
 if TYPE_CHECKING:
     from pyopbench.judge.stopping import Look
@@ -21,5 +22,10 @@ def progress_text(look: Look) -> str:
     parts = [f"{made}: {look.resolved:,} of {formatting.count(look.verdicts, 'verdict')} resolved"]
     parts += [f"{look.reachable:,} open"] if look.reachable else []
     parts += [f"{look.unneeded:,} not needed for an answer"] if look.unneeded else []
-    parts += [f"{away:,} would need more than {formatting.count(look.most, 'launch', 'launches')}"] if away else []
+    parts += [f"{away:,} would need {_more_than(look.most)}"] if away else []
     return ", ".join(parts)
+
+
+def _more_than(most: int) -> str:
+    made = formatting.count(most, "launch", "launches")
+    return "too many launches" if most >= UNLIMITED else f"more than {made}"
