@@ -104,6 +104,6 @@ def test_rows_of_identical_commits_are_added_up_with_their_control(quote: Module
     usual = {"rows": 399, "control_rows": 69, "minutes": 8.0, "told_apart": []}
     document = {"rows": [{**usual, "smallest_found": 0.5}, {**usual, "smallest_found": 0.25, "told_apart": [{}]}]}
     assert quote.gate_tables.identical(document) == (
-        "In 2 runs of the built-in ops, 8.0 minutes each, 1 of 936 rows were called slower or faster: at most 0.51% (95% "
-        "confidence). The smallest slowdown that such a run would have found in a typical case is 25% to 50%.\n"
+        "In 2 runs of the built-in ops, 8.0 minutes each, 1 of 936 rows were called slower or faster: at most 0.51% "
+        "(95% confidence). The smallest slowdown that such a run would have found in a typical case is 25% to 50%.\n"
     )
