@@ -34,12 +34,19 @@ def identical(document: Mapping[str, Any]) -> str:
     """Return how many rows of the same commit were told apart, and what those runs would have found."""
     rows = document["rows"]
     apart, row_count = apart_of_same(rows)
-    smallest = sorted(row["smallest_found"] for row in rows if row["smallest_found"] is not None)
+    runs = formatting.count(len(rows), "run")
     return (
-        f"In {len(rows)} runs of the built-in ops, {_minutes(rows)} minutes each, {apart} of {row_count:,} rows were "
-        f"called slower or faster: at most {at_most(apart, row_count):.2%} (95% confidence). The smallest slowdown "
-        f"that such a run would have found in a typical case is {_range(list(map(formatting.percent, smallest)))}.\n"
+        f"In {runs} of the built-in ops, {_minutes(rows)} minutes each, {apart} of {row_count:,} rows were "
+        f"called slower or faster: at most {at_most(apart, row_count):.2%} (95% confidence). {_reach(rows)}\n"
     )
+
+
+def _reach(rows: Sequence[Mapping[str, Any]]) -> str:
+    smallest = sorted(row["smallest_found"] for row in rows if row["smallest_found"] is not None)
+    if smallest[0] > 1:
+        return "So short a run over so many cases would not even have found a case that takes twice as long."
+    shown = _range(list(map(formatting.percent, smallest)))
+    return f"The smallest slowdown that such a run would have found in a typical case is {shown}."
 
 
 def _change(words: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ ALARMS = RESULTS / "change_alarms.json"
 CORPUS = RESULTS / "corpus.json"
 FIRST_TRY = RESULTS / "first_try.json"
 FOUND = RESULTS / "found_changes.json"
+IDENTICAL = RESULTS / "identical_commits.json"
 BLOCK = re.compile(r"(?P<begin><!-- quoted: (?P<name>[^>]+) -->\n).*?(?P<end><!-- end of quote -->)", re.DOTALL)
 PROMISES = 4
 """So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
@@ -207,6 +208,7 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/first_try.json: how many": partial(stored, first_try_tables.counted, FIRST_TRY),
     "results/first_try.json: each function": partial(stored, first_try_tables.functions, FIRST_TRY),
     "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
+    "results/identical_commits.json": partial(stored, gate_tables.identical, IDENTICAL),
 }
 
 

@@ -100,6 +100,15 @@ def test_runs_of_one_change_are_a_row_and_those_of_5_percent_a_share(quote: Modu
     assert text.splitlines()[-1] == told
 
 
+def test_runs_that_could_find_nothing_say_so(quote: ModuleType) -> None:
+    rows = [{"rows": 399, "control_rows": 69, "minutes": 5.0, "told_apart": [], "smallest_found": 30.0}]
+    told = "So short a run over so many cases would not even have found a case that takes twice as long."
+    assert quote.gate_tables.identical({"rows": rows}) == (
+        "In 1 run of the built-in ops, 5.0 minutes each, 0 of 468 rows were called slower or faster: at most 0.64% "
+        f"(95% confidence). {told}\n"
+    )
+
+
 def test_rows_of_identical_commits_are_added_up_with_their_control(quote: ModuleType) -> None:
     usual = {"rows": 399, "control_rows": 69, "minutes": 8.0, "told_apart": []}
     document = {"rows": [{**usual, "smallest_found": 0.5}, {**usual, "smallest_found": 0.25, "told_apart": [{}]}]}
