@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,26 +11,17 @@ from typing import Literal
 
 from pyopbench.core.checkout import Checkout
 from pyopbench.results import store
-from pyopbench.run import memory
-from pyopbench.run.budget import LEAST_LAUNCHES, Budget, Tell
+from pyopbench.run.budget import Budget, Tell
 from pyopbench.run.checkouts import used
 from pyopbench.run.contrasts import Contrasts
-from pyopbench.run.look_times import WITHIN_RUN, LookTimes
+from pyopbench.run.look_times import LookTimes
+from pyopbench.run.looks import Looks, LookTogether
+from pyopbench.run.next_step import NextStep, rounds_of
 from pyopbench.run.remaining_work import Look, RemainingWork, remaining_work
 from pyopbench.run.settings import Settings
 from pyopbench.run.sweeps import SWEEP_ROUNDS, Sweeps, works_of
 from pyopbench.run.warm_launch import WarmLaunch
 from pyopbench.run.warming import Warming
-from pyopbench.stats import allocation
-from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES
-
-LOOK_SHARE = 0.2
-"""Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
-START_SECONDS = 5.0
-"""About how long a worker takes to import TensorFlow and to prepare one group; kept for each group that goes apart."""
-LEAST_FOR_LOOK = 4
-"""Launches of revisions before the first look, where cases are too few to show which spread is usual with fewer: three
-have two degrees of freedom, with which next to nothing is resolved, and every look makes all verdicts stricter."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +80,6 @@ def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
     return ended
 
 
-LookTogether = Callable[[int], Mapping[Path, frozenset[str]]]
-"""Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
-
-
 def measure_together(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[Ended]:
     """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
@@ -114,47 +100,26 @@ def measure_together(tasks: Sequence[Task], tell: Tell, look: LookTogether | Non
         works = [remaining_work(task.folder, task.settings, task.python, task.checkout) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
-        schedule = _Schedule(
-            works, {id(work): task.look for work, task in zip(works, tasks, strict=True)}, budget, tell, look
-        )
-        return schedule.run()
+        looks = Looks(works, {task.folder: task.look for task in tasks}, look, budget)
+        return _Schedule(works, looks, budget, tell).run()
 
 
 class _Schedule:
     """Has workers of one batch after another prepare and sample, and decides between them."""
 
-    def __init__(
-        self,
-        works: Sequence[RemainingWork],
-        looks: dict[int, Look],
-        budget: Budget,
-        tell: Tell,
-        look_together: LookTogether | None = None,
-    ) -> None:
+    def __init__(self, works: Sequence[RemainingWork], looks: Looks, budget: Budget, tell: Tell) -> None:
         self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
-        self._look_together = look_together
-        self._batches = 0
-        self._batch_seconds = 0.0
-        self._rounds = 0.0
-        self._earlier: list[allocation.Made] = []
         self._contrasts = Contrasts(works)
-        self._is_spent = False
+        self._next_step = NextStep(works, budget)
         self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
+        self._is_spent = False
 
     def run(self) -> list[Ended]:
         """Measure until nothing is open, or no launch or no time is left."""
-        began_open = {id(work) for work in self._works if work.most_needed}
-        while self._open() and self._may_begin():
+        began_open = {id(work) for work in self._next_step.open()}
+        while self._next_step.open() and self._next_step.may_begin():
             self._measure_batch()
         return [self._end(work, is_stored=id(work) in began_open) for work in self._works]
-
-    def _open(self) -> list[RemainingWork]:
-        return [work for work in self._works if work.most_needed]
-
-    def _may_begin(self) -> bool:
-        """Whether there is time for another batch, or too few launches for an interval."""
-        lacks = self._batches == 0 or min(work.launches for work in self._open()) < LEAST_LAUNCHES
-        return lacks or self._batch_seconds < self._budget.left
 
     def _end(self, work: RemainingWork, *, is_stored: bool) -> Ended:
         is_open = any(map(work.cases, work.groups))
@@ -170,22 +135,21 @@ class _Schedule:
         return ended
 
     def _measure_batch(self) -> None:
-        works, began = self._open(), self._budget.spent
-        self._batches += 1
+        works, began = self._next_step.open(), self._budget.spent
+        self._next_step.note_begin()
         with ExitStack() as stack:
             warming = Warming(works, self._budget, self._tell, stack)
             warm = warming.run()
             self._part_together(warm)
             if warm:
                 preparing_seconds = self._budget.spent - began
-                self._reserve(works, warm)
+                self._budget.reserve = self._next_step.reserve(works, warm)
                 sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell, self._contrasts)
                 sweeps.measure_limits()
                 sweeps.first()
-                self._batch_seconds = self._budget.spent - began
+                self._next_step.note_first_sweep(self._budget.spent - began)
                 self._go_on(sweeps, preparing_seconds, stack)
-                self._rounds += _rounds(sweeps)
-                self._earlier.append(sweeps.made)
+                self._next_step.note_end(sweeps)
                 self._contrasts.end_batch()
         self._budget.reserve = 0.0
         for launch in warming.launches:
@@ -199,88 +163,22 @@ class _Schedule:
         for launch in launches:
             launch.prepared = [group for group in launch.prepared if group not in apart]
 
-    def _reserve(self, works: Sequence[RemainingWork], launches: Sequence[WarmLaunch]) -> None:
-        """Keep the time for what these workers cannot do: the second launch, and groups that go apart."""
-        numbers = {launch.launch for launch in launches}
-        apart = sum(len(work.apart) for work in works) * len(numbers) * START_SECONDS
-        lacks = min(work.launches for work in works) + len(numbers) < LEAST_LAUNCHES
-        half = self._budget.left / 2 if lacks and not math.isinf(self._budget.left) else 0.0
-        self._budget.reserve = apart + half
-
     def _go_on(self, sweeps: Sweeps, preparing_seconds: float, stack: ExitStack) -> None:
         """Sample until nothing is open, there is no time, or other launches would tell more than these."""
         while True:
             self._replace(sweeps, stack)
-            rounds = self._rounds + _rounds(sweeps)
-            if not self._can_go_on(sweeps):
+            rounds = self._next_step.rounds + rounds_of(sweeps)
+            if not self._next_step.can_go_on(sweeps):
                 return
-            is_early = self._is_too_early()
+            is_early = self._next_step.is_too_early()
             if self._times.is_due(rounds) and not is_early:
-                self._look(sweeps)
+                self._looks.hold(works_of(sweeps.launches))
                 self._times.note(rounds, rounds + self._budget.affordable(rounds))
-            if not sweeps.launches or self._is_another_launch_better(sweeps, preparing_seconds):
+            if not sweeps.launches or self._next_step.is_another_launch_better(sweeps, preparing_seconds):
                 return
             if not sweeps.next(SWEEP_ROUNDS if is_early else self._times.until(rounds, len(sweeps.launches))):
                 self._is_spent = any(launch.open_groups() for launch in sweeps.launches)
                 return
-
-    def _can_go_on(self, sweeps: Sweeps) -> bool:
-        """Whether anything can still be sampled, by these launches or others: else a look would decide nothing."""
-        works = works_of(sweeps.launches)
-        return any(launch.open_groups() for launch in sweeps.launches) or any(work.most_needed for work in works)
-
-    def _is_too_early(self) -> bool:
-        """Whether a look would be wasted: launches tell too little as yet, and there is time for more of them."""
-        if self._shows_usual_spread() or any(work.checkout is None for work in self._works):
-            return False
-        has_few = min(work.launches for work in self._works) < LEAST_FOR_LOOK
-        return has_few and bool(self._open()) and self._batch_seconds < self._budget.left
-
-    def _shows_usual_spread(self) -> bool:
-        """Whether cases are enough to show how much launches usually differ, however few of these there are."""
-        return any(len(work.unfailed()) >= LEAST_COMPARISONS for work in self._works)
-
-    def _look(self, sweeps: Sweeps) -> None:
-        """Look at the data of each run, where that may change what comes and there is time for it."""
-        if self._look_together is not None:
-            self._look_at_all(self._look_together)
-            return
-        for work in works_of(sweeps.launches):
-            is_wanted = not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
-            if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
-                with self._budget.looking():
-                    work.narrow(self._looks[id(work)])
-
-    def _look_at_all(self, look: LookTogether) -> None:
-        """Look at all runs at once: what is open between two of them is measured on in both."""
-        is_wanted = all(
-            not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
-            for work in self._works
-            if work.unfailed()
-        )
-        if is_wanted and self._budget.look_seconds < LOOK_SHARE * self._budget.left:
-            with self._budget.looking():
-                found = look(min(work.launches for work in self._works))
-                for work in self._works:
-                    work.narrow_to(found[work.folder])
-
-    def _is_another_launch_better(self, sweeps: Sweeps, preparing_seconds: float) -> bool:
-        """Whether other launches than these would narrow the intervals of what is open more, in the time left."""
-        needed = max((work.most_needed for work in works_of(sweeps.launches)), default=0)
-        found, made, costs = sweeps.variances(), sweeps.made, sweeps.costs(preparing_seconds)
-        if not needed or self._batch_seconds >= self._budget.left:
-            return False
-        if found is None or found.within == 0:
-            return made.rounds >= allocation.LEAST_ROUNDS and self._is_enough_unknown(made, costs)
-        known = MOST_DEGREES if self._shows_usual_spread() else 0.0
-        batches = [*self._earlier, made]
-        left = allocation.Left(self._budget.left, needed)
-        return allocation.better(found, costs, batches, left, known) == "launch"
-
-    def _is_enough_unknown(self, made: allocation.Made, costs: allocation.Costs) -> bool:
-        """Whether others are to begin although nothing shows how far launches differ: for a look, or to show that."""
-        is_alone = len(self._works) > 1 and sum(one.launches for one in [*self._earlier, made]) == 1
-        return self._is_too_early() or (is_alone and made.rounds * costs.round_seconds >= costs.launch_seconds)
 
     def _replace(self, sweeps: Sweeps, stack: ExitStack) -> None:
         """Prepare a new launch for each that was lost, while all others sleep, where that is worth its time."""
@@ -288,7 +186,7 @@ class _Schedule:
             lost = sweeps.lost.pop()
             groups = [group for group in lost.work.groups if lost.work.needs(group)]
             beside = [one for one in sweeps.launches if one.work is lost.work]
-            if not groups or not self._is_worth_replacing(lost, len(beside)):
+            if not groups or not self._next_step.is_worth_replacing(lost, len(beside)):
                 continue
             number = 1 + max([lost.launch, *(one.launch for one in sweeps.launches)])
             fresh = WarmLaunch(lost.work, max(number, lost.work.next_launch), groups)
@@ -297,12 +195,6 @@ class _Schedule:
             if not fresh.is_lost:
                 fresh.measure_limits()
                 sweeps.launches.append(fresh)
-
-    def _is_worth_replacing(self, lost: WarmLaunch, beside: int) -> bool:
-        if beside < LEAST_LAUNCHES:
-            return True
-        has_room = memory.has_room(1, lost.worker_bytes or memory.ASSUMED_BYTES, [])
-        return has_room and self._budget.left >= 2 * lost.seconds
 
     def _measure_apart(self, launch: WarmLaunch) -> None:
         """Measure each group that does not go with others by a process of its own, which counts to the launch."""
@@ -318,8 +210,3 @@ class _Schedule:
                         alone.sample(group, work.settings.rounds)
             finally:
                 alone.close()
-
-
-def _rounds(sweeps: Sweeps) -> float:
-    """Return how many rounds all launches together have made, of what they have made most of."""
-    return sum(max(one.rounds.values(), default=0) for one in sweeps.launches)

@@ -19,7 +19,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.compare.gate import read_gate
 from pyopbench.report.wording import gate as wording
 from pyopbench.results import store, versions
-from pyopbench.run import schedule, sweeps
+from pyopbench.run import next_step, sweeps
 from repositories import commit, git
 
 __all__ = ["project"]
@@ -291,4 +291,4 @@ def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path
         lines, _ = store.read_lines(one.folder)
         looks = [line["launch"] for line in lines if line["kind"] == "look"]
         assert looks
-        assert min(looks) >= schedule.LEAST_FOR_LOOK
+        assert min(looks) >= next_step.LEAST_FOR_LOOK

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from pyopbench.compare.pairing import usual_among
 from pyopbench.compare.verdicts import CaseVerdict, verdicts_on
-from pyopbench.run.schedule import LEAST_FOR_LOOK
+from pyopbench.run.next_step import LEAST_FOR_LOOK
 from pyopbench.stats.estimate import Estimate, moderated
 from pyopbench.stats.looks import ALL_LOOKS, Looks
 from pyopbench.stats.spread import LEAST_COMPARISONS

@@ -6,18 +6,9 @@ import math
 
 import pytest
 
+from fake_clock import Now
 from pyopbench.run import budget
 from pyopbench.run.budget import Budget
-
-
-class Now:
-    """Stands for the module `time`."""
-
-    def __init__(self) -> None:
-        self.seconds = 100.0
-
-    def monotonic(self) -> float:
-        return self.seconds
 
 
 @pytest.fixture
