@@ -18,17 +18,48 @@ def _mean(items: Any) -> Any:
 
 
 @numba.njit  # type: ignore[untyped-decorator]
+def _checked(axis: Any, axes: Any) -> Any:
+    """Return the number of an axis, which may be counted from the end."""
+    if axis < -axes or axis >= axes:
+        raise ValueError("axis is out of bounds")
+    return axis % axes
+
+
+def _moved(array: Any, axis: Any, to: Any) -> Any:
+    """Return `np.moveaxis` of one axis: Numba's takes eight seconds to compile, for it sorts and writes messages."""
+
+
+@numba.extending.overload(_moved)  # type: ignore[untyped-decorator]
+def _moved_typed(array: Any, axis: Any, to: Any) -> Any:
+    axes = array.ndim
+    others = [[one for one in range(axes) if one != moved] for moved in range(axes)]
+    orders = [(*others[moved][:at], moved, *others[moved][at:]) for moved in range(axes) for at in range(axes)]
+    order_of = tuple(orders)
+
+    def of_vector(array: Any, axis: Any, to: Any) -> Any:
+        return array[_checked(axis, 1) + _checked(to, 1) :]
+
+    def of_matrix(array: Any, axis: Any, to: Any) -> Any:
+        return array[:, :] if _checked(axis, 2) == _checked(to, 2) else array.T
+
+    def of_more(array: Any, axis: Any, to: Any) -> Any:
+        return array.transpose(order_of[_checked(axis, axes) * axes + _checked(to, axes)])
+
+    return {1: of_vector, 2: of_matrix}.get(axes, of_more)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
 def _along(reduce: Any, array: Any, axis: Any) -> Any:
     """Return what a function of a vector returns for each vector along an axis."""
     sample = np.asarray(reduce(np.ones(1, array.dtype)))
-    return _of_vectors(reduce, np.moveaxis(array, axis, -1), sample)
+    return _of_vectors(reduce, _moved(array, axis, -1), sample)
 
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _average_along(reduce: Any, array: Any, axis: Any) -> Any:
     """Do the same for a kind of average, which has the dtype of a mean."""
     sample = np.asarray(np.mean(np.ones(1, array.dtype)))
-    return _of_vectors(reduce, np.moveaxis(array, axis, -1), sample)
+    return _of_vectors(reduce, _moved(array, axis, -1), sample)
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -45,7 +76,7 @@ def _of_vectors(reduce: Any, vectors: Any, sample: Any) -> Any:
 @numba.njit  # type: ignore[untyped-decorator]
 def _each_along(function: Any, array: Any, axis: Any) -> Any:
     """Return an array with each vector along an axis replaced by what a function makes of it."""
-    return np.moveaxis(_each_vector(function, np.moveaxis(array, axis, -1)), -1, axis)
+    return _moved(_each_vector(function, _moved(array, axis, -1)), -1, axis)
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -62,9 +93,9 @@ def _each_vector(function: Any, vectors: Any) -> Any:
 @numba.njit  # type: ignore[untyped-decorator]
 def _rolled(array: Any, shift: Any, axis: Any) -> Any:
     """Return `np.roll` along one axis."""
-    rows = np.moveaxis(array, axis, 0)
+    rows = _moved(array, axis, 0)
     found = np.empty_like(array)
-    to = np.moveaxis(found, axis, 0)
+    to = _moved(found, axis, 0)
     for place in range(len(rows)):
         to[(place + shift) % len(rows)] = rows[place]
     return found
@@ -73,20 +104,20 @@ def _rolled(array: Any, shift: Any, axis: Any) -> Any:
 @numba.njit  # type: ignore[untyped-decorator]
 def _padded(array: Any, axis: Any, before: Any, after: Any, value: Any) -> Any:
     """Return an array with a margin of one value along an axis."""
-    rows = np.moveaxis(array, axis, 0)
+    rows = _moved(array, axis, 0)
     found = np.empty((before + len(rows) + after, *rows.shape[1:]), array.dtype)
     found[:before] = value
     found[before : before + len(rows)] = rows
     found[before + len(rows) :] = value
-    return np.moveaxis(found, 0, axis)
+    return _moved(found, 0, axis)
 
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _padded_with_edge(array: Any, axis: Any, before: Any, after: Any) -> Any:
     """Return an array with a margin along an axis in which its outermost elements are repeated."""
-    rows = np.moveaxis(array, axis, 0)
+    rows = _moved(array, axis, 0)
     places = np.arange(-before, len(rows) + after)
-    return np.moveaxis(rows[np.minimum(np.maximum(places, 0), len(rows) - 1)], 0, axis)
+    return _moved(rows[np.minimum(np.maximum(places, 0), len(rows) - 1)], 0, axis)
 
 
 @numba.njit  # type: ignore[untyped-decorator]

@@ -39,7 +39,7 @@ def _of_list(name: str, node: ast.Call, made: Instead) -> Instead | None:
     if name == "vstack" or (name == "concatenate" and axis != "0"):
         return None
     moved = f"{helper}({made.part(given)})"
-    made.text = moved if axis == "0" else f"np.moveaxis({moved}, 0, {axis})"
+    made.text = moved if axis == "0" else f"_moved({moved}, 0, {axis})"
     return made
 
 

@@ -13,7 +13,7 @@ NAMES = [name for name in vars(helpers) if name.startswith("_") and name.islower
 
 
 def test_what_a_helper_calls_comes_before_or_with_it() -> None:
-    assert source.needed(["_along"]) == ["_along", "_of_vectors"]
+    assert source.needed(["_along"]) == ["_checked", "_moved", "_along", "_of_vectors"]
 
 
 def test_sources_make_a_module_of_their_own() -> None:
