@@ -50,9 +50,9 @@ class Looks:
     def _hold_together(self, look: LookTogether) -> None:
         if self._has_time() and all(_is_wanted(work) for work in self._works if work.unfailed()):
             with self._budget.looking():
-                found = look(min(work.launches for work in self._works))
+                cases = look(min(work.launches for work in self._works))
                 for work in self._works:
-                    work.narrow_to(found[work.folder])
+                    work.narrow_to(cases[work.folder])
 
     def _has_time(self) -> bool:
         return self._budget.look_seconds < MOST_SHARE * self._budget.left

@@ -39,7 +39,7 @@ class NextStep:
         self._batch_seconds = max(self._batch_seconds, 0.0)
 
     def note_first_sweep(self, seconds: float) -> None:
-        """Note what it took a batch to begin and to sample everything once: another one would take as long."""
+        """Note what seconds it took a batch to begin and to sample everything once: another one takes as long."""
         self._batch_seconds = seconds
 
     def note_end(self, sweeps: Sweeps) -> None:
@@ -47,16 +47,16 @@ class NextStep:
         self.rounds += rounds_of(sweeps)
         self._ended.append(sweeps.made)
 
-    def open(self) -> list[RemainingWork]:
+    def open_works(self) -> list[RemainingWork]:
         """Return the works of which launches are still to be made."""
         return [work for work in self._works if work.most_needed]
 
     def may_begin(self) -> bool:
         """Whether there is time for another batch, or too few launches for an interval."""
-        lacks = min(work.launches for work in self.open()) < LEAST_LAUNCHES
+        lacks = min(work.launches for work in self.open_works()) < LEAST_LAUNCHES
         return lacks or self._has_time_for_batch()
 
-    def reserve(self, works: Sequence[RemainingWork], launches: Sequence[WarmLaunch]) -> float:
+    def reserve_seconds(self, works: Sequence[RemainingWork], launches: Sequence[WarmLaunch]) -> float:
         """Return how many seconds to keep for what these workers cannot do: the second launch, and groups apart."""
         numbers = {launch.launch for launch in launches}
         apart = sum(len(work.apart) for work in works) * len(numbers) * START_SECONDS
@@ -74,22 +74,32 @@ class NextStep:
         if self._shows_usual_spread() or any(work.checkout is None for work in self._works):
             return False
         has_few = min(work.launches for work in self._works) < LEAST_FOR_LOOK
-        return has_few and bool(self.open()) and self._has_time_for_batch()
+        return has_few and bool(self.open_works()) and self._has_time_for_batch()
 
     def is_another_launch_better(self, sweeps: Sweeps, preparing_seconds: float) -> bool:
-        """Whether other launches than these would narrow the intervals of what is open more, in the time left."""
+        """Whether other launches than these would narrow the intervals of what is open more, in the time left.
+
+        Args:
+            sweeps: what the launches that are warm have sampled.
+            preparing_seconds: what it took to prepare them.
+        """
         needed = max((work.most_needed for work in works_of(sweeps.launches)), default=0)
-        found, made, costs = sweeps.variances(), sweeps.made, sweeps.costs(preparing_seconds)
+        variances, made, costs = sweeps.variances(), sweeps.made, sweeps.costs(preparing_seconds)
         if not needed or not self._has_time_for_batch():
             return False
-        if found is None or found.within == 0:
+        if variances is None or variances.within == 0:
             return made.rounds >= allocation.LEAST_ROUNDS and self._is_enough_unknown(made, costs)
         known = MOST_DEGREES if self._shows_usual_spread() else 0.0
         left = allocation.Left(self._budget.left, needed)
-        return allocation.better(found, costs, [*self._ended, made], left, known) == "launch"
+        return allocation.better(variances, costs, [*self._ended, made], left, known) == "launch"
 
     def is_worth_replacing(self, lost: WarmLaunch, beside: int) -> bool:
-        """Whether to prepare a new launch for one that was lost, where so many others of its run are warm."""
+        """Whether to prepare a new launch for one that was lost.
+
+        Args:
+            lost: the launch.
+            beside: how many others of its run are warm.
+        """
         if beside < LEAST_LAUNCHES:
             return True
         has_room = memory.has_room(1, lost.worker_bytes or memory.ASSUMED_BYTES, [])
@@ -104,10 +114,10 @@ class NextStep:
 
     def _is_enough_unknown(self, made: allocation.Made, costs: allocation.Costs) -> bool:
         """Whether others are to begin although nothing shows how far launches differ: for a look, or to show that."""
-        is_alone = len(self._works) > 1 and sum(one.launches for one in [*self._ended, made]) == 1
+        is_alone = len(self._works) > 1 and sum(batch.launches for batch in [*self._ended, made]) == 1
         return self.is_too_early() or (is_alone and made.rounds * costs.round_seconds >= costs.launch_seconds)
 
 
 def rounds_of(sweeps: Sweeps) -> float:
     """Return how many rounds all launches together have made, of what they have made most of."""
-    return sum(max(one.rounds.values(), default=0) for one in sweeps.launches)
+    return sum(max(launch.rounds.values(), default=0) for launch in sweeps.launches)

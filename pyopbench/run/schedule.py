@@ -116,8 +116,8 @@ class _Schedule:
 
     def run(self) -> list[Ended]:
         """Measure until nothing is open, or no launch or no time is left."""
-        began_open = {id(work) for work in self._next_step.open()}
-        while self._next_step.open() and self._next_step.may_begin():
+        began_open = {id(work) for work in self._next_step.open_works()}
+        while self._next_step.open_works() and self._next_step.may_begin():
             self._measure_batch()
         return [self._end(work, is_stored=id(work) in began_open) for work in self._works]
 
@@ -135,7 +135,7 @@ class _Schedule:
         return ended
 
     def _measure_batch(self) -> None:
-        works, began = self._next_step.open(), self._budget.spent
+        works, began = self._next_step.open_works(), self._budget.spent
         self._next_step.note_begin()
         with ExitStack() as stack:
             warming = Warming(works, self._budget, self._tell, stack)
@@ -143,7 +143,7 @@ class _Schedule:
             self._part_together(warm)
             if warm:
                 preparing_seconds = self._budget.spent - began
-                self._budget.reserve = self._next_step.reserve(works, warm)
+                self._budget.reserve = self._next_step.reserve_seconds(works, warm)
                 sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell, self._contrasts)
                 sweeps.measure_limits()
                 sweeps.first()

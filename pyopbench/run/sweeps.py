@@ -88,7 +88,7 @@ class Sweeps:
         return allocation.Made(len(self.launches), max(self.rounds, 1))
 
     def costs(self, preparing_seconds: float) -> allocation.Costs:
-        """Return what a launch and a round of one cost over all that is open, as `made` counts them.
+        """Return what a launch and a round of one cost over all that is open, as `made` counts them; there is a launch.
 
         Args:
             preparing_seconds: what it took to prepare these launches.
@@ -98,7 +98,7 @@ class Sweeps:
             sweep = sum(self._turn_seconds(one, group) for one in self.launches for group in one.open_groups())
             return allocation.Costs(preparing_seconds / many, sweep / many)
         several = [sum(self._round_seconds(one, group) for group in one.open_groups()) for one in self.launches]
-        return allocation.Costs(preparing_seconds / many, statistics.fmean(several) if several else 0.0)
+        return allocation.Costs(preparing_seconds / many, statistics.fmean(several))
 
     def variances(self) -> allocation.Variances | None:
         """Return how far launches and rounds differ, as `made` counts them, of the cases that are open, in logs."""

@@ -57,34 +57,47 @@ def hold(whole: Budget, *works: Work, together: Any = None) -> list[list[Any]]:
         pytest.param(Work("a", evenly=True), False, id="evenly"),
         pytest.param(Work("a", looks=WITHIN_RUN), False, id="none-left"),
         pytest.param(Work("a", launches=LEAST_LAUNCHES - 1), False, id="no-interval"),
+        pytest.param(Work("a", launches=LEAST_LAUNCHES), True, id="an-interval"),
     ],
 )
 def test_each_run_is_looked_at_where_that_tells_something(work: Work, is_held: bool) -> None:
     other = Work("b")
-    assert hold(Budget(None, 0.0), work, other) == [[of_one(4)] if is_held else [], [of_one(4)]]
+    expected = [of_one(work.launches)] if is_held else []
+    assert hold(Budget(None, 0.0), work, other) == [expected, [of_one(4)]]
 
 
-def test_a_look_takes_no_large_share_of_the_time_that_is_left(now: Now) -> None:
-    whole = Budget(60.0, now.seconds)
-    whole.look_seconds = MOST_SHARE * 60.0
-    assert hold(whole, Work("a")) == [[]]
-    whole.look_seconds -= 0.1
-    assert hold(whole, Work("a")) == [[of_one(4)]]
-
-
-def test_what_a_look_takes_is_noted(now: Now) -> None:
-    whole, work = Budget(60.0, now.seconds), Work("a")
-
-    def slow(launches: int) -> frozenset[str]:
-        now.seconds += 7.0
-        return of_one(launches)
-
-    Looks([work], {work.folder: slow}, None, whole).hold([work])  # type: ignore[arg-type, list-item]
-    assert whole.look_seconds == 7.0
+def test_only_the_runs_that_are_named_are_looked_at() -> None:
+    works = [Work("a"), Work("b")]
+    looks = Looks(works, {one.folder: of_one for one in works}, None, Budget(None, 0.0))  # type: ignore[arg-type]
+    looks.hold(works[1:])  # type: ignore[arg-type]
+    assert [one.narrowed for one in works] == [[], [of_one(4)]]
 
 
 def of_all(launches: int) -> dict[Path, frozenset[str]]:
     return {Path("a"): frozenset({"a's"}), Path("b"): frozenset({f"b's after {launches}"})}
+
+
+@pytest.mark.parametrize("together", [None, of_all])
+def test_a_look_takes_no_large_share_of_the_time_that_is_left(now: Now, together: Any) -> None:
+    whole = Budget(60.0, now.seconds)
+    now.seconds += 30.0
+    whole.look_seconds = MOST_SHARE * 30.0
+    assert hold(whole, Work("a"), together=together) == [[]]
+    whole.look_seconds -= 0.1
+    (held,) = hold(whole, Work("a"), together=together)
+    assert len(held) == 1
+
+
+@pytest.mark.parametrize("together", [None, of_all])
+def test_what_a_look_takes_is_noted(now: Now, together: Any) -> None:
+    whole, work = Budget(60.0, now.seconds), Work("a")
+
+    def slow(launches: int) -> Any:
+        now.seconds += 7.0
+        return (together or of_one)(launches)
+
+    Looks([work], {work.folder: slow}, together and slow, whole).hold([work])  # type: ignore[arg-type, list-item]
+    assert whole.look_seconds == 7.0
 
 
 def test_runs_are_looked_at_together_by_the_launches_that_all_have() -> None:

@@ -54,12 +54,21 @@ def test_launches_of_a_run_have_the_rounds_of_the_one_that_has_fewest() -> None:
     one = work()
     found = sweeps_of(warm(one, 0, SMALL, rounds=9), warm(one, 1, SMALL, rounds=6))
     assert found.made == Made(2, 6)
+    assert sweeps_of(warm(one, 0, SMALL)).made == Made(1, 1), "at least one, by which costs are divided"
 
 
 def test_a_round_costs_what_is_open_in_a_launch_on_average() -> None:
     one = work()
     found = sweeps_of(warm(one, 0, SMALL), warm(one, 1, SMALL, LARGE))
     assert found.costs(preparing_seconds=8.0) == Costs(4.0, (1.0 + 4.0) / 2)
+
+
+def test_what_one_pass_times_for_two_cases_costs_once() -> None:
+    both = [stored.case("well", gradient="tape", direction=direction) for direction in ("backward", "forward+backward")]
+    one = SimpleNamespace(cases=lambda group: both, settings=work().settings, groups=["g"])
+    sweeps = sweeps_of(warm(one, 0, "g"))
+    sweeps._budget.round_seconds = {key_of(both[0]): 2.0}
+    assert sweeps.costs(preparing_seconds=8.0).round_seconds == 2.0
 
 
 def test_of_versions_blocks_are_counted_in_which_there_is_something_to_compare() -> None:
@@ -82,6 +91,12 @@ def test_a_slow_group_has_fewer_rounds_in_its_turn(group_seconds: float, rounds:
     works = [work(group_seconds=group_seconds), work(group_seconds=group_seconds)]
     found = sweeps_of(*(warm(of, 0, LARGE) for of in works), works=works)
     assert found.costs(preparing_seconds=8.0).round_seconds == 2 * (REQUEST_SECONDS + rounds * 3.0)
+
+
+def test_a_group_has_no_more_rounds_than_its_launch_may_have() -> None:
+    works = [work(rounds=10), work(rounds=10)]
+    found = sweeps_of(*(warm(of, 0, SMALL, rounds=9) for of in works), works=works)
+    assert found.costs(preparing_seconds=8.0).round_seconds == 2 * (REQUEST_SECONDS + 1.0)
 
 
 def test_what_a_look_has_closed_costs_nothing() -> None:

@@ -18,24 +18,34 @@ def moved(array: Any, axis: Any, to: Any) -> Any:
     return helpers._moved(array, axis, to)
 
 
-@pytest.mark.parametrize("axes", [1, 2, 3])
-def test_an_axis_is_moved_as_by_numpy(axes: int) -> None:
-    array = np.arange(24.0).reshape((24,) if axes == 1 else (2, 12) if axes == 2 else (2, 3, 4))
-    for axis, to in itertools.product(range(-axes, axes), repeat=2):
-        np.testing.assert_array_equal(moved(array, axis, to), np.moveaxis(array, axis, to), err_msg=f"{axis} to {to}")
+@pytest.mark.parametrize("shape", [(24,), (2, 12), (2, 3, 4), (2, 3, 2, 2), (0, 3, 4)])
+def test_an_axis_is_moved_as_by_numpy(shape: tuple[int, ...]) -> None:
+    array = np.arange(float(np.prod(shape))).reshape(shape)
+    array.flags.writeable = False  # as arrays of tensors are
+    for axis, to in itertools.product(range(-array.ndim, array.ndim), repeat=2):
+        found, expected = moved(array, axis, to), np.moveaxis(array, axis, to)
+        assert found.shape == expected.shape, (axis, to)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{axis} to {to}")
+        assert not array.size or np.shares_memory(found, array), "it is a view"
 
 
-@pytest.mark.parametrize("axis", [-3, 2])
-def test_an_axis_that_is_not_there_is_refused_as_by_numpy(axis: int) -> None:
-    array = np.zeros((2, 3))
-    for move in (moved, np.moveaxis):
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4), (2, 3, 2, 2)])
+def test_an_axis_that_is_not_there_is_refused_as_by_numpy(shape: tuple[int, ...]) -> None:
+    array = np.zeros(shape)
+    for move, axis in itertools.product((moved, np.moveaxis), (-array.ndim - 1, array.ndim)):
         with pytest.raises(ValueError, match="axis"):
             move(array, axis, 0)
         with pytest.raises(ValueError, match="axis"):
             move(array, 0, axis)
 
 
-def test_what_is_moved_is_a_view() -> None:
+def test_what_is_moved_can_be_written_into() -> None:
     array = np.zeros((2, 3))
     moved(array, 0, 1)[2, 1] = 7
-    assert array[1, 2] == 7
+    assert array[1, 2] == array.sum() == 7
+
+
+@pytest.mark.parametrize("arguments", [([1.0], 0, 0), (np.zeros(3), 0.0, 0), (np.zeros(3), 0, (0,)), (1.0, 0, 0)])
+def test_what_is_no_array_or_no_axis_is_refused_with_the_line(arguments: tuple[Any, Any, Any]) -> None:
+    with pytest.raises(numba.TypingError):
+        moved(*arguments)
