@@ -19,21 +19,21 @@ def _mean(items: Any) -> Any:
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _checked(axis: Any, axes: Any) -> Any:
-    """Return the number of an axis, which may be counted from the end."""
+    """Return an axis counted from the first one, where it may be given from the last; ValueError if it is not there."""
     if axis < -axes or axis >= axes:
         raise ValueError("axis is out of bounds")
     return axis % axes
 
 
 def _moved(array: Any, axis: Any, to: Any) -> Any:
-    """Return `np.moveaxis` of one axis: Numba's takes eight seconds to compile, for it sorts and writes messages."""
+    """Return `np.moveaxis` of one axis: Numba's takes eight seconds to compile, as it sorts and formats messages."""
 
 
 @numba.extending.overload(_moved)  # type: ignore[untyped-decorator]
 def _moved_typed(array: Any, axis: Any, to: Any) -> Any:
     are_integers = all(isinstance(place, numba.types.Integer) for place in (axis, to))
     if not isinstance(array, numba.types.Array) or not are_integers:
-        return None  # Numba then names the line
+        return None  # so that Numba's error has the user's line
     axes = array.ndim
     others = [[other for other in range(axes) if other != moved] for moved in range(axes)]
     orders = [(*others[moved][:at], moved, *others[moved][at:]) for moved in range(axes) for at in range(axes)]

@@ -1,4 +1,4 @@
-"""Helpers of Numba's give what NumPy's functions give, wherever they stand in for one alone."""
+"""Helpers for Numba give what NumPy's functions give, wherever they stand in for one alone."""
 
 from __future__ import annotations
 
@@ -47,5 +47,7 @@ def test_what_is_moved_can_be_written_into() -> None:
 
 @pytest.mark.parametrize("arguments", [([1.0], 0, 0), (np.zeros(3), 0.0, 0), (np.zeros(3), 0, (0,)), (1.0, 0, 0)])
 def test_what_is_no_array_or_no_axis_is_refused_with_the_line(arguments: tuple[Any, Any, Any]) -> None:
-    with pytest.raises(numba.TypingError):
+    with pytest.raises(numba.TypingError) as caught:
         moved(*arguments)
+    assert caught.value.loc is not None
+    assert caught.value.loc.filename == __file__
