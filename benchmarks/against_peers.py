@@ -25,6 +25,7 @@ from peers.cases import cases, environment_of
 from peers.figures import Row
 from peers.processes import PeerFailed, Task
 from pyopbench.core.errors import PyopbenchError
+from pyopbench.core.model import Case
 
 TOOLS = ("pyopbench", "pytest-benchmark", "asv", "pyperf")
 """The quick ones first: what is done is in the JSON file, also if the rest is interrupted."""
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.json:
             document = table.document(rows, failures, [case.id for case in chosen])
             options.json.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    _show(rows, failures)
+    _show(rows, failures, chosen)
     return 1 if failures else 0
 
 
@@ -73,11 +74,12 @@ def _timed(tool: str, task: Task, compare: Callable[[Task], list[Row]]) -> list[
     return rows
 
 
-def _show(rows: Sequence[Row], failures: dict[str, str]) -> None:
+def _show(rows: Sequence[Row], failures: dict[str, str], chosen: Sequence[Case]) -> None:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     if rows:
         console.print(table.table_of(rows))
-    for note in [*table.notes_of(rows), table.goal(rows)]:
+    goal = table.goal_of(table.document(rows, failures, [case.id for case in chosen]))
+    for note in [*table.notes_of(rows), *([goal.text()] if goal else [])]:
         console.print(note, markup=False)
     for tool, reason in failures.items():
         console.print(f"{tool} failed: {reason}", markup=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
+from peers.table import OWN_TOOL
 from pyopbench.core.discover import CONTROLS, PATH_VARIABLE, find
 from pyopbench.core.model import MINIMUM_EFFECT, Axes, Case
 from pyopbench.judge import judge
@@ -19,7 +20,7 @@ from pyopbench.run import start
 from pyopbench.run.schedule import measure
 from pyopbench.run.settings import Settings
 
-SETTINGS: Settings = replace(start.QUICK, launches=6, rounds=100, budget_seconds=None)
+SETTINGS: Settings = replace(start.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place."""
 
 SEEDS = (1, 2)
@@ -144,7 +145,7 @@ def rows(cases: Sequence[str], sessions: Sequence[Session]) -> list[Row]:
     ratios = tuple(_moved(case, _ratio(first.verdicts[case]), _ratio(second.verdicts[case])) for case in cases)
     latencies = tuple(_moved(case, first.latencies[case], second.latencies[case]) for case in cases)
     return [
-        Row("pyopbench: twins", mean, mean, twins, TWINS_NOTE),
+        Row(OWN_TOOL, mean, mean, twins, TWINS_NOTE),
         Row("pyopbench: ratios", mean, total, ratios, SESSIONS_NOTE),
         Row("pyopbench: latencies", mean, total, latencies, SESSIONS_NOTE),
     ]

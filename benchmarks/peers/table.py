@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
@@ -16,6 +17,11 @@ NOTHING = "–"
 GOAL_RESOLVED = 0.95
 GOAL_TIME = 1 / 3
 """Of the time of one run of asv."""
+GOAL_MOVE = 0.05
+"""No pair of identical code may be further apart."""
+GOAL_CASES = 12
+"""Fewer cases show little: one of six is 17%."""
+OWN_TOOL = "pyopbench: twins"
 
 
 def table_of(rows: Sequence[Row]) -> Table:
@@ -58,17 +64,58 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row.note for row in rows))
 
 
-def goal(rows: Sequence[Row]) -> str:
-    """Return whether pyopbench resolves as many cases as it should in as little time, in words; empty without both."""
-    by_tool = {row.tool: row for row in rows}
-    own, asv = by_tool.get("pyopbench: twins"), by_tool.get("asv")
-    if own is None or asv is None or own.resolved is None:
-        return ""
-    share = own.run_seconds / asv.run_seconds
-    met = own.resolved >= GOAL_RESOLVED and share <= GOAL_TIME
-    return (
-        f"The goal, at least {GOAL_RESOLVED:.0%} resolved in at most a third of one run of asv, is "
-        f"{'met' if met else 'missed'}: {own.resolved:.1%} in {share:.0%} of it."
+@dataclass(frozen=True)
+class Goal:
+    """What docs/against-peers.md promises of pairs of identical code in one session, and what came out.
+
+    Attributes:
+        cases: how many were measured.
+        resolved: share of the pairs that were shown to differ by less than `NEAR`.
+        share_of_asv: a session's time over that of one run of asv.
+        moved: share of the pairs whose estimates lie further apart than `GOAL_MOVE`.
+        different: pairs that were called different.
+    """
+
+    cases: int
+    resolved: float
+    share_of_asv: float
+    moved: float
+    different: int
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """The names of the attributes that are not as promised."""
+        kept = {
+            "cases": self.cases >= GOAL_CASES,
+            "resolved": self.resolved >= GOAL_RESOLVED,
+            "share_of_asv": self.share_of_asv <= GOAL_TIME,
+            "moved": self.moved == 0,
+            "different": self.different == 0,
+        }
+        return tuple(name for name, is_kept in kept.items() if not is_kept)
+
+    def text(self) -> str:
+        """Return it in a sentence or two."""
+        return (
+            f"Promised of {GOAL_CASES} cases or more: at least {GOAL_RESOLVED:.0%} resolved in at most a third of one "
+            f"run of asv, none moved by more than {GOAL_MOVE:.0%} or called different. Found: {self.resolved:.1%} of "
+            f"{self.cases} cases in {self.share_of_asv:.0%} of it, {self.moved:.0%} moved, {self.different} called "
+            "different."
+        )
+
+
+def goal_of(content: Mapping[str, Any]) -> Goal | None:
+    """Return what came out, from `document` or from the file that it was written to; None without asv or intervals."""
+    by_tool = {row["tool"]: row for row in content["rows"]}
+    own, asv = by_tool.get(OWN_TOOL), by_tool.get("asv")
+    if own is None or asv is None or own["resolved"] is None:
+        return None
+    return Goal(
+        cases=len(content["cases"]),
+        resolved=own["resolved"],
+        share_of_asv=own["run_seconds"] / asv["run_seconds"],
+        moved=own["moved"][f"{GOAL_MOVE:.0%}"],
+        different=own["called_different"],
     )
 
 
@@ -79,5 +126,4 @@ def document(rows: Sequence[Row], failures: Mapping[str, str], cases: Sequence[s
         "cases": list(cases),
         "rows": [row.content() for row in rows],
         "failures": dict(failures),
-        "goal": goal(rows),
     }

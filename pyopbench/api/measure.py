@@ -13,7 +13,7 @@ from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
 from pyopbench.api.request_checks import require_launches, require_list, require_revisable
 from pyopbench.api.several_results import AnyResult, result_of
 from pyopbench.core.errors import BadInput, Interrupted
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes
+from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.core.option_text import asked_from_python
 from pyopbench.core.ownership import require_own
 from pyopbench.judge.judge import Judging
@@ -49,7 +49,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     budget_seconds: float | None = None,
     launches: int | None = None,
     rounds: int | None = None,
-    evenly: bool = False,
+    until: Until | None = None,
     case_timeout_seconds: float | None = None,
     memory_limit_bytes: int | None = None,
     seed: int = 0,
@@ -93,7 +93,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         budget_seconds: stop measuring after so many seconds; None for the usual.
         launches: maximum number of launches (worker processes), at least 2; None for the usual.
         rounds: maximum number of timed blocks of a case in a launch; None for the usual.
-        evenly: measure every case alike, not only those that may still change an answer.
+        until: when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` once
+            every comparison with the baseline is resolved or out of reach too (the usual otherwise), `"end"` never.
         case_timeout_seconds: give up on a case after so many seconds without a sign of life; None for the usual.
         memory_limit_bytes: most memory of a worker; None for no limit. Linux only.
         seed: of the random order of measurement.
@@ -151,7 +152,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             axes,
             launches=launches,
             rounds=rounds,
-            evenly=evenly,
+            until=until,
             budget_seconds=budget_seconds,
             case_timeout_seconds=case_timeout_seconds,
             memory_limit_bytes=memory_limit_bytes,

@@ -65,7 +65,6 @@ from pyopbench.cli.run import measure_and_report, refuse_json, telling_how_to_re
 from pyopbench.cli.run_options import (
     Budget,
     CaseTimeoutOrUsual,
-    Evenly,
     Launches,
     Linearity,
     Parts,
@@ -73,6 +72,7 @@ from pyopbench.cli.run_options import (
     Quick,
     Rounds,
     Seed,
+    WhenToStop,
 )
 from pyopbench.cli.scan import scan
 from pyopbench.cli.threads import Threads, measure_beside, read_threads
@@ -137,7 +137,7 @@ def run(
     step_ms: StepMilliseconds = None,
     launches: Launches = None,
     rounds: Rounds = None,
-    evenly: Evenly = False,
+    until: WhenToStop = None,
     budget: Budget = None,
     case_timeout: CaseTimeoutOrUsual = None,
     memory_limit: MemoryLimit = None,
@@ -171,7 +171,7 @@ def run(
         axes,
         launches=launches,
         rounds=rounds,
-        evenly=evenly,
+        until=until,
         budget_seconds=None if budget is None else parse_duration(budget),
         case_timeout_seconds=None if case_timeout is None else parse_duration(case_timeout),
         memory_limit_bytes=read_memory_limit(memory_limit),

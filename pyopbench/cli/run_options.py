@@ -33,11 +33,12 @@ Rounds = Annotated[
         rich_help_panel=LENGTH,
     ),
 ]
-Evenly = Annotated[
-    bool,
+WhenToStop = Annotated[
+    str | None,
     typer.Option(
-        "--evenly",
-        help="Measure all cases equally, not only those that could change an answer.",
+        "--until",
+        metavar="WHEN",
+        help="Stop once answers are `decided` (default with --quick), once ratios are `resolved`, or at the `end`.",
         rich_help_panel=LENGTH,
     ),
 ]

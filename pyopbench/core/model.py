@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from pyopbench.core.errors import BadInput
 
@@ -60,6 +60,11 @@ MINIMUM_EFFECT = 0.03
 
 UNLIMITED = 1_000_000
 """Launches, and rounds of a launch, of a run that only its budget limits."""
+
+Until: TypeAlias = Literal["decided", "resolved", "end"]
+"""When a run stops before its launches, rounds or budget are used up: once no answer is open, once each comparison is
+resolved or out of reach as well, or never."""
+UNTIL: tuple[Until, ...] = get_args(Until)
 
 MECHANISMS = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun")
 """Names of the gradient mechanisms; `catalogue/gradients.py` has what they are."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.compared import Compared
+from pyopbench.judge.decision import Verdict
+from pyopbench.results.run import Run
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
@@ -23,8 +25,9 @@ class Look:
         launches: launches that were made.
         verdicts: all of them.
         resolved: those that are faster, slower or equivalent.
-        reachable: unresolved ones that the launches still to come could resolve, and that are measured on.
-        unneeded: unresolved ones that could be resolved, but that no open answer hangs on: a quick run leaves them.
+        reachable: unresolved ones that the launches and rounds still to come could resolve, and that are measured on.
+        unneeded: unresolved ones that could be resolved, but that no open answer depends on: where a run is to go on
+            until its answers are decided, it leaves them.
         most: launches at the most.
     """
 
@@ -48,18 +51,19 @@ def look(compared: Compared, launches: int, most: int) -> Look:
     more = most - launches
     failed = {failure.case for failure in compared.run.failures}
     unresolved = [verdict for verdict in compared.verdicts if verdict.outcome == "unresolved"]
+    growth = _growth(compared.run)
     reachable = [
         verdict
         for verdict in unresolved
-        if _is_reachable(verdict.fewest, verdict.launches, more) and not failed & {verdict.case, verdict.baseline}
+        if _is_reachable(verdict, more, growth.get(verdict.case, 1.0)) and not failed & {verdict.case, verdict.baseline}
     ]
-    # Answers come first: only when no decision hangs on it is time spent on what is merely unresolved, and in a quick
-    # run not even then.
     needed = frozenset(_open_candidates(compared, failed))
-    unneeded = len(reachable) if compared.run.settings.get("quick") and not needed else 0
-    with_baselines = {case for verdict in reachable for case in (verdict.case, verdict.baseline)}
+    # Where there is nothing to decide, the comparisons are what was asked for.
+    is_for_answers = compared.run.settings.get("until") == "decided" and any(made for _, made in compared.choices)
+    with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))
+    unneeded = len(reachable) if is_for_answers and not needed else 0
     return Look(
-        open=needed or (frozenset() if unneeded else frozenset(with_baselines)),
+        open=needed if is_for_answers else needed | with_baselines,
         launches=launches,
         verdicts=len(compared.verdicts),
         resolved=len(compared.verdicts) - len(unresolved),
@@ -69,9 +73,25 @@ def look(compared: Compared, launches: int, most: int) -> Look:
     )
 
 
-def _is_reachable(fewest: int | None, made: int, more: int) -> bool:
-    """Could `more` launches bring the `made` ones to the fewest that do? What is open needs at least one more."""
-    return fewest is not None and max(fewest - made, 1) <= more
+def _growth(run: Run) -> Mapping[str, float]:
+    """Return by how much the rounds of each case in a launch can still grow: 1 where it has had all of them."""
+    most = run.settings.get("rounds")
+    if most is None or run.frame.empty:
+        return {}
+    made = run.frame.groupby(["case", "launch", "copies"], observed=True).size().groupby("case", observed=True).max()
+    return {str(case): max(most / rounds, 1.0) for case, rounds in made.items()}
+
+
+def _is_reachable(verdict: Verdict, more: int, growth: float) -> bool:
+    """Could `more` launches, and `growth` times the rounds in each, do what the fewest launches would do as they are?
+
+    After few rounds, most of what launches differ by is noise of rounds, which falls with their number in all launches
+    together. How much of it is not cannot be told yet, and what is closed is not opened again; so all of it is taken
+    for noise of rounds. What is open needs another launch or another round.
+    """
+    if verdict.fewest is None:
+        return False
+    return (more > 0 or growth > 1) and verdict.fewest <= (verdict.launches + more) * growth
 
 
 def _open_candidates(compared: Compared, failed: Collection[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from pyopbench.core.model import Until
 from pyopbench.results.certificate import SCHEMA as CERTIFICATE_SCHEMA
 from pyopbench.results.certificate import Environment, check_certificate
 from pyopbench.results.failed_case import Failure, check_failures, require_case
@@ -48,7 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     baseline: str
     first_look: NotNegative | UnsetType = UNSET
     first_rounds: AtLeastOne | UnsetType = UNSET
-    evenly: bool | UnsetType = UNSET
+    until: Until | UnsetType = UNSET
     pairs: dict[str, str] | UnsetType = UNSET
     tf: str | UnsetType = UNSET
 

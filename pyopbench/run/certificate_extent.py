@@ -87,7 +87,7 @@ class Extent:
 # 67 of 72 pairs were shown equal and 10 of 12 slowdowns by 5% found, with 450 all of both (docs/certification.md).
 # All get the same, and none is looked at before the end: what is resolved early would have been resolved cheaply, and
 # every look would ask more of all others.
-CONTROLS = replace(start.FULL, first_rounds=450, rounds=450, evenly=True, group_seconds=3.5, further=False)
+CONTROLS = replace(start.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5, further=False)
 SIZES = (1, 1_000, 100_000)
 FULL = Extent(
     settings=CONTROLS,

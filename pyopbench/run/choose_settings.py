@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyopbench.core.model import UNLIMITED, Axes
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import UNLIMITED, UNTIL, Axes
+from pyopbench.core.option_text import option_text
 from pyopbench.run import start
 from pyopbench.run.settings import Settings
 
@@ -15,7 +17,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     *,
     launches: int | None = None,
     rounds: int | None = None,
-    evenly: bool = False,
+    until: str | None = None,
     budget_seconds: float | None = None,
     case_timeout_seconds: float | None = None,
     memory_limit_bytes: int | None = None,
@@ -31,7 +33,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
         launches: as in `Settings`, as all that follow; None for the usual. Where versions or revisions are compared
             within a budget, and neither launches nor rounds are given, there are as many of both as it allows.
         rounds: None for the usual, as of launches.
-        evenly: measure every case to the end.
+        until: None for the usual: a quick run stops once its answers are decided.
         budget_seconds: None for the usual: a quick run of few ops has less, and one on several versions more.
         case_timeout_seconds: None for the usual.
         memory_limit_bytes: None for no limit.
@@ -39,7 +41,17 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
         seed: of the order.
         versions: of TensorFlow, that one budget is for.
         revisions: to compare.
+
+    Raises:
+        BadInput: `until` is not one of `UNTIL`.
     """
+    if until is not None and until not in UNTIL:
+        raise BadInput(
+            "a run cannot stop at that",
+            received=option_text("until", until),
+            legal=f"one of {', '.join(UNTIL)}",
+            next_step="leave it out for the usual",
+        )
     usual = start.QUICK if axes.quick else start.FULL
     budget = _usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds
     if budget is not None and (versions or revisions) and launches is None and rounds is None:
@@ -50,7 +62,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
         launches=launches or usual.launches,
         first_rounds=min(usual.first_rounds, rounds or usual.rounds),
         rounds=rounds or usual.rounds,
-        evenly=evenly,
+        until=until or usual.until,
         budget_seconds=budget,
         case_timeout_seconds=usual.case_timeout_seconds if case_timeout_seconds is None else case_timeout_seconds,
         memory_limit_bytes=memory_limit_bytes,

@@ -59,4 +59,4 @@ class Looks:
 
 
 def _is_wanted(work: RemainingWork) -> bool:
-    return not work.settings.evenly and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
+    return work.settings.until != "end" and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES

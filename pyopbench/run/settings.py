@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyopbench.core.model import Until
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -14,7 +16,8 @@ class Settings:
         launches: worker processes at the most for each case, each of which gives one number for it.
         first_rounds: timed blocks of each case in a launch before the data are looked at.
         rounds: timed blocks of each case in a launch, at the most, in all its sweeps.
-        evenly: measure everything to the end, whatever the data look like; for a whole matrix of equal precision.
+        until: `decided` ends a case once no answer depends on it, `resolved` once its comparison with the baseline is
+            resolved or out of reach as well; `end` measures all cases alike to the end, whatever the data look like.
         block_seconds: about how long a block lasts.
         group_seconds: about how long the rounds of one group may take in one sweep of one launch; slow cases get fewer.
         budget_seconds: nothing is begun that would probably end later than this, but what it takes to have two numbers
@@ -30,7 +33,7 @@ class Settings:
     launches: int
     first_rounds: int
     rounds: int
-    evenly: bool
+    until: Until
     block_seconds: float
     group_seconds: float
     budget_seconds: float | None

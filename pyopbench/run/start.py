@@ -28,7 +28,7 @@ QUICK = Settings(
     launches=8,
     first_rounds=6,
     rounds=120,
-    evenly=False,
+    until="decided",
     block_seconds=0.0005,
     group_seconds=0.3,
     budget_seconds=170.0,
@@ -42,7 +42,7 @@ FULL = Settings(
     launches=24,
     first_rounds=12,
     rounds=240,
-    evenly=False,
+    until="resolved",
     block_seconds=0.0005,
     group_seconds=1.0,
     budget_seconds=None,
@@ -232,11 +232,7 @@ def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
 def settings_of(folder: Path) -> Settings:
     """Return how the run in a folder is measured, to continue it."""
     settings = store.read_run(folder)["settings"]
-    # In a run from before workers stayed, a launch had as many rounds as it was to have, and no look within it.
-    before = {"first_rounds": settings["rounds"], "evenly": "first_look" not in settings, "memory_limit_bytes": None}
-    before |= {"linearity": False, "further": True}
-    stored = {**before, **settings}
-    return Settings(**{name: stored[name] for name in Settings.__dataclass_fields__})
+    return Settings(**{name: settings[name] for name in Settings.__dataclass_fields__})
 
 
 def tf_of(folder: Path) -> str | None:

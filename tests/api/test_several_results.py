@@ -99,7 +99,7 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
 def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, call: Call, tmp_path: Path) -> None:
     commit(project, {"seconds": "0.55"}, "slower by a tenth", day=3)
     folder = tmp_path / "run"
-    more = {**QUIET, "launches": 4, "evenly": True}
+    more = {**QUIET, "launches": 4, "until": "end"}
     result = pyopbench.run("mine.py", rev=["HEAD~1", "HEAD"], fail_on="slower:5%", out=folder, **more)
     assert isinstance(result, RevisionsResult)
     assert result.outcome == "failed"

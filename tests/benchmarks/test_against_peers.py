@@ -273,14 +273,32 @@ class TestTable:
         assert table.notes_of([row(pair(1.0, 1.0)), row(pair(1.0, 1.0))]) == ["how"]
 
     @pytest.mark.parametrize(
-        ("seconds", "high", "answer"), [(30.0, 1.01, "met"), (31.0, 1.01, "missed"), (30.0, 1.2, "missed")]
+        ("cases", "changes", "missed"),
+        [
+            pytest.param(12, {}, (), id="as-promised"),
+            pytest.param(11, {}, ("cases",), id="few-cases"),
+            pytest.param(12, {"seconds": 31.0}, ("share_of_asv",), id="slow"),
+            pytest.param(12, {"high": 1.2}, ("resolved",), id="unresolved"),
+            pytest.param(12, {"second": 1.06}, ("moved",), id="moved"),
+            pytest.param(12, {"different": True}, ("different",), id="called-different"),
+        ],
     )
-    def test_the_goal_is_of_time_and_of_cases(self, seconds: float, high: float, answer: str) -> None:
-        twins = row(pair(1.0, 1.0, low=0.99, high=high), tool="pyopbench: twins", seconds=seconds)
-        assert f"is {answer}" in table.goal([row(pair(1.0, 1.0)), twins])
+    def test_what_is_promised_is_of_cases_time_and_pairs(
+        self, cases: int, changes: dict[str, Any], missed: tuple[str, ...]
+    ) -> None:
+        how = {"seconds": 30.0, "high": 1.01, "second": 1.0, "different": False, **changes}
+        twins = row(
+            pair(1.0, how["second"], low=0.99, high=how["high"], different=how["different"]),
+            tool=table.OWN_TOOL,
+            seconds=how["seconds"],
+        )
+        stored = table.document([row(pair(1.0, 1.0)), twins], {}, ["a"] * cases)
+        found = table.goal_of(json.loads(json.dumps(stored)))
+        assert found is not None
+        assert found.missed == missed
 
-    def test_without_asv_there_is_no_goal(self) -> None:
-        assert table.goal([row(pair(1.0, 1.0), tool="pyperf")]) == ""
+    def test_without_asv_nothing_can_be_held_against_what_is_promised(self) -> None:
+        assert table.goal_of(table.document([row(pair(1.0, 1.0), tool="pyperf")], {}, ["a"])) is None
 
 
 class TestScript:

@@ -255,7 +255,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "launches": 3,
         "first_rounds": 1,
         "rounds": 1,
-        "evenly": False,
+        "until": "resolved",
         "block_seconds": start.QUICK.block_seconds,
         "group_seconds": start.QUICK.group_seconds,
         "budget_seconds": 120.0,
@@ -347,7 +347,7 @@ def test_a_spent_budget_is_told(
     def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
         # Two launches and no more, whatever time is left.
-        whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, evenly=True))], tell)
+        whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, until="end"))], tell)
         return [MeasuringEnded(2, "budget")]
 
     monkeypatch.setattr(conduct, "measure_together", measure_and_spend)
@@ -579,7 +579,7 @@ def misbehave(folder: Path) -> Finished:
     """Run variants that misbehave in every way, next to some that do not."""
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     axes = "--mode call --axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
-    options = f"{axes} --launches {LAUNCHES} --rounds 20 --evenly"
+    options = f"{axes} --launches {LAUNCHES} --rounds 20 --until end"
     arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
     process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 (")
     while not groups(folder):

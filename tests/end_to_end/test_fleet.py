@@ -25,7 +25,7 @@ yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, whi
 pytestmark = pytest.mark.long
 
 EXAMPLES = ROOT / "examples" / "fleet"
-FEW = "--evenly --launches 2 --rounds 2"
+FEW = "--until end --launches 2 --rounds 2"
 """Of every run, so that the fake workers are soon done."""
 PROGRAM = f"""#!/bin/sh
 if [ "$1" = run ]; then set -- "$@" {FEW} ${{{{PROBES-"--no-probes"}}}}; fi

@@ -19,7 +19,7 @@ SETTINGS: dict[str, Any] = {
     "launches": 2,
     "first_rounds": 2,
     "rounds": 2,
-    "evenly": True,
+    "until": "end",
     "block_seconds": 0.01,
     "group_seconds": 0.5,
     "budget_seconds": None,

@@ -61,15 +61,83 @@ def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: in
     assert (seen.resolved, seen.reachable) == (3, int(goes_on))
 
 
-def test_a_quick_run_goes_on_for_answers_alone() -> None:
-    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
-    seen = look(judgement, 4, 8)
+def with_settings(judgement: Judgement, **settings: Any) -> Judgement:
+    run = judgement.run
+    return replace(judgement, run=type(run)(**{**vars(run), "settings": {**run.settings, **settings}}))
+
+
+def with_open_verdicts(judgement: Judgement, *fewest: int | None) -> Judgement:
+    """Return the judgement with its decisions, and with its first verdicts unresolved until so many launches."""
+    return replace(judgement, verdicts=unresolved(judgement, *fewest).verdicts)
+
+
+def test_until_answers_are_decided_a_run_goes_on_for_answers_alone() -> None:
+    judgement = with_open_verdicts(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
+    seen = look(with_settings(judgement, until="resolved"), 4, 8)
     assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
-    assert seen.open
-    judgement.run.settings["quick"] = True
-    seen = look(judgement, 4, 8)
+    assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
+    seen = look(with_settings(judgement, until="decided"), 4, 8)
     assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 0, 1)
     assert seen.open == frozenset()
+
+
+def test_where_there_is_nothing_to_decide_the_comparisons_are_what_is_asked_for() -> None:
+    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
+    assert not judgement.comparisons
+    seen = look(with_settings(judgement, until="decided"), 4, 8)
+    assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
+    assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
+
+
+def test_of_backward_passes_alone_nothing_is_decided_so_that_they_go_on_until_resolved() -> None:
+    """An answer is about inference or training; a backward pass is a part of training."""
+    bench = Bench({BASELINE: 1e-4, "native": 0.97e-4}, launches=4, rounds=6, within=0.05, directions=("backward",))
+    judgement = with_settings(judge(run_of(bench)), until="decided", rounds=450)
+    assert [verdict.outcome for verdict in judgement.verdicts] == ["unresolved"] * len(judgement.verdicts)
+    assert {verdict.case for verdict in judgement.verdicts} <= look(judgement, 4, 8).open
+
+
+def test_until_comparisons_are_resolved_open_answers_take_nothing_from_them() -> None:
+    """Of two ports one may be the answer, so that both are open; that of the other op's callback is resolved alone."""
+    curves = {"numpy_function": 5e-4, "native": 0.097e-3}
+    judgement = judged(curves, launches=3, between=0.02, within=0.001)
+    resolved = [verdict for verdict in judgement.verdicts if Case.from_id(verdict.case).variant == "numpy_function"]
+    place = judgement.verdicts.index(resolved[0])
+    verdicts = [*judgement.verdicts]
+    verdicts[place] = replace(verdicts[place], outcome="unresolved", fewest=4)
+    judgement = replace(judgement, verdicts=tuple(verdicts))
+    decided = look(with_settings(judgement, until="decided"), 3, 24).open
+    both = look(with_settings(judgement, until="resolved"), 3, 24).open
+    assert case("native", 1_000) in decided
+    assert verdicts[place].case in both - decided
+
+
+@pytest.mark.parametrize(("rounds", "goes_on"), [(5, False), (10, False), (11, True), (40, True)])
+def test_a_verdict_goes_on_while_further_rounds_could_do_what_launches_cannot(rounds: int, goes_on: bool) -> None:
+    """Four launches of five rounds; of at most eight, seventeen launches of as many rounds would do: 85 rounds."""
+    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, launches=4, **QUIET), 17)
+    assert set(judgement.run.frame.groupby(["case", "launch"]).size()) == {5}
+    seen = look(with_settings(judgement, rounds=rounds), 4, 8)
+    assert (seen.reachable, bool(seen.open)) == (int(goes_on), goes_on)
+
+
+@pytest.mark.parametrize(("rounds", "is_shown"), [(6, False), (450, True)])
+def test_identical_code_goes_on_after_few_noisy_rounds_and_is_shown_equal_after_many(
+    rounds: int, is_shown: bool
+) -> None:
+    """Blocks that differ by 5%: four launches of six rounds cannot show that copies differ by less than 3%."""
+    copies = {BASELINE: 1e-4, "py_function": 1e-4, "numpy_function": 1e-4, "py_func": 1e-4}
+    judgement = judge(run_of(Bench(copies, launches=4, rounds=rounds, sizes=SIZES, within=0.05, between=0.0005)))
+    seen = look(with_settings(judgement, until="resolved", rounds=450), 4, 8)
+    open_ = {verdict.case for verdict in judgement.verdicts if verdict.outcome == "unresolved"}
+    assert (seen.resolved, bool(open_)) == ((6, False) if is_shown else (0, True))
+    assert open_ <= seen.open
+
+
+def test_rounds_may_go_on_after_the_last_launch() -> None:
+    judgement = unresolved(judged({"native": 5e-5}, launches=8, **QUIET), 5, 4)
+    assert look(with_settings(judgement, rounds=5), 8, 8).open == frozenset()
+    assert look(with_settings(judgement, rounds=6), 8, 8).open
 
 
 def test_what_is_missing_counts_from_the_launches_of_the_case_itself() -> None:

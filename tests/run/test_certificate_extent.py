@@ -40,7 +40,7 @@ def test_a_full_one_has_enough_pairs_to_show_what_is_promised_of_them() -> None:
 
 def test_there_is_time_for_every_launch_of_every_group() -> None:
     settings = FULL.settings
-    assert settings.evenly
+    assert settings.until == "end"
     assert settings.first_rounds == settings.rounds, "all rounds of a launch before the next one is begun"
     for trial in FULL.trials:
         groups = len(trial.ops) * len(trial.sizes) * len(DIRECTIONS)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pyopbench.core.model import UNLIMITED, Axes
+from pyopbench.core.errors import BadInput
+from pyopbench.core.model import UNLIMITED, UNTIL, Axes
 from pyopbench.run import start
 from pyopbench.run.choose_settings import settings_for
 
@@ -47,3 +48,16 @@ def test_what_is_given_stands_in_place_of_the_usual() -> None:
     found = settings_for(Axes(quick=True), rounds=2, launches=3, budget_seconds=9.0, case_timeout_seconds=4.0, seed=5)
     assert (found.rounds, found.first_rounds, found.launches) == (2, 2, 3)
     assert (found.budget_seconds, found.case_timeout_seconds, found.seed) == (9.0, 4.0, 5)
+
+
+@pytest.mark.parametrize(("quick", "usual"), [(True, "decided"), (False, "resolved")])
+def test_a_quick_run_stops_at_its_answers_unless_more_is_asked_for(quick: bool, usual: str) -> None:
+    assert settings_for(Axes(quick=quick)).until == usual
+    assert [settings_for(Axes(quick=quick), until=until).until for until in UNTIL] == list(UNTIL)
+
+
+def test_when_to_stop_is_one_of_the_legal_values() -> None:
+    with pytest.raises(BadInput) as refused:
+        settings_for(Axes(), until="never")
+    assert refused.value.received == "--until never"
+    assert all(until in refused.value.legal for until in UNTIL)

@@ -67,7 +67,7 @@ def begun(planned: Callable[..., None], tmp_path: Path) -> Callable[..., tuple[P
 
 
 def test_a_run_is_planned_and_measured_and_its_listener_told(begun: Callable[..., tuple[Path, Told]]) -> None:
-    folder, told = begun(evenly=True)
+    folder, told = begun(until="end")
     assert told.busy_with[0].startswith("planning")
     assert told.sentences == [f"2 cases, 1 not supported; results in {folder}"]
     ended = conduct.measure(folder, JUDGING, told)
@@ -120,7 +120,7 @@ def test_a_run_is_worth_having_without_probes(
 
 
 def test_nobody_need_listen(begun: Callable[..., tuple[Path, Told]]) -> None:
-    folder, _ = begun(evenly=True)
+    folder, _ = begun(until="end")
     assert conduct.measure(folder, JUDGING, Listener()) is not None
 
 

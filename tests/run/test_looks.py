@@ -25,9 +25,9 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Now:
 class Work:
     """Stands for what is still to be done of a run, and keeps what it was narrowed by."""
 
-    def __init__(self, name: str, launches: int = 4, looks: int = 0, *, evenly: bool = False, cases: int = 3) -> None:
+    def __init__(self, name: str, launches: int = 4, looks: int = 0, *, until: str = "decided", cases: int = 3) -> None:
         self.folder, self.launches, self.looks, self._cases = Path(name), launches, looks, cases
-        self.settings = SimpleNamespace(evenly=evenly)
+        self.settings = SimpleNamespace(until=until)
         self.narrowed: list[Any] = []
 
     def unfailed(self) -> range:
@@ -54,7 +54,7 @@ def hold(whole: Budget, *works: Work, together: Any = None) -> list[list[Any]]:
     ("work", "is_held"),
     [
         pytest.param(Work("a"), True, id="usual"),
-        pytest.param(Work("a", evenly=True), False, id="evenly"),
+        pytest.param(Work("a", until="end"), False, id="to-the-end"),
         pytest.param(Work("a", looks=WITHIN_RUN), False, id="none-left"),
         pytest.param(Work("a", launches=LEAST_LAUNCHES - 1), False, id="no-interval"),
         pytest.param(Work("a", launches=LEAST_LAUNCHES), True, id="an-interval"),

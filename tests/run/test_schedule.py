@@ -564,7 +564,7 @@ def of(*variants: str, sizes: tuple[int, ...]) -> list[str]:
 def looking(**changes: Any) -> Settings:
     """Return settings of a run that is looked at after four rounds of each of three launches."""
     return settings(
-        **{"evenly": False, "launches": 3, "first_rounds": 4, "rounds": 40, "group_seconds": 60.0, **changes}
+        **{"until": "resolved", "launches": 3, "first_rounds": 4, "rounds": 40, "group_seconds": 60.0, **changes}
     )
 
 
@@ -613,9 +613,9 @@ def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
     assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line["pass"]} == {tuple(keys[2:])}
 
 
-def test_measured_evenly_nothing_is_looked_at(folder: Path) -> None:
+def test_measured_to_the_end_nothing_is_looked_at(folder: Path) -> None:
     plan(folder, "well", "well_too")
-    schedule.measure(folder, looking(evenly=True), ignore, never)
+    schedule.measure(folder, looking(until="end"), ignore, never)
     assert set(rounds_of(folder).values()) == {40}
 
 
@@ -712,7 +712,7 @@ def test_one_pair_at_a_time_leaves_most_of_the_budget_to_others(
 def test_the_budget_is_used_and_not_passed(folder: Path, clock: Clock, minutes: float) -> None:
     """Less than the shortest turn of all launches in a group is left: three minutes here."""
     plan(folder, "well")
-    chosen = looking(evenly=True, rounds=10_000, budget_seconds=60.0 * minutes)
+    chosen = looking(until="end", rounds=10_000, budget_seconds=60.0 * minutes)
     ended = schedule.measure(folder, chosen, ignore, never)
     assert ended.by == "budget"
     assert minutes - 5.0 <= clock.seconds / 60.0 <= minutes
@@ -724,7 +724,7 @@ def test_a_third_worker_has_to_leave_most_of_the_budget(folder: Path, clock: Clo
     for minutes in (80.0, 84.0):
         part = folder / str(minutes)
         plan(part, "well", sizes=tuple(range(1, 12)))
-        chosen = looking(evenly=True, budget_seconds=60.0 * minutes)
+        chosen = looking(until="end", budget_seconds=60.0 * minutes)
         schedule.measure(part, chosen, ignore, never)
         (line,) = lines_of(part, "workers")
         launches.append((len(line["launches"]), line["limited_by"]))

@@ -154,17 +154,6 @@ def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
     assert start.baseline_of(folder) == "numpy_function"
 
 
-@pytest.mark.parametrize("looks", [{}, {"first_look": 3}])
-def test_a_run_from_before_workers_stayed_is_continued_with_as_many_rounds_and_looks_if_it_had_any(
-    tmp_path: Path, looks: dict[str, int]
-) -> None:
-    settings = {**stored.SETTINGS, "launches": 6, "rounds": 24, **looks}
-    del settings["first_rounds"], settings["evenly"]
-    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
-    found = start.settings_of(folder)
-    assert (found.launches, found.first_rounds, found.rounds, found.evenly) == (6, 24, 24, not looks)
-
-
 AXES = "ops=double, dtypes=float32, placements=cpu, sizes=1"
 """Of `request()`, as an error shows them."""
 

@@ -13,7 +13,7 @@ import pytest
 import stored
 from places import FAKE_WORKER_COMMAND
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Axes
+from pyopbench.core.model import UNTIL, Axes, Until
 from pyopbench.results import store, versions
 from pyopbench.run import environments, planning, start, start_versions, worker_process
 
@@ -51,11 +51,11 @@ def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], l
     assert [start.tf_of(one.folder) for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
 
 
-@pytest.mark.parametrize("evenly", [False, True])
+@pytest.mark.parametrize("until", UNTIL)
 def test_versions_are_measured_as_they_were_asked_for(
-    tmp_path: Path, asked: Callable[[], list[str]], *, evenly: bool
+    tmp_path: Path, asked: Callable[[], list[str]], until: Until
 ) -> None:
-    request = replace(REQUEST, settings=replace(start.QUICK, evenly=evenly))
+    request = replace(REQUEST, settings=replace(start.QUICK, until=until))
     folder, _ = start_versions.begin(tmp_path / "run", request, ["2.21.0"])
     assert start.settings_of(versions.read(folder)[0].folder) == request.settings
 
