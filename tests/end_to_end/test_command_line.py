@@ -255,7 +255,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "launches": 3,
         "first_rounds": 1,
         "rounds": 1,
-        "until": "resolved",
+        "until": "decided",
         "block_seconds": start.QUICK.block_seconds,
         "group_seconds": start.QUICK.group_seconds,
         "budget_seconds": 120.0,
