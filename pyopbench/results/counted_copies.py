@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyopbench.core.model import Case
-from pyopbench.core.places import DEVICE, HOST, PLACES, Route
+from pyopbench.core.places import DEVICE, HOST, PLACES, ROUTES, Route
 from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import Placement, SideFile
 
@@ -266,4 +266,20 @@ def read(path: Path) -> dict[str, Any]:
     return _KIND.load(path)
 
 
-_KIND = SideFile("pyopbench placement", SCHEMA, Placement, rows_of)
+def _check(document: Mapping[str, Any]) -> None:
+    """Refuse rows of unknown ops or variants, and a case that lacks a route or has one twice.
+
+    Raises:
+        KeyError: an op or a variant is not described.
+        BadInput: an id is not of a case.
+        ValueError: the routes of a case are not every route once.
+    """
+    routes: dict[tuple[Case, str], list[Route]] = {}
+    for row in rows_of(document):
+        routes.setdefault((row.case, row.pinned), []).append(row.route)
+    for (case, pinned), found in routes.items():
+        if sorted(found) != sorted(ROUTES):
+            raise ValueError(f"{case.id} ({pinned}) is not counted on each of the {len(ROUTES)} routes once")
+
+
+_KIND = SideFile("pyopbench placement", SCHEMA, Placement, _check)

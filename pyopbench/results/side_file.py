@@ -20,6 +20,7 @@ from pyopbench.results.validation import problem
 
 Mode: TypeAlias = Literal["call", "eager"]
 End: TypeAlias = Literal["host", "device"]
+Pinned: TypeAlias = Literal["unpinned", "host", "device"]
 NotNegative: TypeAlias = Annotated[int, Meta(ge=0)]
 Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 SOME = Meta(min_length=1)
@@ -36,7 +37,7 @@ class CountedRow(Struct, frozen=True, kw_only=True):
     """What a call of a case copies on one route."""
 
     case: str
-    pinned: str
+    pinned: Pinned
     inputs: End
     result: End
     refused: str = ""
@@ -183,7 +184,8 @@ class SideFile:
         command: that writes it, with `--out`.
         schema: its version.
         kind: its type.
-        check: looks at what no type can say, and raises a `BadInput` or a `KeyError`.
+        check: looks at what no type can say, and raises a `BadInput`, a `KeyError` or a
+            `ValueError`.
         earlier: versions that are read as well, ascending.
     """
 
@@ -216,7 +218,7 @@ class SideFile:
             raise self._not_one(path, wrong)
         try:
             self.check(document)
-        except (KeyError, BadInput) as error:
+        except (KeyError, ValueError, BadInput) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
         return dict(document)
 

@@ -12,7 +12,8 @@ from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
 from pyopbench.judge.lock_share import lock_share
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
 from pyopbench.report import write_pipeline
-from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
+from pyopbench.report.charts.latency import DATA
+from pyopbench.report.charts.pipeline import LAW, scaling_chart, throughput_chart
 from pyopbench.report.pipeline import as_data, report_of
 from pyopbench.report.wording import pipeline as wording
 
@@ -75,14 +76,13 @@ def test_names_of_users_are_escaped() -> None:
     assert "<script" not in page
 
 
-def rows_of(spec: dict[str, Any], layer: int) -> list[dict[str, Any]]:
-    data = spec.get("data") or spec["layer"][layer]["data"]
-    rows: list[dict[str, Any]] = data["values"] if "values" in data else spec["datasets"][data["name"]]
+def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = spec["datasets"][DATA]
     return rows
 
 
 def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
-    rows = rows_of(throughput_chart(judged({BATCH.key: 1e-5})), 0)
+    rows = rows_of(throughput_chart(judged({BATCH.key: 1e-5})))
     assert rows[0]["arrangement"] == BATCH.key
     assert len(rows) == len(ALL)
     assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
@@ -91,7 +91,7 @@ def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
 def test_the_line_of_amdahl_goes_through_what_threads_brought() -> None:
     lock = lock_share(document(ALIKE, {**CALLS, "threads": 1500.0})["rates"])
     assert lock is not None
-    line = rows_of(scaling_chart(lock), 0)
+    line = [row for row in rows_of(scaling_chart(lock)) if row["what"] == LAW]
     assert line[0]["speedup"] == pytest.approx(1)
     assert line[-1]["speedup"] == pytest.approx(1.5)
 
@@ -99,7 +99,7 @@ def test_the_line_of_amdahl_goes_through_what_threads_brought() -> None:
 def test_the_axis_of_threads_has_a_tick_for_each_number_that_was_measured() -> None:
     lock = lock_share(document(ALIKE)["rates"])
     assert lock is not None
-    (axis,) = {str(layer["encoding"]["x"]["axis"]["values"]) for layer in scaling_chart(lock)["layer"]}
+    (axis,) = {str(layer["encoding"]["x"]["axis"]["values"]) for layer in scaling_chart(lock)["spec"]["layer"]}
     assert axis == str([1, *(many for many, *_ in lock.scaling)])
 
 

@@ -52,6 +52,7 @@ from pyopbench.report.wording.noise import noise_warning, spread_text
 from pyopbench.report.wording.roofline import BRIEF, beyond_text
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.report.wording.warnings import warning_text
+from pyopbench.report.write import render
 from pyopbench.results.certificate import Pairs
 from pyopbench.results.promises import misses_of
 from pyopbench.results.warnings import UnfinishedLine
@@ -783,6 +784,14 @@ def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judg
     assert {throughput.kind, scaling.kind} == {"chart"}
     assert len(table.rows) == 3
     assert left_out.says_why
+
+
+def test_the_charts_of_a_pipeline_are_in_the_page_as_those_of_the_run_are(judged):
+    without, beside = (
+        render(with_run(judged, pipeline=made))["report.html"].count('class="chart')
+        for made in (None, pipelines.document({pipelines.CURRENT.key: 1e-4, pipelines.PORT.key: 1e-5}))
+    )
+    assert beside == without + 2
 
 
 # certificate

@@ -78,6 +78,10 @@ READ_COUNTS, READ_COSTS = counted_copies.read, copy_costs.read
     ("read", "document", "place", "new", "told"),
     [
         (READ_COUNTS, PLACEMENT, ("rows", 0, "inputs"), "moon", "rows[0].inputs: invalid enum value 'moon'"),
+        (READ_COUNTS, PLACEMENT, ("rows", 0, "pinned"), "moon", "rows[0].pinned: invalid enum value 'moon'"),
+        (READ_COUNTS, PLACEMENT, ("rows", 0, "pinned"), "host", "is not counted on each of the 4 routes"),
+        (READ_COUNTS, PLACEMENT, ("rows",), PLACEMENT["rows"][1:], "is not counted on each of the 4 routes"),
+        (READ_COUNTS, PLACEMENT, ("rows",), [*PLACEMENT["rows"], PLACEMENT["rows"][0]], "is not counted on each"),
         (READ_COUNTS, PLACEMENT, ("rows", 0, "case"), "sinh", "the id of a case"),
         (READ_COUNTS, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1], "rows[0].fresh.to_host: expected array of"),
         (READ_COUNTS, PLACEMENT, ("rows", 0, "fresh", "to_host"), [1, -1], "to_host[1]: expected int >= 0, got -1"),

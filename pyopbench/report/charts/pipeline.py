@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from pyopbench.judge.lock_share import LockShare
 from pyopbench.judge.pipeline import PipelineJudgement
+from pyopbench.report.charts.encodings import blank
+from pyopbench.report.charts.latency import Layers, Spec, as_spec
 from pyopbench.report.charts.style import INK
 
 COLOURS = {
@@ -23,16 +24,21 @@ COLOURS = {
     "port": "#cc3311",
 }
 """Colour of each action: the vibrant scheme of P. Tol, which people tell apart who see few colours."""
-ROW_PIXELS, WIDTH_PIXELS, SCALING_PIXELS = 22, 420, 220
+ROW_PIXELS, SCALING_PIXELS = 22, 220
+RATES_FRAME, SCALING_FRAME = {"axis": 270, "narrowest": 200}, {"axis": 70, "narrowest": 200}
+"""What the axis on the left takes, and the narrowest panel, in pixels."""
+RATES_PANEL, SCALING_PANEL = "arrangements", "threads and processes"
+LAW, NAMES = "Amdahl's law", ("threads", "processes")
 POINTS = 25
 """Of the line that Amdahl's law gives."""
 
 
 @debug_mode(False)
-def throughput_chart(judgement: PipelineJudgement) -> dict[str, Any]:
+def throughput_chart(judgement: PipelineJudgement) -> Spec:
     """Return elements a second of every arrangement with its interval, the quickest on top, on a log axis."""
     rows = [
         {
+            "panel": RATES_PANEL,
             "arrangement": one.arrangement.key,
             "action": one.arrangement.action,
             "rate": one.rate,
@@ -42,39 +48,43 @@ def throughput_chart(judgement: PipelineJudgement) -> dict[str, Any]:
         for one in judgement.throughputs
     ]
     actions = [name for name in COLOURS if any(row["action"] == name for row in rows)]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("arrangement:N", title=None, sort=[one.arrangement.key for one in judgement.throughputs]).axis(
-            labelLimit=260, grid=True
-        ),
-        color=alt.Color("action:N", title=None).scale(domain=actions, range=[COLOURS[name] for name in actions]),
-    )
+    order = [one.arrangement.key for one in judgement.throughputs]
+    y = alt.Y("arrangement:N", title=None, sort=order).axis(labelLimit=RATES_FRAME["axis"] - 10, grid=True)
+    colour = alt.Color("action:N", title=None).scale(domain=actions, range=[COLOURS[name] for name in actions])
+    base = blank().encode(y=y, color=colour)
     rate = alt.X("rate:Q", title="elements per second, with 95% interval").scale(type="log", nice=False)
     rule = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x=rate)
-    return _as_spec(alt.layer(rule, point), ROW_PIXELS * max(len(rows), 1), WIDTH_PIXELS)
+    return as_spec(Layers([rule, point], ROW_PIXELS * max(len(rows), 1)), rows, {}, RATES_FRAME)
 
 
 @debug_mode(False)
-def scaling_chart(lock: LockShare) -> dict[str, Any]:
+def scaling_chart(lock: LockShare) -> Spec:
     """Return how many times the calls of one thread several give, with the line of Amdahl's law for the share.
 
     Args:
         lock: a share that is known.
     """
     measured = [
-        {"workers": many, "speedup": speedup, "what": what}
+        {"panel": SCALING_PANEL, "workers": many, "speedup": speedup, "what": what}
         for many, *speedups in ((1, 1.0, 1.0), *lock.scaling)
-        for what, speedup in zip(("threads", "processes"), speedups, strict=True)
+        for what, speedup in zip(NAMES, speedups, strict=True)
     ]
-    line = [{"workers": at, "speedup": lock.speedup(1 + _worth(lock, at))} for at in _steps(lock.many)]
+    line = [
+        {"panel": SCALING_PANEL, "workers": at, "speedup": lock.speedup(1 + _worth(lock, at)), "what": LAW}
+        for at in _steps(lock.many)
+    ]
     counts = [1, *(many for many, *_ in lock.scaling)]
     x = alt.X("workers:Q", title="threads or processes").axis(values=counts, format="d")
     y = alt.Y("speedup:Q", title="speed-up over one").scale(domainMin=0)
-    names = ["threads", "processes"]
-    colour = alt.Color("what:N", title=None).scale(domain=names, range=[COLOURS["parallel"], COLOURS["processes"]])
-    law = alt.Chart(alt.InlineData(values=line)).mark_line(stroke=INK, strokeDash=[4, 3]).encode(x=x, y=y)
-    points = alt.Chart(alt.InlineData(values=measured)).mark_point(filled=True, size=70, opacity=1)
-    return _as_spec(alt.layer(law, points.encode(x=x, y=y, color=colour)), SCALING_PIXELS, WIDTH_PIXELS)
+    colour = alt.Color("what:N", title=None).scale(
+        domain=list(NAMES), range=[COLOURS["parallel"], COLOURS["processes"]]
+    )
+    is_law = alt.datum.what == LAW
+    law = blank().transform_filter(is_law).mark_line(stroke=INK, strokeDash=[4, 3]).encode(x=x, y=y)
+    points = blank().transform_filter(~is_law).mark_point(filled=True, size=70, opacity=1)
+    layers = Layers([law, points.encode(x=x, y=y, color=colour)], SCALING_PIXELS)
+    return as_spec(layers, [*line, *measured], {}, SCALING_FRAME)
 
 
 def _steps(many: int) -> Sequence[float]:
@@ -84,8 +94,3 @@ def _steps(many: int) -> Sequence[float]:
 def _worth(lock: LockShare, at: float) -> float:
     """Return what so many workers beyond the first are worth on this machine: straight to what processes brought."""
     return (lock.process_speedup - 1) * (at - 1) / (lock.many - 1)
-
-
-def _as_spec(chart: alt.LayerChart | alt.FacetChart, height: int, width: int) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.properties(height=height, width=width).to_dict(validate=False)
-    return spec
