@@ -93,7 +93,7 @@ def write(folder: Path, content: dict[str, Any], lines: Iterator[bytes]) -> None
     from pyopbench.results import integrity, store
 
     store.create(folder, content)
-    before = integrity.seal_of((folder / store.RUN_FILE).read_bytes()).checksum
+    before = integrity.seal_of((folder / store.RUN_FILE).read_bytes()).checksum or 0
     with (folder / store.SAMPLES_FILE).open("wb") as stream:
         for line in lines:
             sealed = integrity.sealed_line(line, before)

@@ -2,8 +2,8 @@
 
     python scripts/time_reading.py OTHER_CHECKOUT [--samples 100000] [--pairs 7]
 
-Both read what the other checkout writes (without checksums where it has none) and each what it writes itself; each
-reading is in a process of its own, in turns, so that a slower hour of the machine costs both alike.
+Both read what the other checkout writes and each what it writes itself; each reading is in a process of its own, in
+turns, so that a slower hour of the machine costs both alike.
 """
 
 from __future__ import annotations

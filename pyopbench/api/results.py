@@ -19,7 +19,7 @@ from pyopbench.report import notebook
 from pyopbench.report.wording.comparison import summary, title
 from pyopbench.report.wording.decisions import answer_text
 from pyopbench.report.wording.pipeline import answer_text as pipeline_answer_text
-from pyopbench.results import store
+from pyopbench.results import integrity, store
 
 if TYPE_CHECKING:
     from pyopbench.compare.diff import Comparison
@@ -168,7 +168,7 @@ class ComparisonResult:
         slowdown = self.comparison.minimum_effect
         failed = bool(self.comparison.slower_by(slowdown))
         document = report.as_json(self.comparison, slowdown, failed=failed)
-        write_atomically(place / COMPARISON, document.encode())
+        write_atomically(place / COMPARISON, integrity.sealed(document))
         write_atomically(place / COMPARISON_TEXT, report.markdown(self.comparison, "").encode())
         return place
 

@@ -18,27 +18,22 @@ MOST_SHOWN = 20
 
 
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of results.")], as_json: AsJson = False
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of results, or a file such as a recording.")],
+    as_json: AsJson = False,
 ) -> None:
     """Check stored results against their checksums: which files and lines are unchanged?"""
     import json
 
-    from pyopbench.results.check import are_fine, check_folder, folders_of
-    from pyopbench.results.store import require_run
+    from pyopbench.results.check import check as check_all
 
-    fine = True
-    told: list[dict[str, Any]] = []
-    for part in folders_of(folder):
-        require_run(part)
-        found, contents = check_folder(part)
-        fine = fine and are_fine(found)
-        told.append({"folder": str(part), "files": [asdict(one) for one in found], "contents": asdict(contents)})
+    found = check_all(path)
+    told = [asdict(one) for one in found]
     if as_json:
         out.print_json(json.dumps(told, default=str))
     else:
         for one in told:
             _print(one)
-    raise typer.Exit(0 if fine else EXIT_CHANGED)
+    raise typer.Exit(0 if all(one.is_fine for one in found) else EXIT_CHANGED)
 
 
 def _print(told: dict[str, Any]) -> None:
@@ -46,11 +41,13 @@ def _print(told: dict[str, Any]) -> None:
         (f"{one['path'].name}{'' if one['line'] is None else ':' + str(one['line'])}", one["condition"], one["told"])
         for one in told["files"]
     ]
-    rows.sort(key=lambda row: row[1] in ("whole", "not checked"))
+    rows.sort(key=lambda row: row[1] == "whole")
     print_table(f"Files of {told['folder']}", ("file", "state", "why"), rows[:MOST_SHOWN])
     if len(rows) > MOST_SHOWN:
         out.print(f"and {len(rows) - MOST_SHOWN:,} more, in --json")
     left = told["contents"]
+    if left is None:
+        return
     of = "" if left["planned"] is None else f" of {left['planned']:,}"
     launches = formatting.count(left["launches"], "launch", "launches")
     end = "" if left["ended"] else "; the run was interrupted, or the end of the file is missing"

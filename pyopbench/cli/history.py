@@ -21,6 +21,7 @@ from pyopbench.core.errors import BadInput
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, parse_share
 from pyopbench.core.write_file import write_atomically
+from pyopbench.results.integrity import sealed
 from pyopbench.results.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
@@ -190,8 +191,9 @@ def _write(found: History, folder: Path) -> None:
     from pyopbench.report.history_page import html
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in (("html", html(found)), ("md", markdown(found)), ("json", as_json(found))):
-        write_atomically(folder / f"history.{name}", content.encode())
+    contents = {"html": html(found).encode(), "md": markdown(found).encode(), "json": sealed(as_json(found))}
+    for name, content in contents.items():
+        write_atomically(folder / f"history.{name}", content)
 
 
 def _print(found: History, folder: Path) -> None:

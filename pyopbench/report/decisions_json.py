@@ -31,6 +31,7 @@ Its keys:
                     noise makes of identical code in this run; empty if none was
     machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines
                     differ; `text`: that in words; empty where all launches were on one machine
+    crc32           the checksum of the file, as results/README.md describes it; the last key
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 
@@ -60,6 +61,7 @@ from pyopbench.judge.step_savings import Step, Worth
 from pyopbench.report.wording.decisions import change_text, decision_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.wording.machines import heterogeneity_text
+from pyopbench.results import integrity
 from pyopbench.results.limitations import Limitation
 from pyopbench.results.warnings import RunWarning
 
@@ -77,7 +79,7 @@ TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
 def decisions_json(judgement: Judgement) -> str:
-    """Return the text of `decisions.json`."""
+    """Return the text of `decisions.json`, with its checksum."""
     run = judgement.run
     document = {
         "schema": VERSION,
@@ -103,7 +105,8 @@ def decisions_json(judgement: Judgement) -> str:
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
         "machines": [{**asdict(one), "text": heterogeneity_text(one)} for one in judgement.machines],
     }
-    return json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    text = json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    return integrity.sealed(text).decode()
 
 
 def _text(decision: Decision) -> dict[str, Any]:
@@ -163,6 +166,7 @@ def schema() -> dict[str, Any]:
         "body_shares": _list_of(BodyShare),
         "twins": _list_of(Verdict),
         "machines": _list_of(MachineAnswers, {"text": word}),
+        integrity.KEY: {"type": "string", "pattern": "^[0-9a-f]{8}$"},
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
 

@@ -23,6 +23,7 @@ from pyopbench.report.markdown import escape
 from pyopbench.report.wording import gate as wording
 from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.verdicts import unresolved_text
+from pyopbench.results import integrity
 from pyopbench.results.versions import Revision, Version
 
 SCHEMA = 1
@@ -39,7 +40,7 @@ TOGETHER = ("revision", "case", "time", "ratio (interval)", "verdict")
 def write(gate: Gate, folder: Path) -> None:
     """Write the comment, the JSON and JUnit's XML into a folder."""
     write_atomically(folder / COMMENT, comment(gate).encode())
-    write_atomically(folder / DOCUMENT, as_json(gate).encode())
+    write_atomically(folder / DOCUMENT, integrity.sealed(as_json(gate)))
     write_atomically(folder / JUNIT, junit(gate))
 
 

@@ -15,7 +15,7 @@ from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import PipelineReport, as_data, as_markdown, report_of
 from pyopbench.report.sections import Paragraph, Table
-from pyopbench.results import pipeline_file
+from pyopbench.results import integrity, pipeline_file
 
 MARKDOWN, HTML, DECISION = "pipeline.md", "pipeline.html", "pipeline-decision.json"
 
@@ -31,10 +31,10 @@ def render(judgement: PipelineJudgement) -> dict[str, str]:
     shown = {"report": report, "sentences": [Paragraph(one) for one in report.sentences], "tables": _tables(report)}
     html = template.render(**shown, charts=pictures, policy="", style=Markup(page.source("page.css")))
     return {
-        pipeline_file.FILE: pipeline_file.as_json(judgement.document),
+        pipeline_file.FILE: integrity.sealed(pipeline_file.as_json(judgement.document)).decode(),
         MARKDOWN: printable(as_markdown(report)),
         HTML: printable(html) + "\n",
-        DECISION: json.dumps(as_data(judgement), indent=1) + "\n",
+        DECISION: integrity.sealed(json.dumps(as_data(judgement), indent=1)).decode(),
     }
 
 

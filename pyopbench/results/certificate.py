@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import platformdirs
 
+from pyopbench.results import integrity
 from pyopbench.results.open_file import CERTIFICATE, read_bytes
 from pyopbench.results.strict_json import parse
 from pyopbench.results.validation import converted, corrupt
@@ -263,13 +264,16 @@ def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     path = path_for(environment)
     try:
-        content = parse(read_bytes(path, CERTIFICATE))
+        content = read_bytes(path, CERTIFICATE)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    try:
+        found = parse(content)
     except (ValueError, RecursionError):
-        content = None
-    check_certificate(content, str(path))
-    found: dict[str, Any] = content
+        found = None
+    check_certificate(found, str(path))
+    integrity.require_whole(path, content, "make it again: pyopbench certify; or remove the file")
+    found = {key: value for key, value in found.items() if key != integrity.KEY}
     if found["schema"] != SCHEMA:
         return None
     return found if _key(found["environment"]) == _key(environment) else None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import Copies, SideFile
 
 SCHEMA = 1
@@ -127,8 +126,7 @@ def overwriting(document: Mapping[str, Any], *, overwrites: bool) -> dict[str, l
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
+    _KIND.write(path, json.dumps(document, indent=1))
 
 
 def read(path: Path) -> dict[str, Any]:

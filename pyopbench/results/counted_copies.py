@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from pyopbench.core.model import Case
 from pyopbench.core.places import DEVICE, HOST, PLACES, ROUTES, Route
-from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import Placement, SideFile
 
 SCHEMA = 1
@@ -241,8 +240,7 @@ def best_at(rows: Iterable[Row], place: str) -> dict[str, Row]:
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document, whole or not at all; the same document gives the same bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, as_json(document).encode())
+    _KIND.write(path, as_json(document))
 
 
 def as_json(document: Mapping[str, Any]) -> str:

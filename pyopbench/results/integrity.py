@@ -1,11 +1,11 @@
-"""Checksums of `run.json` and of each line of samples: whether they are as they were written.
+"""Checksums of what is stored: of each JSON document, and of each line of samples.
 
 A CRC-32 finds what a disk, a copy or an editor did to a file: every change of up to four bytes in a row, and of what is
 longer all but one in four billion. It is no signature: who wants to deceive can compute it too.
 
-A line's checksum goes on from that of the line before it, the first one from that of `run.json`. So a line that is
-missing, moved or there twice is found as well, and lines of another run. Where `run.json` has been changed, so has been
-the environment in it, which all that is measured is told by.
+A document ends with its checksum, be it `run.json`, a file beside it, `versions.json`, a certificate, a recording or
+the answer of a report. A line of samples goes on from the checksum of the line before it, the first one from that of
+`run.json`. So a line that is missing, moved or there twice is found as well, and lines of another run.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import zlib
 from dataclasses import dataclass
 from typing import Literal
 
-MARK = {"checksums": "crc32"}
-"""In `run.json`, so that a run whose checksum was removed is none from before there were any."""
+from pyopbench.core.errors import BadInput
+
 KEY = "crc32"
-SEAL_KEYS = (*MARK, KEY)
-SEALED = re.compile(rb'"(checksums|crc32)"')
-RUN_END = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\n\Z')
+END = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\n\Z')
+END_BYTES = 25
 LINE_END = re.compile(rb',"crc32":"([0-9a-f]{8})"\}\Z')
 LINE_END_BYTES = 20
 
-State = Literal["whole", "changed", "not checked"]
+State = Literal["whole", "changed"]
 
 
 @dataclass
@@ -39,31 +38,50 @@ allowance = Allowance()
 
 @dataclass(frozen=True)
 class Seal:
-    """What `run.json` says of itself.
+    """What a document says of itself.
 
     Attributes:
-        state: whether it is as it was written; `not checked` for one from before there were checksums.
-        checksum: the one that it has; what the first line goes on from.
+        state: whether it is as it was written.
+        checksum: the one that it has; what the first line of samples goes on from. None where it has none.
     """
 
     state: State
-    checksum: int = 0
+    checksum: int | None = None
 
 
-def sealed_run(content: str) -> bytes:
-    """Return the text of a `run.json`, which holds `MARK`, with its checksum."""
-    body = content.removesuffix("\n}").encode()
+def sealed(content: str) -> bytes:
+    """Return the text of a JSON object with its checksum as the last key."""
+    body = content.rstrip().removesuffix("}").rstrip().encode()
     return body + b',\n "%s": "%08x"\n}\n' % (KEY.encode(), zlib.crc32(body))
 
 
 def seal_of(content: bytes) -> Seal:
-    """Return what a `run.json` says of itself."""
-    end = RUN_END.search(content[-40:])
+    """Return what a document says of itself; all are written with a checksum, so that one without has been changed."""
+    end = END.search(content[-END_BYTES:])
     if end is None:
-        return Seal("changed" if SEALED.search(content) else "not checked")
+        return Seal("changed")
     checksum = int(end[1], 16)
-    body = content[: len(content) - len(end[0])]
-    return Seal("whole" if zlib.crc32(body) == checksum else "changed", checksum)
+    return Seal("whole" if zlib.crc32(content[:-END_BYTES]) == checksum else "changed", checksum)
+
+
+def require_whole(path: object, content: bytes, next_step: str) -> None:
+    """Check that a document was not changed after it was written, unless that is allowed.
+
+    Raises:
+        BadInput: it was.
+    """
+    if seal_of(content).state == "changed" and not allowance.changed:
+        raise refusal(f"{path}: its checksum is that of something else", next_step)
+
+
+def refusal(received: str, next_step: str) -> BadInput:
+    """Return the error for results that were changed after they were written."""
+    return BadInput(
+        "results were changed after they were written",
+        received=received,
+        legal="files as pyopbench wrote them",
+        next_step=next_step,
+    )
 
 
 def sealed_line(content: bytes, before: int) -> bytes:
@@ -86,24 +104,18 @@ class LineChecker:
     """
 
     def __init__(self, seal: Seal) -> None:
-        self._expected = seal.state != "not checked"
-        self._before: tuple[int, ...] = (seal.checksum,)
-        self._is_first = True
+        # What the next line may go on from; nothing where nobody knows, so that any line is taken for the next.
+        self._before: tuple[int, ...] = () if seal.checksum is None else (seal.checksum,)
 
     def check(self, line: bytes) -> tuple[State, bytes]:
         """Return whether a line is as it was written, and the line without its checksum."""
         stored = checksum_of(line)
-        # Where `run.json` has no checksum any more, nobody knows what the first line went on from.
-        is_loose = self._is_first and not self._expected
-        self._is_first = False
         if stored is None:
-            self._before = (0,)
-            return "changed" if self._expected else "not checked", line
+            self._before = ()
+            return "changed", line
         body = line[:-LINE_END_BYTES]
-        found = zlib.crc32(body, self._before[0])
-        known = found == stored or any(zlib.crc32(body, before) == stored for before in self._before[1:])
+        found = [zlib.crc32(body, before) for before in self._before]
+        known = not found or stored in found
         # Which of the two was changed, line or checksum, is not known: the next line may go on from either.
-        self._before = (stored,) if known else (stored, found)
-        if is_loose and not known:
-            return "not checked", body + b"}"
+        self._before = (stored,) if known else (stored, found[0])
         return "whole" if known else "changed", body + b"}"

@@ -168,12 +168,11 @@ def _write(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequ
     """Write the run of one version: samples first, so that a `run.json` stands for a run that is whole."""
     folder.mkdir(exist_ok=True)
     content = _content(folder, found, label, missing)
-    stored = storable({"schema": store.SCHEMA, **integrity.MARK, **content})
-    run = integrity.sealed_run(json.dumps(stored, indent=1, allow_nan=False))
+    run = integrity.sealed(json.dumps(storable({"schema": store.SCHEMA, **content}), indent=1, allow_nan=False))
     with opened_folder(folder) as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)  # whoever merges into it too waits here, and finds a run
         store.require_new(folder)
-        before = integrity.seal_of(run).checksum
+        before = integrity.seal_of(run).checksum or 0
         with written_atomically(folder / store.SAMPLES_FILE) as stream:
             for line in merged_lines([(one.runs[label], one.launches) for one in found]):
                 sealed = integrity.sealed_line(line, before)

@@ -13,11 +13,20 @@ import pandas as pd
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
-from pyopbench.results import copy_costs, counted_copies, pipeline_file, probes, store, threads_file
+from pyopbench.results import (
+    copy_costs,
+    counted_copies,
+    integrity,
+    open_file,
+    pipeline_file,
+    probes,
+    store,
+    threads_file,
+)
 from pyopbench.results.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
 from pyopbench.results.sample_frame import frame_of
 from pyopbench.results.shards import Merged, lacking
-from pyopbench.results.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
+from pyopbench.results.warnings import Changed, MissingShards, UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -115,7 +124,9 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
         found: dict[str, Any] = {name: read(path)}
     except BadInput as error:
         return replace(run, warnings=(*run.warnings, UnreadableFile(error.what, str(error.received))))
-    return replace(run, **found)
+    # Such a file was read only because that is allowed.
+    is_changed = integrity.seal_of(open_file.read_bytes(path, open_file.BESIDE)).state == "changed"
+    return replace(run, warnings=(*run.warnings, *([Changed(str(path), ())] if is_changed else [])), **found)
 
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:

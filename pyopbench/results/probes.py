@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import SideFile
 
 SCHEMA = 2
@@ -162,8 +161,7 @@ def told_once(rows: Sequence[Row]) -> list[Told]:
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+    _KIND.write(path, json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -80,7 +80,9 @@ def _read_versions(folder: Path) -> tuple[Run, ...]:
     made by turns, one of each version. Of revisions the commit stands for pyopbench's, and `revision` is the label.
     """
     name = folder.resolve().name
-    return tuple(_labelled(read_runs([version.folder]), version, name) for version in versions.read(folder))
+    found = [_labelled(read_runs([version.folder]), version, name) for version in versions.read(folder)]
+    changed = versions.changes(folder)  # which is allowed, or else it would have been refused
+    return tuple(replace(run, warnings=(*changed, *run.warnings)) for run in found)
 
 
 def _labelled(run: Run, version: versions.Version, name: str) -> Run:

@@ -6,7 +6,7 @@ be absent.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -133,7 +133,6 @@ class Run(Struct, frozen=True, kw_only=True):
     revision: Revision | UnsetType = UNSET
     shard: Shard | UnsetType = UNSET
     merged: Merged | UnsetType = UNSET
-    checksums: Literal["crc32"] | UnsetType = UNSET
     crc32: Checksum | UnsetType = UNSET
     certificate: StoredCertificate | UnsetType | None = UNSET
 

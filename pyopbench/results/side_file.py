@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pyopbench.core.errors import BadInput
+from pyopbench.core.write_file import write_atomically
+from pyopbench.results import integrity
 from pyopbench.results.open_file import BESIDE, read_bytes
 from pyopbench.results.samples_schema import Bandwidth, Gpu
 from pyopbench.results.strict_json import parse
@@ -204,10 +206,11 @@ class SideFile:
         """Return what a file holds.
 
         Raises:
-            BadInput: it is not of this kind, or of another schema; names the place in it.
+            BadInput: it is not of this kind, of another schema, or not as it was written; names the place in it.
         """
+        content = read_bytes(path, BESIDE)
         try:
-            document = parse(read_bytes(path, BESIDE))
+            document = parse(content)
         except (ValueError, RecursionError) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
         version = document.get("schema") if isinstance(document, dict) else self.schema
@@ -220,7 +223,13 @@ class SideFile:
             self.check(document)
         except (KeyError, ValueError, BadInput) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
-        return dict(document)
+        integrity.require_whole(path, content, f"restore the file, or create it again: {self.command} --out {path}")
+        return {key: value for key, value in document.items() if key != integrity.KEY}
+
+    def write(self, path: Path, content: str) -> None:
+        """Write the JSON of a document with its checksum, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, integrity.sealed(content))
 
     def _not_one(self, path: Path, received: str) -> BadInput:
         return BadInput(

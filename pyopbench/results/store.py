@@ -29,6 +29,7 @@ LOCK_SECONDS = 0.05
 
 MOST_SHOWN = 5
 """Lines that an error names."""
+CHANGED_NEXT_STEP = "pyopbench check DIR shows what is intact; restore the file, or use --allow-changed"
 
 SCHEMA = 1
 RUN_FILE = "run.json"
@@ -69,8 +70,7 @@ def require_new(folder: Path) -> None:
 
 def create(folder: Path, run: Mapping[str, Any]) -> None:
     """Make the folder of a new run and write its `run.json`."""
-    stored = storable({"schema": SCHEMA, **integrity.MARK, **run})
-    content = integrity.sealed_run(json.dumps(stored, indent=1, allow_nan=False))
+    content = integrity.sealed(json.dumps(storable({"schema": SCHEMA, **run}), indent=1, allow_nan=False))
     folder.mkdir(parents=True, exist_ok=True)
     with opened_folder(folder) as opened:
         # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
@@ -123,7 +123,7 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
             descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             is_new = not os.fstat(descriptor).st_size
             before = _seal(folder).checksum if is_new else _last_checksum(descriptor)
-            _append(descriptor, integrity.sealed_line(content, before) + b"\n")
+            _append(descriptor, integrity.sealed_line(content, before or 0) + b"\n")
             if is_new:
                 sync_folder(opened)
     except OSError as error:
@@ -139,14 +139,14 @@ def _seal(folder: Path) -> Seal:
     try:
         return integrity.seal_of(open_file.read_bytes(folder / RUN_FILE, open_file.RUN))
     except (FileNotFoundError, NotADirectoryError):
-        return Seal("not checked")
+        return Seal("changed")
 
 
-def _last_checksum(descriptor: int) -> int:
-    """Return the checksum of the last line of a file; 0 for one without."""
+def _last_checksum(descriptor: int) -> int | None:
+    """Return the checksum of the last line of a file; None for one without."""
     length = integrity.LINE_END_BYTES + 1
     end = os.pread(descriptor, length, max(0, os.fstat(descriptor).st_size - length))
-    return integrity.checksum_of(end.removesuffix(b"\n")) or 0
+    return integrity.checksum_of(end.removesuffix(b"\n"))
 
 
 def _append(descriptor: int, content: bytes) -> None:
@@ -203,13 +203,7 @@ def read_run(folder: Path) -> dict[str, Any]:
             next_step="read them with the version of pyopbench that wrote them",
         )
     check_run(run, str(path))
-    return {key: value for key, value in run.items() if key not in integrity.SEAL_KEYS}
-
-
-def require_run(folder: Path) -> None:
-    """Raise `BadInput` if a folder has neither file of a run."""
-    if not any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
-        raise _no_run(folder)
+    return {key: value for key, value in run.items() if key != integrity.KEY}
 
 
 def _no_run(folder: Path) -> BadInput:
@@ -238,12 +232,8 @@ def require_unchanged(warnings: Iterable[object]) -> None:
     first = found[0]
     lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])
     more = f" and {len(first.lines) - MOST_SHOWN:,} more" if len(first.lines) > MOST_SHOWN else ""
-    raise BadInput(
-        "results were changed after they were written",
-        received=f"{first.path}: " + (f"line {lines}{more}" if lines else "its checksum is that of something else"),
-        legal="files as pyopbench wrote them",
-        next_step="pyopbench check DIR shows what is intact; restore the file, or use --allow-changed",
-    )
+    said = f"line {lines}{more}" if lines else "its checksum is that of something else"
+    raise integrity.refusal(f"{first.path}: {said}", CHANGED_NEXT_STEP)
 
 
 def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine | Changed]]:

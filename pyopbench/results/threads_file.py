@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from pyopbench.core.write_file import write_atomically
 from pyopbench.results.side_file import NotNegative, Positive, SideFile
 
 SCHEMA = 1
@@ -72,7 +71,7 @@ class ThreadCalls(Struct, frozen=True, kw_only=True):
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document, whole or not at all."""
-    write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
+    KIND.write(path, json.dumps(document, indent=1))
 
 
 def _known_cases(document: Mapping[str, Any]) -> None:

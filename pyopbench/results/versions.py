@@ -12,15 +12,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from pyopbench.core.errors import BadInput
 from pyopbench.core.write_file import write_atomically
-from pyopbench.results.open_file import VERSIONS, read_bytes
+from pyopbench.results import integrity, store
+from pyopbench.results.open_file import RUN, VERSIONS, read_bytes
 from pyopbench.results.strict_json import parse
 from pyopbench.results.validation import converted, corrupt
+from pyopbench.results.warnings import Changed
 
 FILE = "versions.json"
 SCHEMA = 1
@@ -157,7 +160,7 @@ def write(folder: Path, versions: Sequence[Version]) -> None:
     else:
         named = [{"label": one.label, "revision": msgspec.to_builtins(one.revision)} for one in versions]
         content = {"schema": REVISIONS_SCHEMA, "axis": REVISION, "versions": named}
-    write_atomically(folder / FILE, json.dumps(content, indent=1).encode())
+    write_atomically(folder / FILE, integrity.sealed(json.dumps(content, indent=1)))
 
 
 def named(folder: Path, versions: Sequence[str]) -> list[Version]:
@@ -203,8 +206,9 @@ def read_all(folder: Path) -> list[Version]:
         BadInput: the file is not as it was written.
     """
     path = folder / FILE
+    raw = read_bytes(path, VERSIONS)
     try:
-        document = parse(read_bytes(path, VERSIONS))
+        document = parse(raw)
         is_of_revisions = isinstance(document, dict) and document.get("axis") == REVISION
         content = _content(document, str(path), is_of_revisions=is_of_revisions)
     except (ValueError, RecursionError) as error:
@@ -216,7 +220,52 @@ def read_all(folder: Path) -> list[Version]:
     links = [version.folder for version in found if version.folder.is_symlink()]
     if links:  # reports are written into it, and it may lead anywhere
         raise corrupt(str(links[0]), "a link in place of the folder of a version")
+    store.require_unchanged(_changes(path, raw))
+    for version in found:
+        _require_its_run(version)
     return found
+
+
+def changes(folder: Path) -> list[Changed]:
+    """Return a warning if the file that names the versions is not as it was written."""
+    return _changes(folder / FILE, read_bytes(folder / FILE, VERSIONS))
+
+
+def _changes(path: Path, raw: bytes) -> list[Changed]:
+    return [Changed(str(path), ())] if integrity.seal_of(raw).state == "changed" else []
+
+
+def _require_its_run(version: Version) -> None:
+    """Check that the folder of a version holds the run of that version, where it holds one that can be read.
+
+    Raises:
+        BadInput: it holds that of another revision or another TensorFlow.
+    """
+    path = version.folder / store.RUN_FILE
+    try:
+        run = parse(read_bytes(path, RUN))
+        stored = run.get("revision") if version.revision is not None else {"tensorflow": _tensorflow_of(run)}
+    except (OSError, ValueError, RecursionError, AttributeError, BadInput):
+        return  # whoever reads the run says what is wrong with it
+    wanted = {"tensorflow": version.tf} if version.revision is None else stored_in_run(version.revision)
+    if stored != wanted:
+        raise corrupt(str(path), f"a run of {_shown(stored)}, where {FILE} names {_shown(wanted)}")
+
+
+def _tensorflow_of(run: Any) -> object:
+    """Return the TensorFlow that a run was asked for, or else that it was planned with."""
+    return run.get("settings", {}).get("tf", run.get("environment", {}).get("tensorflow"))
+
+
+def stored_in_run(revision: Revision) -> dict[str, Any]:
+    """Return what the `run.json` of a revision says of it."""
+    told = msgspec.to_builtins(revision)
+    return {name: told[name] for name in ("asked", "commit", "date", "subject", "dirty")}
+
+
+def _shown(stored: Any) -> str:
+    values = stored.values() if isinstance(stored, dict) else [stored]
+    return " ".join(str(one)[:HASH_SHOWN] for one in values)
 
 
 def is_of_revisions(folder: Path) -> bool:

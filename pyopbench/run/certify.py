@@ -22,7 +22,7 @@ from pyopbench.core.model import MINIMUM_EFFECT, Case
 from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.repetition import run_effect_of
-from pyopbench.results import store
+from pyopbench.results import integrity, store
 from pyopbench.results.certificate import FILE, KEY, Certificate, ControlRun, Overhead, path_for
 from pyopbench.run.certificate_extent import INJECTED, Extent, MainJob, Trial
 from pyopbench.run.certificate_figures import count, decisions_of, quantile, smallest_effects
@@ -110,7 +110,7 @@ def _require_pairs(certificate: Certificate, folder: Path) -> None:
 
 
 def _keep(certificate: Certificate, folder: Path) -> None:
-    content = certificate.as_json().encode()
+    content = integrity.sealed(certificate.as_json())
     for path in (folder / FILE, path_for(certificate.environment)):
         path.parent.mkdir(parents=True, exist_ok=True)
         store.write_atomically(path, content)

@@ -128,7 +128,7 @@ class _Plans:
         return [
             (
                 msgspec.structs.replace(revision, problem=told.problem, values=told.values),
-                None if content is None else {**content, "revision": _stored(revision)},
+                None if content is None else {**content, "revision": versions.stored_in_run(revision)},
             )
             for revision, (told, content) in zip(wanted, found, strict=True)
         ]
@@ -195,11 +195,6 @@ def _require_files(checkout: Checkout) -> None:
                 legal="revisions that have the file of the op at the same place",
                 next_step="compare revisions that have the file",
             )
-
-
-def _stored(revision: Revision) -> dict[str, Any]:
-    told = msgspec.to_builtins(revision)
-    return {name: told[name] for name in ("asked", "commit", "date", "subject", "dirty")}
 
 
 def _twin_of(content: Mapping[str, Any]) -> dict[str, Any]:

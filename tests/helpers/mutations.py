@@ -78,7 +78,7 @@ def of_structure(content: bytes, rng: random.Random) -> bytes:
 def _sealed(changed: Any) -> bytes:
     if isinstance(changed, dict) and integrity.KEY in changed:
         kept = {key: inner for key, inner in changed.items() if key != integrity.KEY}
-        return integrity.sealed_run(json.dumps(kept, indent=1))
+        return integrity.sealed(json.dumps(kept, indent=1))
     return json.dumps(changed).encode()
 
 

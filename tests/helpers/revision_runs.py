@@ -54,6 +54,7 @@ def write_revisions(
     for place, (one, several) in enumerate(zip(named, usual, strict=True)):
         if one.revision is not None and one.revision.problem is None:
             some = wanted[:2] if one.revision.twin else wanted
-            pairs.write_run(one.folder, some, factors=several, seed=place, launches=launches)
+            stored_in_run = versions.stored_in_run(one.revision)
+            pairs.write_run(one.folder, some, factors=several, seed=place, launches=launches, revision=stored_in_run)
     versions.write(folder, named)
     return folder

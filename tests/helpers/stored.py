@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
-from pyopbench.results import store
+from pyopbench.results import integrity, store
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
@@ -164,6 +165,13 @@ def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]
     for line in lines:
         store.append(folder, line)
     return folder
+
+
+def seal(path: Path, document: Any) -> Path:
+    """Write JSON with its checksum, where it is an object: as one that pyopbench wrote, whatever it holds."""
+    text = json.dumps(document, indent=1)
+    path.write_bytes(integrity.sealed(text) if isinstance(document, dict) and document else text.encode())
+    return path
 
 
 json_values = st.recursive(

@@ -11,6 +11,7 @@ import pytest
 
 from certificates import ENVIRONMENT, as_stored, certificate
 from pyopbench.core.errors import BadInput
+from pyopbench.results import integrity
 from pyopbench.results.certificate import Pairs, certified_run_effect, check_certificate, find, from_dict, path_for
 
 OLDER = {"schema": 1, "identical": {"pairs": 0}, "launches": [10]}
@@ -25,7 +26,7 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def keep(content: str) -> Path:
     path = path_for(ENVIRONMENT)
     path.parent.mkdir(parents=True)
-    path.write_text(content, encoding="utf-8")
+    path.write_bytes(integrity.sealed(content))
     return path
 
 

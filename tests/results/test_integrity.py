@@ -14,7 +14,7 @@ import stored
 from places import ROOT
 from pyopbench.core.errors import BadInput
 from pyopbench.results import integrity, own_runs, store
-from pyopbench.results.check import are_fine, check_folder
+from pyopbench.results.check import check_folder
 from pyopbench.results.integrity import LineChecker, seal_of
 from pyopbench.results.warnings import Changed
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def conditions(folder: Path) -> list[tuple[str, int | None, str]]:
-    return [(one.path.name, one.line, one.condition) for one in check_folder(folder)[0]]
+    return [(one.path.name, one.line, one.condition) for one in check_folder(folder).files]
 
 
 def digit_changed(content: bytes, rng: random.Random) -> bytes:
@@ -101,31 +101,16 @@ def test_changed_results_are_read_only_where_that_is_allowed(
     assert [type(one) for one in own_runs.read_runs([folder]).warnings] == [Changed]
 
 
-def test_runs_from_before_there_were_checksums_are_not_checked() -> None:
-    folder = ROOT / "tests" / "data" / "stored_run"
-    assert store.changes(folder) == []
-    assert store.read_lines(folder)[1] == []
-    assert {condition for _, _, condition in conditions(folder)} == {"not checked"}
+def test_a_run_without_a_checksum_is_changed(folder: Path) -> None:
+    path = folder / store.RUN_FILE
+    content = json.loads(path.read_bytes())
+    del content[integrity.KEY]
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    assert store.changes(folder) == [Changed(str(path), ())]
 
 
 def test_the_committed_run_is_whole() -> None:
-    """What probes found lies beside it and has no checksum."""
-    assert {condition for _, _, condition in conditions(ROOT / "results" / "reference")} == {"whole", "not checked"}
-
-
-def test_a_run_from_before_can_be_continued(tmp_path: Path) -> None:
-    folder = stored.write(tmp_path / "run", stored.run(CASES), LINES)
-    (folder / store.RUN_FILE).write_text(json.dumps({"schema": 1, **stored.run(CASES)}), encoding="utf-8")
-    bare = [json.dumps(line).encode() + b"\n" for line in LINES]
-    (folder / store.SAMPLES_FILE).write_bytes(b"".join(bare))
-    store.append(folder, stored.launch_line(7))
-    store.append(folder, stored.launch_line(8))
-    assert store.read_lines(folder) == ([*LINES, stored.launch_line(7), stored.launch_line(8)], [])
-    with (folder / store.SAMPLES_FILE).open("r+b") as stream:
-        whole = stream.read()
-        stream.seek(whole.rindex(b'"launch":8'))
-        stream.write(b'"launch":9')
-    assert store.read_lines(folder)[1] == [Changed(str(folder / store.SAMPLES_FILE), (6,))]
+    assert {condition for _, _, condition in conditions(ROOT / "results" / "reference")} == {"whole"}
 
 
 def test_a_check_names_what_is_wrong_and_what_is_left(folder: Path) -> None:
@@ -134,8 +119,8 @@ def test_a_check_names_what_is_wrong_and_what_is_left(folder: Path) -> None:
     lines[1] = lines[1].replace(b"0.5", b"0.4", 1)
     path.write_bytes(b"".join([*lines, lines[2], b"{}\n", b'{"kin']))
     (folder / "probes.json").mkdir()
-    found, contents = check_folder(folder)
-    assert not are_fine(found)
+    found = check_folder(folder)
+    assert not found.is_fine
     assert conditions(folder) == [
         ("run.json", None, "whole"),
         ("samples.jsonl", 2, "changed"),
@@ -144,19 +129,20 @@ def test_a_check_names_what_is_wrong_and_what_is_left(folder: Path) -> None:
         ("samples.jsonl", 7, "torn"),
         ("probes.json", None, "unreadable"),
     ]
+    contents = found.contents
+    assert contents is not None
     assert (contents.launches, contents.cases, contents.planned, contents.ended) == (1, 1, 2, False)
 
 
 def test_what_is_whole_is_said_to_be(folder: Path) -> None:
-    found, _ = check_folder(folder)
-    assert are_fine(found)
+    assert check_folder(folder).is_fine
     assert conditions(folder) == [("run.json", None, "whole"), ("samples.jsonl", None, "whole")]
 
 
 def test_a_line_after_a_changed_checksum_is_not_blamed() -> None:
-    content = integrity.sealed_run('{\n "schema": 1,\n "checksums": "crc32"\n}')
+    content = integrity.sealed('{\n "schema": 1\n}')
     seal = seal_of(content)
-    first = integrity.sealed_line(b'{"a":1}', seal.checksum)
+    first = integrity.sealed_line(b'{"a":1}', seal.checksum or 0)
     second = integrity.sealed_line(b'{"a":2}', integrity.checksum_of(first) or 0)
     spoilt = first[:-3] + (b"1" if first[-3:-2] != b"1" else b"2") + first[-2:]
     checker = LineChecker(seal)

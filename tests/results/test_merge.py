@@ -15,7 +15,7 @@ import sharded
 import stored
 from pyopbench.core.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.results import integrity, merge, probes, store, versions
-from pyopbench.results.check import are_fine, check_folder
+from pyopbench.results.check import check_folder
 from pyopbench.results.own_runs import read_runs
 
 
@@ -63,9 +63,10 @@ def test_launches_are_numbered_anew_and_know_their_machine(shards: list[Path], t
 
 def test_a_merged_run_is_whole_and_has_ended(shards: list[Path], tmp_path: Path) -> None:
     merge.merge(shards, tmp_path / "merged")
-    found, contents = check_folder(tmp_path / "merged")
-    assert are_fine(found)
-    assert all(one.condition == "whole" for one in found)
+    checked = check_folder(tmp_path / "merged")
+    assert checked.is_fine
+    contents = checked.contents
+    assert contents is not None
     assert (contents.launches, contents.cases, contents.ended) == (8, len(sharded.CASES), True)
     ended = read_runs([tmp_path / "merged"]).ended
     assert ended is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -214,8 +213,10 @@ RUN = {"schema": store.SCHEMA, **stored.run([WELL, SLOW, FAILED], skips=[SKIP])}
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(list(stored.places_in(RUN))), new=stored.json_values)
 def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: tuple[Any, ...], new: Any) -> None:
-    (tmp_path / store.RUN_FILE).write_text(json.dumps(stored.put(RUN, place, new)), encoding="utf-8")
-    (tmp_path / store.SAMPLES_FILE).write_text("".join(json.dumps(line) + "\n" for line in LINES), encoding="utf-8")
+    (tmp_path / store.SAMPLES_FILE).unlink(missing_ok=True)
+    stored.seal(tmp_path / store.RUN_FILE, stored.put(RUN, place, new))
+    for line in LINES:
+        store.append(tmp_path, line)
     received = stored.refusal(lambda: read_runs([tmp_path]))
     assert received is None or received.startswith(str(tmp_path))
 

@@ -10,14 +10,14 @@ import pytest
 
 from pipelines import BATCH, CURRENT, document
 from pyopbench.core.errors import BadInput
-from pyopbench.results import pipeline_file
+from pyopbench.results import integrity, pipeline_file
 
 STORED = document({CURRENT.key: 1e-4, BATCH.key: 1e-5})
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / pipeline_file.FILE
-    path.write_text(pipeline_file.as_json(STORED), encoding="utf-8")
+    path.write_bytes(integrity.sealed(pipeline_file.as_json(STORED)))
     assert pipeline_file.read(path) == STORED
     assert len(path.read_text(encoding="utf-8").splitlines()) > len(STORED["blocks"])
 
@@ -43,6 +43,7 @@ def test_what_is_no_measurement_is_refused(tmp_path: Path, spoil: Any) -> None:
     stored = json.loads(json.dumps(STORED))
     spoil(stored)
     path = tmp_path / pipeline_file.FILE
-    path.write_text(json.dumps(stored), encoding="utf-8")
-    with pytest.raises(BadInput):
+    path.write_bytes(integrity.sealed(json.dumps(stored)))
+    with pytest.raises(BadInput) as refused:
         pipeline_file.read(path)
+    assert refused.value.what == f"{path} was not written by `{pipeline_file.COMMAND}`"

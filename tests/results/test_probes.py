@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import stored
 from probe_files import document, row
 from pyopbench.core.errors import BadInput
 from pyopbench.results import probes as stored_probes
@@ -24,7 +25,7 @@ def test_rows_of_an_earlier_version_are_of_the_cube(tmp_path: Path) -> None:
     whole = document(row("xla", "native"))
     rows = [{key: value for key, value in one.items() if key != "op"} for one in whole["rows"]]
     path = tmp_path / "probes.json"
-    path.write_text(json.dumps({**whole, "schema": 1, "rows": rows}), encoding="utf-8")
+    stored.seal(path, {**whole, "schema": 1, "rows": rows})
     assert stored_probes.read(path) == whole
     (found,) = stored_probes.rows_of(stored_probes.read(path))
     assert found.op is None

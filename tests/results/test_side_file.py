@@ -34,7 +34,7 @@ KIND = SideFile("pyopbench things", 3, Things, check)
 
 def test_what_was_written_is_read_with_keys_that_the_type_does_not_have(tmp_path: Path) -> None:
     document = {"schema": 3, "rows": [1], "later": None}
-    (tmp_path / "things.json").write_text(json.dumps(document), encoding="utf-8")
+    KIND.write(tmp_path / "things.json", json.dumps(document))
     assert KIND.load(tmp_path / "things.json") == document
 
 
@@ -101,7 +101,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_place(
     tmp_path: Path, read: Any, document: Any, place: tuple[Any, ...], new: Any, told: str
 ) -> None:
     path = tmp_path / "file.json"
-    path.write_text(json.dumps(stored.put(copy.deepcopy(document), place, new)), encoding="utf-8")
+    stored.seal(path, stored.put(copy.deepcopy(document), place, new))
     with pytest.raises(BadInput) as error:
         read(path)
     assert told in str(error.value.received) or told in str(error.value)
@@ -111,7 +111,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_place(
 @given(place=st.sampled_from(list(stored.places_in(COPIED))), new=stored.json_values)
 def test_copies_with_anything_anywhere_are_reported_or_refused(tmp_path: Path, place: Any, new: Any) -> None:
     path = tmp_path / "copies.json"
-    path.write_text(json.dumps(stored.put(COPIED, place, new)), encoding="utf-8")
+    stored.seal(path, stored.put(COPIED, place, new))
     received = stored.refusal(lambda: _report(copy_costs.read(path)))
     assert received is None or received, "a refusal says what was received"
 

@@ -17,7 +17,7 @@ from pyopbench.core import own_target
 from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import MECHANISMS, NO_GRADIENT, Axes
 from pyopbench.core.own_target import Target
-from pyopbench.results import certificate, store
+from pyopbench.results import certificate, integrity, store
 from pyopbench.run import start, worker_process
 from pyopbench.run.budget import LEAST_LAUNCHES
 from pyopbench.run.settings import Settings
@@ -127,7 +127,7 @@ def test_a_run_carries_the_certificate_of_its_machine(tmp_path: Path, monkeypatc
     made = certificates.certificate(environment={**certificates.ENVIRONMENT, "cpu": "a processor"})
     path = certificate.path_for(made.environment)
     path.parent.mkdir(parents=True)
-    path.write_text(made.as_json(), encoding="utf-8")
+    path.write_bytes(integrity.sealed(made.as_json()))
     after = start.begin(tmp_path / "after", request())
     assert store.read_run(before.folder)["certificate"] is None
     assert store.read_run(after.folder)["certificate"] == certificates.as_stored(made)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from pyopbench.callbacks.record.usage import CountedSite, Shape, propose_sizes
 from pyopbench.core.errors import BadInput
+from pyopbench.results.integrity import require_whole
 from pyopbench.results.open_file import RECORDING, read_bytes
 from pyopbench.results.strict_json import parse
 from pyopbench.results.validation import problem
@@ -58,8 +59,10 @@ def examples_of(recording: Path, file: Path, first: int, last: int | None) -> li
 
 
 def _read(recording: Path) -> list[dict[str, Any]]:
+    content = b""
     try:
-        found = parse(read_bytes(recording, RECORDING))
+        content = read_bytes(recording, RECORDING)
+        found = parse(content)
         wrong = problem(found, Recording)
     except (ValueError, RecursionError, OSError) as error:
         wrong = str(error)
@@ -70,6 +73,7 @@ def _read(recording: Path) -> list[dict[str, Any]]:
             legal="a file written by `pyopbench record`",
             next_step="pyopbench record --out recording.json -- COMMAND",
         )
+    require_whole(recording, content, "restore the file, or record the program again")
     return list(found["sites"])
 
 

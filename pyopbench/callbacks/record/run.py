@@ -20,6 +20,7 @@ from pyopbench.callbacks.record.usage import Part, Usage, merge
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
 from pyopbench.core.write_file import write_atomically
+from pyopbench.results.integrity import sealed
 from pyopbench.results.open_file import RECORDING, read_bytes
 from pyopbench.results.strict_json import parse, storable
 from pyopbench.results.validation import problem
@@ -143,4 +144,4 @@ def _is_foreground() -> bool:
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    write_atomically(file, json.dumps(storable(content), indent=1).encode())
+    write_atomically(file, sealed(json.dumps(storable(content), indent=1)))

@@ -26,6 +26,7 @@ from pyopbench.core.errors import PyopbenchError
 from pyopbench.core.host import VARIABLE
 from pyopbench.core.process_guard import Guard, end_group
 from pyopbench.core.write_file import write_atomically
+from pyopbench.results import integrity
 from pyopbench.run import host_lock
 from pyopbench.run.fleet import messages
 from pyopbench.run.fleet.messages import Delivery, Outcome, Request
@@ -121,8 +122,11 @@ def measure(request: Request, host: str, running: Running) -> Delivery:
 def _finished(folder: Path) -> Ended | None:
     """Return how a shard ended that is finished; None if it is not."""
     try:
-        finished = msgspec.json.decode((folder / FINISHED).read_bytes(), type=Finished)
+        content = (folder / FINISHED).read_bytes()
+        finished = msgspec.json.decode(content, type=Finished)
     except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+    if integrity.seal_of(content).state == "changed":
         return None
     return Ended("measured", finished.exit_code)
 
@@ -182,7 +186,7 @@ class _Shard:
             guard.close()
         if code in MEASURED_CODES:
             finished = Finished(exit_code=code, seconds=time.monotonic() - began)
-            write_atomically(self.folder / FINISHED, msgspec.json.encode(finished))
+            write_atomically(self.folder / FINISHED, integrity.sealed(msgspec.json.encode(finished).decode()))
             return Ended("measured", code)
         is_stopped = self.running.stopped.is_set()
         return Ended("stopped" if is_stopped else "failed", code, _end_of(self.folder / LOG))

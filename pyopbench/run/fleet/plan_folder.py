@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from pyopbench.core.errors import BadInput, CannotStore
 from pyopbench.core.write_file import opened_folder, sync_folder, write_atomically
-from pyopbench.results import store, versions
+from pyopbench.results import integrity, store, versions
 from pyopbench.results.open_file import BESIDE, read_bytes
 from pyopbench.results.strict_json import parse
 from pyopbench.results.validation import converted, corrupt
@@ -111,7 +111,8 @@ def create(folder: Path, plan: FleetPlan) -> None:
     require_new(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SHARDS).mkdir()
-    write_atomically(folder / FLEET_FILE, msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(plan), indent=1)
+    write_atomically(folder / FLEET_FILE, integrity.sealed(content.decode()))
 
 
 def read_plan(folder: Path) -> FleetPlan:
@@ -122,7 +123,8 @@ def read_plan(folder: Path) -> FleetPlan:
     """
     path = folder / FLEET_FILE
     try:
-        plan = converted(parse(read_bytes(path, BESIDE)), FleetPlan, str(path))
+        content = read_bytes(path, BESIDE)
+        plan = converted(parse(content), FleetPlan, str(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
             f"not a folder of a fleet: it holds no {FLEET_FILE}",
@@ -134,6 +136,7 @@ def read_plan(folder: Path) -> FleetPlan:
         raise corrupt(str(path), f"not JSON ({error})") from error
     if plan.schema != SCHEMA or plan.shards % plan.replicates:
         raise corrupt(str(path), f"schema {plan.schema}, {plan.shards} shards, {plan.replicates} for each part")
+    integrity.require_whole(path, content, "restore the file, or begin another fleet with another --out")
     return plan
 
 
@@ -173,7 +176,9 @@ def arrivals(folder: Path) -> dict[int, Arrival]:
         if path.name.isdigit() and path.is_dir():
             beside = path.with_name(f"{path.name}.json")
             try:
-                found[int(path.name)] = converted(parse(read_bytes(beside, BESIDE)), Arrival, str(beside))
+                content = read_bytes(beside, BESIDE)
+                found[int(path.name)] = converted(parse(content), Arrival, str(beside))
+                integrity.require_whole(beside, content, "")
             except (OSError, ValueError, BadInput) as error:
                 raise BadInput(
                     "it cannot be read which host a shard of the fleet is of",
@@ -200,7 +205,9 @@ def take_in(folder: Path, delivery: Delivery) -> bool:
         for part in _runs_in(scratch):
             _check(part, delivery)
         arrival = Arrival(host=delivery.host, seconds=delivery.seconds, exit_code=delivery.exit_code)
-        write_atomically(target.with_name(f"{target.name}.json"), msgspec.json.encode(arrival))
+        write_atomically(
+            target.with_name(f"{target.name}.json"), integrity.sealed(msgspec.json.encode(arrival).decode())
+        )
         os.rename(scratch, target)
         with opened_folder(target.parent) as opened:
             sync_folder(opened)

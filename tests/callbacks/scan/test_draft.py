@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import stored
 from pyopbench import OwnOp
 from pyopbench.callbacks.scan.draft import draft, next_steps
 from pyopbench.catalogue.own.complete import complete
@@ -97,8 +97,7 @@ def recorded(source: Path, line: int, *shapes: tuple[list[Any], int]) -> Path:
     ]
     names = {"file": str(source), "line": line, "function": "f", "kind": "py_function", "mode": "graph", "body": "g"}
     path = source.with_name("recording.json")
-    path.write_text(json.dumps({"sites": [{**names, "forward": tally, "gradient": tally, "shapes": rows}]}))
-    return path
+    return stored.seal(path, {"sites": [{**names, "forward": tally, "gradient": tally, "shapes": rows}]})
 
 
 def test_a_recording_gives_shapes_and_dtypes_and_the_file_runs_as_it_is(source: Path) -> None:
