@@ -69,7 +69,7 @@ def require_new(folder: Path) -> None:
 
 
 def create(folder: Path, run: Mapping[str, Any]) -> None:
-    """Make the folder of a new run and write its `run.json`."""
+    """Make the folder of a new run and write its `run.json`, and samples without a line: so none may be missing."""
     content = integrity.sealed(json.dumps(storable({"schema": SCHEMA, **run}), indent=1, allow_nan=False))
     folder.mkdir(parents=True, exist_ok=True)
     with opened_folder(folder) as opened:
@@ -77,6 +77,7 @@ def create(folder: Path, run: Mapping[str, Any]) -> None:
         fcntl.flock(opened, fcntl.LOCK_EX)
         require_new(folder)
         write_atomically(folder / RUN_FILE, content)
+        write_atomically(folder / SAMPLES_FILE, b"")
 
 
 @contextmanager

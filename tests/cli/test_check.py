@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stored
+from commands import require_whole
 from pyopbench.cli.app import app
 from pyopbench.core.errors import BadInput
 from pyopbench.results import integrity, store
@@ -55,6 +56,15 @@ def test_a_report_of_what_was_changed_has_to_be_asked_for(folder: Path) -> None:
     assert done.exit_code == 0
     assert "changed" in done.stderr
     assert "changed" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("_changed")
+def test_the_tests_see_what_a_command_has_left_damaged(folder: Path) -> None:
+    """`call` and others ask `check` of everything that the command line has written in a test."""
+    for words in (["run", "double", "--out", folder], ["resume", folder]):
+        with pytest.raises(AssertionError):
+            require_whole(0, words)
+        require_whole(0, [*words, "--allow-changed"])
 
 
 def test_no_run_is_bad_input(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ import stored
 from places import HELPERS
 from processes import has_ended
 from pyopbench.results import store
+from pyopbench.results.check import check_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
 
@@ -129,6 +130,8 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
         whole = lines
         assert set(workers) <= set(workers_in(lines)[begun:])
         assert all(has_ended(pid) for pid in workers_in(lines)[begun:])
+        conditions = {file.condition for file in check_folder(runs.folder).files}
+        assert conditions <= {"whole", "torn"}, "a kill leaves half a line at most"
         begun = len(workers_in(lines))
     most = 2 + max(Counter(group for _, group in set(known)).values())
     limit_to(runs.folder, most)

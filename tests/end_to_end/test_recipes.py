@@ -11,6 +11,7 @@ import pytest
 
 import page_commands
 from caches import with_charts
+from commands import require_whole
 from forked_programs import ForkedPrograms
 from forked_workers import VARIABLE as WORKER
 from places import ROOT
@@ -68,3 +69,4 @@ def test_a_recipe_runs_as_it_is_written(
             check=False,
         )
         assert done.returncode == 0, f"{command} {arguments}\n{done.stdout}{done.stderr}"
+        require_whole(done.returncode, (command, *arguments), clone)

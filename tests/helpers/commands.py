@@ -19,6 +19,7 @@ from pyopbench.cli import app
 from pyopbench.core.discover import PATH_VARIABLE
 from pyopbench.core.errors import PyopbenchError
 from pyopbench.results import store
+from pyopbench.results.check import check
 from pyopbench.run import probe, worker_process
 
 REPORT = ("report.html", "report.md", "decisions.json")
@@ -55,6 +56,32 @@ def json_refused(received: str) -> str:
     )
 
 
+MEASURING = ("run", "resume", "merge", "pipeline", "certify", "record", "history", "probe", "copies", "placement")
+"""Commands that write what `pyopbench check` reads; `report` writes beside what it was given, which may be damaged."""
+BAD_INPUT = 2
+
+
+def require_whole(code: int, words: Sequence[object], folder: Path | None = None) -> None:
+    """Assert that what a command wrote is whole by `pyopbench check`, where it has written anything.
+
+    Args:
+        code: its exit code.
+        words: its arguments, the name of the command first.
+        folder: in which it was run; None for the current one.
+    """
+    command, *others = map(str, words)
+    if command not in MEASURING or code == BAD_INPUT or "--allow-changed" in others:
+        return
+    if "--out" in others:
+        named = [others[others.index("--out") + 1]]
+    else:
+        named = others[:1] if command == "resume" else ["results"]
+    for path in ((folder or Path()) / one for one in named):
+        if path.exists() and any(True for _ in path.iterdir()) if path.is_dir() else path.is_file():
+            found = [file for part in check(path) for file in part.files if not file.is_fine]
+            assert not found, f"{command} has written what check does not call whole: {found}"
+
+
 Call = Callable[..., Ended]
 
 
@@ -64,12 +91,14 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
     def run(*arguments: object) -> Ended:
         monkeypatch.setattr(sys, "argv", ["pyopbench", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exited:
             app.main()
         captured = capsys.readouterr()
-        code = ended.value.code
+        code = exited.value.code
         assert "Traceback" not in captured.out + captured.err
-        return Ended(0 if code is None else int(code), captured.out, captured.err)
+        ended = Ended(0 if code is None else int(code), captured.out, captured.err)
+        require_whole(ended.code, arguments)
+        return ended
 
     return run
 

@@ -162,6 +162,15 @@ def test_a_run_that_lost_its_last_line_has_not_ended_though_an_earlier_part_of_i
     assert not found.contents.ended
 
 
+def test_a_run_that_was_killed_before_its_first_line_is_whole_and_one_without_samples_is_not(tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), [])
+    [found] = check(folder)
+    assert found.is_fine
+    (folder / store.SAMPLES_FILE).unlink()
+    [found] = check(folder)
+    assert [file.condition for file in found.files] == ["whole", "missing"]
+
+
 def with_files_beside(folder: Path) -> Path:
     """Write a run with everything that is kept beside one, and its report."""
     run_of(folder)

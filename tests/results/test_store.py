@@ -575,6 +575,7 @@ def test_samples_are_not_appended_through_a_link(tmp_path: Path, leads_to: str) 
     victim = tmp_path / "victim"
     if leads_to == "a file":
         victim.write_bytes(b"keep me")
+    (folder / SAMPLES_FILE).unlink()
     (folder / SAMPLES_FILE).symlink_to(victim)
     with pytest.raises(CannotStore):
         store.append(folder, stored.launch_line(0))
