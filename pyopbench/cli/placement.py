@@ -35,6 +35,7 @@ from pyopbench.core.places import PINS, ROUTES
 from pyopbench.report.wording import counted_copies as wording
 from pyopbench.results import counted_copies
 from pyopbench.results.counted_copies import Note, Row
+from pyopbench.results.integrity import sealed
 from pyopbench.run import count_copies as counting
 
 EXIT_WRONG = 1
@@ -77,7 +78,7 @@ def placement(
     if out_file is not None:
         counted_copies.write(out_file, document)
     if as_json:
-        out.file.write(counted_copies.as_json(document))
+        out.file.write(sealed(counted_copies.as_json(document)).decode())
     else:
         _print(document)
         if out_file is not None:

@@ -40,7 +40,7 @@ TOGETHER = ("revision", "case", "time", "ratio (interval)", "verdict")
 def write(gate: Gate, folder: Path) -> None:
     """Write the comment, the JSON and JUnit's XML into a folder."""
     write_atomically(folder / COMMENT, comment(gate).encode())
-    write_atomically(folder / DOCUMENT, integrity.sealed(as_json(gate)))
+    write_atomically(folder / DOCUMENT, as_json(gate).encode())
     write_atomically(folder / JUNIT, junit(gate))
 
 
@@ -160,7 +160,7 @@ def _badness(case: ComparedCase) -> float:
 
 
 def as_json(gate: Gate) -> str:
-    """Return all of it as JSON. The keys are in results/README.md."""
+    """Return all of it as JSON, with its checksum. The keys are in results/README.md."""
     document = {
         "schema": SCHEMA,
         "outcome": gate.outcome,
@@ -175,7 +175,7 @@ def as_json(gate: Gate) -> str:
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "twins": None if gate.twins is None else _comparison(gate.twins, gate),
     }
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return integrity.sealed(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)).decode()
 
 
 def _revision(version: Version) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,6 @@ def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path:
     path = tmp_path / "placement.json"
     done = CliRunner().invoke(app, ["placement", "--json", "--out", str(path)])
     assert done.stdout == path.read_text(encoding="utf-8")
-    assert json.loads(done.stdout) == counted
     assert counted_copies.read(path) == counted
 
 
