@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Comparison, Setting
+    from pyopbench.judge.choice import Choice
     from pyopbench.judge.mix import Mix
     from pyopbench.results.run import Run
 
@@ -29,6 +31,9 @@ class BodyShare:
         baseline: label of the current callback.
         body: which body, for example `numpy`.
         share: of the current time; above 1 only by noise.
+        around: labels of the other callbacks around the same body that were compared, which is all that the share
+            bounds: a callback that compiles the body, as `njit` does, runs another one.
+        saved_around: the largest share of the current time that one of them saves; nan if there is none.
     """
 
     op: str
@@ -38,11 +43,13 @@ class BodyShare:
     baseline: str
     body: str
     share: float
+    around: tuple[str, ...] = ()
+    saved_around: float = math.nan
 
     @property
-    def is_most(self) -> bool:
-        """Does the body take more than the bridge, so that it bounds what another bridge can gain?"""
-        return self.share > 1 / 2
+    def is_bound(self) -> bool:
+        """Does the body take more than the bridge, and is no other bridge around it measured to save more than that?"""
+        return self.share > 1 / 2 and not self.saved_around > 1 - min(self.share, 1.0)
 
     @property
     def most_gain(self) -> float:
@@ -58,13 +65,17 @@ def body_costs(run: Run) -> pd.DataFrame:
 
 
 def body_share_of(
-    comparison: Comparison, mix: Mix, catalogue: Mapping[str, Any], bodies: pd.DataFrame, callbacks: pd.DataFrame
+    comparison: Comparison,
+    made: tuple[Choice, Mix],
+    catalogue: Mapping[str, Any],
+    bodies: pd.DataFrame,
+    callbacks: pd.DataFrame,
 ) -> BodyShare | None:
     """Return the share of the current callback's body over a mix.
 
     Args:
         comparison: of one setting.
-        mix: of the sizes that the op is called with.
+        made: the choice in it, and the mix of the sizes that the op is called with.
         catalogue: of the run.
         bodies: `body_costs`.
         callbacks: `costs.round_costs` of everything that is compared.
@@ -72,6 +83,7 @@ def body_share_of(
     Returns:
         None for training, where bodies are not timed alone, and where some size of the mix has no such number.
     """
+    choice, mix = made
     variant = Label.parse(comparison.baseline).variant
     body = catalogue["variants"].get(variant, {}).get("body", "")
     parts = catalogue.get("parts", {}).items()
@@ -84,7 +96,16 @@ def body_share_of(
     ]
     total = float(mix.cost(shares))
     place = (setting.op, setting.mode, setting.dtype, setting.placement)
-    return BodyShare(*place, comparison.baseline, body, total) if total > 0 else None
+    if not total > 0:
+        return None
+    around = {gain.label: gain.saved for gain in choice.gains if _runs(catalogue, gain.label, body)}
+    return BodyShare(*place, comparison.baseline, body, total, tuple(around), max(around.values(), default=math.nan))
+
+
+def _runs(catalogue: Mapping[str, Any], label: str, body: str) -> bool:
+    """Is a label a callback around a body as it is, which nothing compiles?"""
+    variant = catalogue["variants"].get(Label.parse(label).variant, {})
+    return (variant.get("kind"), variant.get("body"), variant.get("automatic", False)) == ("callback", body, False)
 
 
 def _case(setting: Setting, variant: str, size: int) -> str:

@@ -83,8 +83,8 @@ class Judgement(Compared):
         if bodies.empty:
             return ()
         callbacks = costs.round_costs(checked_frame(self.run), estimate.UNIT)
-        made = ((comparison, one[1]) for comparison, one in self.choices if one is not None)
-        found = (body_share_of(one, mix, self.run.catalogue, bodies, callbacks) for one, mix in made)
+        made = ((comparison, one) for comparison, one in self.choices if one is not None)
+        found = (body_share_of(comparison, one, self.run.catalogue, bodies, callbacks) for comparison, one in made)
         return tuple(share for share in found if share is not None)
 
     @cached_property

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.arrangement import Arrangement
+from pyopbench.core.arrangement import Action, Arrangement
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.contrasts import contrasts_of
@@ -27,6 +27,8 @@ from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit
 
+THREADS: Action = "parallel"
+"""What is done to have a callback called by several threads."""
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
 ALIKE = 0.2
@@ -117,6 +119,19 @@ class PipelineJudgement:
         if self.choice.action == "undecided":
             return None
         return self.current if self.choice.label is None else self.by_key[self.choice.label]
+
+    @property
+    def threads_bound(self) -> float | None:
+        """How many times as fast any number of threads can make the body, by Amdahl's law.
+
+        None where that is not known, or where a `map` with parallel calls was measured to gain more, because more than
+        the body runs at the same time there.
+        """
+        if self.lock is None or not self.lock.is_known:
+            return None
+        bound = 1 / self.lock.share if self.lock.share else math.inf
+        gained = (self.current.seconds / one.seconds for one in self.throughputs if one.arrangement.action == THREADS)
+        return bound if all(one <= max(bound, 1 + self.choice.minimum_effect) for one in gained) else None
 
     @property
     def action(self) -> str:

@@ -130,7 +130,8 @@ def mean_seconds(mix: Mix, seconds: Mapping[int, float]) -> float:
 
 
 def _port(gain: Gain, share: float, compared: float, step: Step) -> Port:
-    saved, saved_low = (1 - compared * (1 - one) / share for one in (gain.saved, gain.saved_low))
+    # Noise may make a port cost less than nothing, but no more than the op's own time can be saved.
+    saved, saved_low = (min(1 - compared * (1 - one) / share, 1.0) for one in (gain.saved, gain.saved_low))
     (left, hours, speed_up), (left_low, hours_low, speed_up_low) = (
         _after(one, share, step) for one in (saved, saved_low)
     )

@@ -47,7 +47,7 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
         wording.loss_text(judgement),
         wording.as_good_text(judgement),
         wording.step_text(judgement),
-        wording.lock_text(judgement.lock),
+        wording.lock_text(judgement.lock, judgement.threads_bound),
         wording.unsteady_text(judgement.throughputs),
         wording.pool_text(chosen) if chosen is not None and chosen.pool_start_seconds is not None else "",
     ]

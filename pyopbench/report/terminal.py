@@ -34,6 +34,7 @@ from pyopbench.report.wording.port import how_to_write
 from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
+    from pyopbench.judge.body_share import BodyShare
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
 
@@ -42,7 +43,8 @@ MOST_FEW = 8
 """Decisions up to so many, those on four ops, have a row each."""
 TITLE = "What to do"
 TITLE_OF_MANY = "What to do, and how much of the callback's time it saves at least"
-USES = ("inference", "training")
+INFERENCE = "inference"
+USES = (INFERENCE, "training")
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
         name = " ".join((decision.op, decision.use, *place_of(decision, places)))
         for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision), *_bound(decision)):
             holds_for.setdefault(note, []).append(name)
-    for share in (one for one in judgement.body_shares if one.is_most):
+    for share in _bounds_beside(judgement):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
         holds_for.setdefault(body_share_text(share), []).append(name)
     for one in (one for one in judgement.machines if one.i_squared is not None and one.i_squared >= WORTH_A_NOTE):
@@ -196,6 +198,19 @@ def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
     scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)
     told = (f"{note}: {', '.join(names)}" for note, names in holds_for.items())
     return (*((TWO_SCOPES,) if scopes else ()), *told)
+
+
+def _bounds_beside(judgement: Judgement) -> list[BodyShare]:
+    """Return what bodies bound, where the answer is not to go to another body, which that bound says nothing of."""
+    elsewhere = {
+        (made.op, made.use, *(getattr(made, field) for field in FIELDS)): made.choice for made in judgement.decisions
+    }
+    found = []
+    for share in judgement.body_shares:
+        choice = elsewhere.get((share.op, INFERENCE, *(getattr(share, field) for field in FIELDS)))
+        if share.is_bound and (choice is None or choice in share.around):
+            found.append(share)
+    return found
 
 
 def _noise(judgement: Judgement) -> tuple[str, ...]:

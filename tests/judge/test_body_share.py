@@ -16,7 +16,7 @@ from pyopbench.stats import costs, estimate
 
 TODAY = "py_function_numpy"
 CATALOGUE: dict[str, Any] = {
-    "variants": VARIANTS,
+    "variants": {**VARIANTS, "njit": {**VARIANTS["numpy_function"], "automatic": True}},
     "parts": {
         "numpy_alone": {"role": "body_alone", "body": "numpy"},
         "tensor_alone": {"role": "floor", "body": "tensor"},
@@ -24,8 +24,14 @@ CATALOGUE: dict[str, Any] = {
 }
 
 
-def share(label: str = TODAY, direction: str = "forward") -> BodyShare | None:
-    """Return the share of a body that takes 20 of 100 us at the one size and 90 of 100 at the other."""
+def share(label: str = TODAY, direction: str = "forward", **saved: float) -> BodyShare | None:
+    """Return the share of a body that takes 20 of 100 us at the one size and 90 of 100 at the other.
+
+    Args:
+        label: of the current callback.
+        direction: of the setting.
+        saved: what candidates save, by label.
+    """
     frame = Bench({TODAY: 1e-4}, sizes=(10, 100), within=0.0, between=0.0, launches=3).frame()
     alone = frame.assign(
         case=frame["case"].str.replace(TODAY, "numpy_alone"),
@@ -34,7 +40,9 @@ def share(label: str = TODAY, direction: str = "forward") -> BodyShare | None:
     )
     bodies = body_costs(SimpleNamespace(catalogue=CATALOGUE, costs=Costs(frame=alone)))  # type: ignore[arg-type]
     comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
-    return body_share_of(comparison, even_mix((10, 100)), CATALOGUE, bodies, costs.round_costs(frame, estimate.UNIT))
+    choice: Any = SimpleNamespace(gains=[SimpleNamespace(label=one, saved=many) for one, many in saved.items()])
+    made = (choice, even_mix((10, 100)))
+    return body_share_of(comparison, made, CATALOGUE, bodies, costs.round_costs(frame, estimate.UNIT))
 
 
 def test_the_share_is_over_the_mix() -> None:
@@ -43,7 +51,7 @@ def test_the_share_is_over_the_mix() -> None:
     assert found is not None
     assert (found.op, found.baseline, found.body) == ("sinh", TODAY, "numpy")
     assert found.share == pytest.approx(0.55)
-    assert found.is_most
+    assert found.is_bound
     assert found.most_gain == pytest.approx(1 / 0.55)
 
 
@@ -55,3 +63,18 @@ def test_what_is_not_timed_alone_has_no_share() -> None:
 
 def test_a_share_above_one_is_noise_and_leaves_nothing_to_gain() -> None:
     assert BodyShare("sinh", "node", "float32", "cpu", TODAY, "numpy", 1.1).most_gain == 1.0
+
+
+def test_the_body_bounds_callbacks_around_the_same_body_alone() -> None:
+    """`njit` compiles the body and `py_function` has another one, so both may save more than the bridge costs."""
+    found = share(numpy_function=0.2, py_func=0.4, njit=0.67, py_function=0.5, native=0.9)
+    assert found is not None
+    assert (found.around, found.saved_around) == (("numpy_function", "py_func"), 0.4)
+    assert found.is_bound
+
+
+def test_a_bound_that_a_measured_callback_is_above_is_none() -> None:
+    """The bridge takes 45% of the time: nobody who saves 46% with another bridge believes that."""
+    found = share(numpy_function=0.46)
+    assert found is not None
+    assert not found.is_bound

@@ -114,4 +114,19 @@ def test_every_judgement_has_words_for_its_step(step: float | None) -> None:
 @pytest.mark.parametrize("processes", [1100.0, 2000.0])
 def test_every_share_of_the_lock_has_words(threads: float, processes: float) -> None:
     lock = lock_share(document(ALIKE, {**CALLS, "threads": threads, "processes": processes})["rates"])
-    assert wording.lock_text(lock) != wording.lock_text(None)
+    assert lock is not None
+    said = {wording.lock_text(lock, bound) for bound in (None, 2.0)}
+    assert len(said) == 1 + lock.is_known
+    assert wording.lock_text(None, None) not in said
+
+
+@pytest.mark.parametrize(("seconds", "is_bound"), [(9e-5, True), (4e-5, False)])
+def test_what_the_lock_bounds_is_not_said_of_threads_that_were_measured_to_gain_more(
+    seconds: float, is_bound: bool
+) -> None:
+    """A body that holds the lock for a third of its time gains 1.5 times with two threads, and never 2.5 times."""
+    found = document({CURRENT.key: 1e-4, PARALLEL.key: seconds}, {**CALLS, "threads": 1200.0})
+    judgement = judge(found, 0.03, TrainingStep(32))
+    assert judgement.lock is not None
+    assert (judgement.threads_bound is not None) == is_bound
+    assert judgement.threads_bound in (None, 1 / judgement.lock.share)

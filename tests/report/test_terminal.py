@@ -9,9 +9,11 @@ from judgements import decision, plain
 from pyopbench.core import formatting
 from pyopbench.core.formatting import MISSING
 from pyopbench.judge import decide
+from pyopbench.judge.body_share import BodyShare
 from pyopbench.judge.findings import DiffersBySize, NoAnswerAt
 from pyopbench.judge.settling import MoreLaunches
 from pyopbench.report import terminal
+from pyopbench.report.wording.body_share import body_share_text
 from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, change_text, note_text, standing_text
 from pyopbench.report.wording.holes import without_number_text
 
@@ -72,3 +74,13 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     by_size = sum(len(one.ranges) > 1 for one in judged.decisions)
     provisional = sum(one.is_provisional for one in judged.decisions)
     assert standing_text(25, undecided=1, by_size=by_size, provisional=provisional) in terminal.notes(judged)
+
+
+def test_what_a_body_bounds_is_not_said_below_an_answer_with_another_body():
+    """It was: "another callback gains at most 1.48x" below "switch to njit, saves 67%", which is 3x."""
+    share = BodyShare("sinh", "call", "float32", "cpu", "py_function_numpy", "numpy", 0.68, ("numpy_function",), 0.2)
+    for choice, is_said in ((None, True), ("numpy_function", True), ("njit", False), ("native", False)):
+        made = decision("sinh", action="switch" if choice else "keep", choice=choice)
+        judged = dataclasses.replace(plain(), decisions=(made,))
+        vars(judged)["body_shares"] = (share,)  # as a cached property holds it
+        assert any(note.startswith(body_share_text(share)) for note in terminal.notes(judged)) == is_said, choice

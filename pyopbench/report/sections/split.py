@@ -104,7 +104,7 @@ def _body_shares(judgement: Judgement, op: str, places: Places) -> Sequence[Bloc
     return tuple(
         Paragraph(f"{': '.join((*places.of(vars(share)), body_share_text(share)))}.")
         for share in judgement.body_shares
-        if share.op == op and share.is_most
+        if share.op == op and share.is_bound
     )
 
 

@@ -123,8 +123,13 @@ def _rate_text(rate: tuple[float, float, float]) -> str:
     return f"{formatting.number(value)}{interval}"
 
 
-def lock_text(lock: LockShare | None) -> str:
-    """Return how much of the body holds the lock."""
+def lock_text(lock: LockShare | None, bound: float | None) -> str:
+    """Return how much of the body holds the lock.
+
+    Args:
+        lock: what is known of it.
+        bound: `PipelineJudgement.threads_bound`.
+    """
     if lock is None:
         return "How much of the body holds the GIL was not measured."
     scaled = (
@@ -136,15 +141,17 @@ def lock_text(lock: LockShare | None) -> str:
     share = formatting.percent(lock.share)
     if math.isfinite(lock.low):
         share += f" ({formatting.percent(lock.low)} to {formatting.percent(lock.high)})"
-    return f"GIL: held for {share} of the body ({scaled}). {_advice(lock)}"
+    return f"GIL: held for {share} of the body ({scaled}). {_advice(lock, bound)}"
 
 
-def _advice(lock: LockShare) -> str:
+def _advice(lock: LockShare, bound: float | None) -> str:
+    if bound is None:
+        return "A map with parallel calls gains more than this share allows, as not only the body runs in parallel."
     if lock.share >= HOLDS:
         return "Threads do not help: parallel calls wait for one another."
     if lock.share <= RELEASES:
         return "Threads help: parallel calls run at the same time."
-    return f"Any number of threads gains at most {formatting.ratio(1 / lock.share)}."
+    return f"Any number of threads makes the body at most {formatting.ratio(bound)} as fast."
 
 
 def unsteady_text(throughputs: Sequence[Throughput]) -> str:
