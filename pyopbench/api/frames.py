@@ -86,6 +86,7 @@ LATENCIES = _columns(
     ("low", "s", "lower end of its 95% interval; missing for one launch"),
     ("high", "s", "upper end of its 95% interval; missing for one launch"),
     ("launches", "count", "worker processes"),
+    ("too_noisy", "bool", "whether noise leaves it open if that is anything, so that reports show no number"),
 )
 FAILURES = _columns(
     *_CASE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -13,9 +14,20 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.core.label import Label
+from pyopbench.core.model import BASELINE, Case
 from pyopbench.judge import judge
 from pyopbench.judge.bars import Unknown
+from pyopbench.judge.findings import (
+    BaselineFailed,
+    BaselineNotMeasured,
+    BaselineTooNoisy,
+    BeyondMeasured,
+    DtypeNotCalled,
+    NoCandidate,
+    StillOpen,
+)
 from pyopbench.judge.requirements import GPU, PROBES
+from pyopbench.judge.settling import MoreMachines, SecondLaunch
 from pyopbench.report.wording.measuring import sampling_text
 from pyopbench.results import counted_copies
 from pyopbench.results import probes as probes_file
@@ -25,8 +37,15 @@ from pyopbench.run.schedule import Ended
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.decision import Decision
+    from pyopbench.results.run import Run
 
 EXIT_WRONG = 1
+NODE = "node"
+MOST_LAUNCHES_ASKED = 40
+"""Nobody is sent to wait for more launches: a fifth of a minute each makes eight minutes."""
+MOST_EFFECT_ASKED = 0.25
+"""A quarter of the current time is worth acting on, whoever asks: what may save more is no matter of what counts."""
 
 NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it, and report again:"
 
@@ -77,7 +96,7 @@ def write_report(
     if as_json:
         out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
     else:
-        print_report(judgement, folder, ended, retry_commands(judgement, folders))
+        print_report(judgement, folder, ended, folders)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
@@ -102,6 +121,85 @@ def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
         found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]
     again = ["pyopbench", "report", *map(str, folders), "--require", ",".join(judgement.requires)]
     return [shlex.join(one) for one in (*found, again)]
+
+
+def next_command(decision: Decision, judgement: Judgement, folders: Sequence[Path]) -> str:
+    """Return the one command that takes an undecided answer further; empty where there is none.
+
+    Args:
+        decision: that is undecided.
+        judgement: that it is of.
+        folders: of the run; results of other tools have no such command.
+    """
+    reason, run = decision.reason, judgement.run
+    if not start.are_own(list(folders)):
+        return ""
+    op = run.own.get(decision.op, (decision.op,))
+    variant = Label.parse(decision.baseline).variant
+    again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
+    report = ["pyopbench", "report", *map(str, folders)]
+    words: Sequence[str] = again
+    match reason:
+        case StillOpen():
+            words = _settling(reason, again, report, run)
+        case NoCandidate(required=True) | DtypeNotCalled():
+            words = report  # without what nothing meets
+        case NoCandidate():
+            words = ["pyopbench", "verify", *op]
+        case BaselineFailed():
+            words = ["pyopbench", "verify", *op, "--variant", variant]
+        case BaselineNotMeasured():
+            words = ["pyopbench", "run", *op, "--variant", variant, "--baseline", variant]
+        case BaselineTooNoisy() if decision.mode == NODE:
+            # A call is timed itself, and is no difference that noise can swallow.
+            words = ["pyopbench", "run", *op, "--mode", "call", "--baseline", variant]
+        case BaselineTooNoisy():
+            words = [*again, "--launches", str(2 * reason.launches)]
+        case BeyondMeasured(sizes=sizes, statuses=()):
+            measured = {size for one in decision.ranges for size in (one.low, one.high)}
+            every = ",".join(map(str, sorted({*sizes, *measured})))
+            words = ["pyopbench", "run", *op, "--baseline", variant, "--axis", f"size={every}"]
+        case BeyondMeasured():
+            beyond = ",".join(map(str, reason.sizes))
+            words = ["pyopbench", "verify", *op, "--variant", variant, "--axis", f"size={beyond}"]
+    return shlex.join(words)
+
+
+def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) -> list[str]:
+    """Return what settles a choice: launches as long as anybody waits for them, else a larger difference that matters.
+
+    A difference below what all candidates can save is one that none of them makes.
+    """
+    settled = reason.settled_by
+    if isinstance(settled, SecondLaunch):
+        return [*again, "--launches", "2"]
+    if isinstance(settled, MoreMachines):
+        return again  # on one more machine
+    if settled.enough is not None and settled.enough <= MOST_LAUNCHES_ASKED:
+        launches = max(settled.enough, settled.launches + 1)
+        budget = run.settings.get("budget_seconds")
+        minutes = [] if budget is None else ["--budget", f"{math.ceil(budget * launches / settled.launches / 60)}m"]
+        return [*again, "--launches", str(launches), *minutes]
+    least = max((one.high for one in reason.candidates if one.high is not None), default=math.inf)
+    if least < MOST_EFFECT_ASKED:
+        return [*report, "--min-effect", f"{math.floor(least * 100) + 1}%"]
+    return [*again, "--launches", str(2 * settled.launches)]
+
+
+def _as_measured(decision: Decision, run: Run) -> list[str]:
+    """Return the options that measure a decision as before, as far as they are not the usual ones."""
+    stored = run.catalogue["ops"].get(decision.op, {})
+    sizes = sorted({Case.from_id(key).size for key in run.cases if Case.from_id(key).op == decision.op})
+    quick = bool(run.settings.get("quick"))
+    usual = sorted(stored.get("quick_sizes" if quick else "sizes", sizes))
+    variant = Label.parse(decision.baseline).variant
+    return [
+        *(["--quick"] if quick else []),
+        *(["--mode", decision.mode] if decision.mode != NODE else []),
+        *(["--device", decision.placement] if decision.placement != "cpu" else []),
+        *(["--baseline", variant] if variant != BASELINE else []),
+        *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),
+    ]
 
 
 Wanted = Sequence[tuple[str, Unknown]]
@@ -138,14 +236,14 @@ def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
     return [*([others] if others else []), *alone]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None, retry: Sequence[str] = ()) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folders: Sequence[Path]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:
         judgement: what was found.
         folder: of the report.
         ended: how the measuring ended; None where nothing was measured now.
-        retry: commands that find out what is required and not known.
+        folders: of the run.
     """
     from pyopbench.judge import stopping
     from pyopbench.report import terminal
@@ -159,7 +257,15 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, retry:
         print_table(table.title, table.columns, table.rows)
     for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
         say(escape(note), mark="- ")
-    if retry:
+    following: dict[str, list[str]] = {}
+    for why, decision in terminal.undecided(judgement):
+        following.setdefault(next_command(decision, judgement, folders), []).append(why)
+    for command, reasons in following.items():
+        for why in reasons:
+            say(escape(why), mark="- ")
+        if command:
+            out.print(f"  next: {escape(command)}", soft_wrap=True)
+    if retry := retry_commands(judgement, list(folders)):
         say(NOT_TRIED)
         for command in retry:
             out.print(f"  {escape(command)}", soft_wrap=True)

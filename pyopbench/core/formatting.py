@@ -72,10 +72,13 @@ def ratio(value: float | None) -> str:
 
 
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """Format a ratio and its interval: `0.352× (0.340–0.365)`."""
-    if _missing(value) or _missing(low) or _missing(high):
+    """Format a ratio and its interval: `0.352× (0.340–0.365)`; if it may be nothing and far more than 1, as noise."""
+    if value is None or low is None or high is None or any(map(math.isnan, (value, low, high))):
         return ratio(value)
-    return f"{ratio(value)} ({_ratios(low, high)})"
+    least = 0.0 if low * LARGEST_RATIO < min(high, 1.0) else low
+    if least == 0 and is_too_noisy(value, high):
+        return TOO_NOISY
+    return f"{ratio(value)} ({'–'.join(_capped(end, LARGEST_RATIO) for end in (least, high))})"
 
 
 def saved_at_least(saved: float | None, low: float | None) -> str:
@@ -128,6 +131,13 @@ def change_of_seconds(before: float, after: float | None) -> str:
     if after <= 0 or shown >= SMALLEST_IN_UNIT:
         return f"{number(before / scale)} → {number(max(after, 0.0) / scale)} {unit}"
     return f"{seconds(before)} → {seconds(after)}"
+
+
+def change_or_noise(before: float, after: float | None, *, noisy_before: bool, noisy_after: bool) -> str:
+    """Format a cost before and after, as `change_of_seconds`, of which either may be too noisy to be shown."""
+    if noisy_before:
+        return TOO_NOISY
+    return f"{seconds(before)} → {TOO_NOISY}" if noisy_after else change_of_seconds(before, after)
 
 
 def is_too_noisy(time: float, high: float) -> bool:
@@ -246,12 +256,6 @@ def _capped(value: float, largest: float) -> str:
     if math.isfinite(value) and value > largest:
         return f"> {number(largest)}"
     return f"< {1 / largest:.15g}" if 0 < value < 1 / largest else number(value)
-
-
-def _ratios(low: float | None, high: float | None) -> str:
-    if low is not None and high is not None and low * LARGEST_RATIO < min(high, 1.0):
-        return TOO_NOISY
-    return "–".join(MISSING if end is None else _capped(end, LARGEST_RATIO) for end in (low, high))
 
 
 def _missing(value: float | None) -> bool:

@@ -13,9 +13,10 @@ import pandas as pd
 
 from pyopbench.core.label import Label
 from pyopbench.core.model import Case, Failure
+from pyopbench.judge.answer import finite
 from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
-from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured
+from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured, BaselineTooNoisy
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
 from pyopbench.stats.estimate import Floats
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyopbench.judge.measured import Measured, Row
     from pyopbench.results.run import Run
 
+TOO_NOISY = "too noisy"
+"""What is said of a case of the baseline that was measured, next to the statuses of those that failed."""
 USES = {"forward": "inference", "forward_backward": "training"}
 """The direction that is run in each use; backward alone is run in none."""
 KEYS = ["op", "direction", "mode", "dtype", "placement"]
@@ -93,6 +96,8 @@ class Comparison:
         candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
         curves: seconds per call, one row per size, one column per label; nan is no number.
         contrasts: differences of what labels cost, in shares of the baseline's time.
+        too_noisy: what was measured of the baseline without a cost above zero, by size, ascending.
+        unclear: (label, size) of costs that are too noisy to be shown (`Estimate.is_too_noisy`).
         surcharges: size -> what the first op of the baseline in a step costs, and each further one; in mode node.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
@@ -110,6 +115,8 @@ class Comparison:
     contrasts: Contrasts
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
+    too_noisy: tuple[BaselineTooNoisy, ...] = ()
+    unclear: frozenset[tuple[str, int]] = frozenset()
     surcharges: Mapping[int, Surcharge] = field(default_factory=dict)
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
@@ -125,12 +132,15 @@ class Comparison:
         return found
 
     def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
-        """Return how a label failed at some sizes, each status once; empty where no failure is known."""
-        failed = (self.failures[label, size].status for size in sizes if (label, size) in self.failures)
-        return tuple(dict.fromkeys(failed))
+        """Return how a label failed at some sizes, each status once; empty where nothing is known of that."""
+        noisy = {(one.label, one.size) for one in self.too_noisy}
+        known = dict.fromkeys(noisy, TOO_NOISY) | {place: one.status for place, one in self.failures.items()}
+        return tuple(dict.fromkeys(known[label, size] for size in sizes if (label, size) in known))
 
-    def baseline_failure(self) -> BaselineFailed | BaselineNotMeasured:
+    def baseline_failure(self) -> BaselineFailed | BaselineNotMeasured | BaselineTooNoisy:
         """Return why the baseline has no number at all."""
+        if self.too_noisy:
+            return self.too_noisy[0]
         for (label, size), failure in sorted(self.failures.items()):
             if Label.parse(label).variant == self.baseline:
                 return BaselineFailed(label, size, failure.status, failure.reason)
@@ -169,12 +179,14 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     """
     run, rows = measured.run, measured.rows_of(setting)
     order = usual_gradients(run.catalogue, baseline)
-    today = [row for row in rows if row.variant == baseline and row.seconds > 0]  # of nothing there are no shares
-    usual = min((row.gradient for row in today), key=lambda name: standing(name, order), default=None)
-    today = [row for row in today if row.gradient == usual]
+    ours = [row for row in rows if row.variant == baseline]
+    # Of a cost that is not above zero there are no shares.
+    usual = min(((not row.seconds > 0, standing(row.gradient, order), row.gradient) for row in ours), default=None)
+    ours = [row for row in ours if usual is not None and row.gradient == usual[-1]]
+    today = [row for row in ours if row.seconds > 0]
     seconds = {row.size: row.seconds for row in today}
     others = [row for row in rows if row not in today and row.size in seconds]
-    label = today[0].label if today else baseline
+    label = ours[0].label if ours else baseline
     kinds = {row.label: _fact(run, row.variant, "kind", "port") for row in others}
     ports = frozenset(name for name in kinds if kinds[name] == "port")
     contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
@@ -191,8 +203,14 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
         contrasts,
         tuple(sorted({case.size for case in measured.planned_in(setting)} | {row.size for row in rows})),
         _failures(measured, setting),
+        tuple(_as_finding(row) for row in sorted(ours, key=lambda row: row.size) if not row.seconds > 0),
+        frozenset((row.label, row.size) for row in rows if row.too_noisy),
         {row.size: measured.surcharges[row.case] for row in today if row.case in measured.surcharges},
     )
+
+
+def _as_finding(row: Row) -> BaselineTooNoisy:
+    return BaselineTooNoisy(row.label, row.size, row.seconds, finite(row.low), finite(row.high), row.launches)
 
 
 def _curves(rows: Sequence[Row]) -> pd.DataFrame:

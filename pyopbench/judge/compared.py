@@ -101,7 +101,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     _check(run, baseline, minimum_effect)
     frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
     found = costs.round_costs(frame, estimate.UNIT)
-    latencies = latency_table(frame, run.catalogue, run.hosts, found)
+    latencies = latency_table(frame, run.catalogue, run.hosts, found, baseline)
     pairs = run.settings.get("pairs")
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today

@@ -64,6 +64,8 @@ class Contrasts:
 
     def over(self, mix: Mix, label: str, other: str) -> Estimate:
         """Return the estimate of the share of a label less that of another, over the launches with all sizes."""
+        if not set(mix.needed).issubset(self.sizes):  # the current callback alone has a number there
+            return Estimate.of([])
         columns = [self.sizes.index(size) for size in mix.needed]
         return self._estimate(label, other, columns, mix.pull)
 

@@ -24,7 +24,14 @@ from pyopbench.judge.cost_split import Split, splits_of
 from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
-from pyopbench.judge.findings import BaselineMeasured, BeyondMeasured, DtypeNotCalled, Reason
+from pyopbench.judge.findings import (
+    BaselineMeasured,
+    BaselineTooNoisy,
+    BeyondMeasured,
+    DtypeNotCalled,
+    LessNoise,
+    Reason,
+)
 from pyopbench.judge.gpu_advice import advice_on_copies
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.machines import (
@@ -196,7 +203,11 @@ def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] 
         made: what `choose_over_mix` made of them.
     """
     if not comparison.seconds:
-        return _undecided(comparison, comparison.baseline_failure())
+        why = comparison.baseline_failure()
+        undecided = _undecided(comparison, why)
+        if isinstance(why, BaselineTooNoisy):
+            return replace(undecided, would_change=(LessNoise(why.label, why.launches),))
+        return undecided
     if not is_called(comparison, rulebook.calls):
         return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
     if made is None:
@@ -228,10 +239,17 @@ def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] 
 
 def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     """Return what one op costs now and with what was chosen, at each measured size."""
-    label = choice.label or comparison.baseline
+    baseline, label = comparison.baseline, choice.label or comparison.baseline
     after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
     return tuple(
-        SizeSeconds(size, today, finite(float(after.get(size, math.nan)))) for size, today in comparison.seconds.items()
+        SizeSeconds(
+            size,
+            today,
+            finite(float(after.get(size, math.nan))),
+            today_too_noisy=(baseline, size) in comparison.unclear,
+            after_too_noisy=(label, size) in comparison.unclear,
+        )
+        for size, today in comparison.seconds.items()
     )
 
 

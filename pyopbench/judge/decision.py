@@ -61,12 +61,15 @@ class SizeRange:
 class SizeSeconds:
     """What one op costs at a size, in seconds: `today` with the current callback, `after` with the answer.
 
-    `after` is None where that has no number there, and the same as `today` for keep and undecided.
+    `after` is None where that has no number there, and the same as `today` for keep and undecided. What is too noisy
+    (`Estimate.is_too_noisy`) is a number here, and is not shown as one.
     """
 
     size: int
     today: float
     after: float | None
+    today_too_noisy: bool = False
+    after_too_noisy: bool = False
 
 
 @dataclass(frozen=True)

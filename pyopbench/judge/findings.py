@@ -95,6 +95,27 @@ class BaselineNotMeasured:
 
 
 @dataclass(frozen=True)
+class BaselineTooNoisy:
+    """The baseline was measured, and its cost is too noisy to compare anything with.
+
+    Attributes:
+        label: of the baseline.
+        size: the smallest at which that is so.
+        seconds: the estimate, which is not above zero.
+        low, high: its interval; None for one launch.
+        launches: it is made from.
+    """
+
+    label: str
+    size: int
+    seconds: float
+    low: float | None
+    high: float | None
+    launches: int
+    kind: Literal["baseline_too_noisy"] = "baseline_too_noisy"
+
+
+@dataclass(frozen=True)
 class DtypeNotCalled:
     """The mix that was given has no calls in this dtype."""
 
@@ -119,6 +140,7 @@ Reason: TypeAlias = (
     | NoCandidate
     | BaselineFailed
     | BaselineNotMeasured
+    | BaselineTooNoisy
     | DtypeNotCalled
     | BeyondMeasured
 )
@@ -225,6 +247,15 @@ class BaselineMeasured:
 
 
 @dataclass(frozen=True)
+class LessNoise:
+    """A measurement of the baseline, which has been measured in so many launches, with less noise."""
+
+    baseline: str
+    launches: int
+    kind: Literal["less_noise"] = "less_noise"
+
+
+@dataclass(frozen=True)
 class VariantMeasured:
     """A measurement of another variant, wherever the baseline has a number."""
 
@@ -238,6 +269,7 @@ WouldChange: TypeAlias = (
     | FasterVariant
     | MoreTimeAtSizes
     | BaselineMeasured
+    | LessNoise
     | VariantMeasured
     | SecondLaunch
     | MoreLaunches

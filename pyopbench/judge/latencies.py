@@ -66,6 +66,7 @@ def latency_table(
     catalogue: Mapping[str, Any],
     hosts: Mapping[int, str] | None = None,
     rounds: pd.DataFrame | None = None,
+    baseline: str = "",
 ) -> pd.DataFrame:
     """Return `measured_cases` with the latency of each.
 
@@ -74,11 +75,13 @@ def latency_table(
         catalogue: of the run.
         hosts: number of a launch -> the machine that it was on; none where all were on one.
         rounds: `costs.round_costs` of the frame, where it is there already.
+        baseline: the variant that is the current callback; "" for none.
 
     Returns:
         The columns of `measured_cases` and seconds, low, high (seconds per call, in mode node per op inside the graph:
-        mean over launches and its 95% t interval; low and high are nan for one launch) and launches. A cost in mode
-        node may be below zero, where it is smaller than it is uncertain by. Cases without any cost are absent.
+        mean over launches and its 95% t interval; low and high are nan for one launch), launches and too_noisy
+        (`Estimate.is_too_noisy`: the numbers are there, and are not to be shown as the cost). A cost in mode node may
+        be below zero, where it is smaller than it is uncertain by. Cases without any cost are absent.
     """
     cases = measured_cases(frame, catalogue)
     rounds = costs.round_costs(frame, estimate.UNIT) if rounds is None else rounds
@@ -87,11 +90,18 @@ def latency_table(
     cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]
+    baselines = baseline_of(cases, baseline, usual_gradients(catalogue, baseline))
+    today = {case: max(estimates[case].mean, 0.0) for case in set(baselines.values())}
+    today = {case: seconds for case, seconds in today.items() if not estimates[case].is_too_noisy()}
+    scales = [today.get(baselines.get(case, ""), 0.0) for case in cases["case"]]
     return cases.assign(
         seconds=[estimate.mean for estimate in found],
         low=[low for low, _ in ends],
         high=[high for _, high in ends],
         launches=np.array([estimate.n for estimate in found], dtype=np.int64),
+        too_noisy=np.array(
+            [estimate.is_too_noisy(scale) for estimate, scale in zip(found, scales, strict=True)], dtype=bool
+        ),
     )
 
 

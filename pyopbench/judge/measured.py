@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A measured case, as in `latencies.latency_table`; `seconds` are those of a call."""
+    """A measured case, as in `latencies.latency_table`; `seconds`, and `low` and `high`, are those of a call."""
 
     case: str
     label: str
@@ -29,6 +29,10 @@ class Row(NamedTuple):
     variant: str
     gradient: str
     seconds: float
+    low: float
+    high: float
+    launches: int
+    too_noisy: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +79,10 @@ class Measured:
         found: dict[Setting, list[Row]] = {}
         settings = self.latencies[KEYS].itertuples(index=False, name=None)
         rows = self.latencies[list(Row._fields)].itertuples(index=False, name=None)
-        for setting, (case, label, size, variant, gradient, seconds) in zip(settings, rows, strict=True):
-            row = Row(str(case), str(label), int(size), str(variant), str(gradient), float(seconds))
+        for setting, values in zip(settings, rows, strict=True):
+            case, label, size, variant, gradient, seconds, low, high, launches, too_noisy = values
+            names = (str(case), str(label), int(size), str(variant), str(gradient))
+            row = Row(*names, float(seconds), float(low), float(high), int(launches), bool(too_noisy))
             found.setdefault(Setting(*setting), []).append(row)
         return found
 

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyopbench.core import formatting
 from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.holes import Status, cases_by_reason, rank
-from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.judge.tried_ports import attempts_of
 from pyopbench.judge.writable_ports import writable_ports
-from pyopbench.report.sections import automatic, threads, worth
+from pyopbench.report.sections import threads, worth
 from pyopbench.report.sections._places import FIELDS, places_of
-from pyopbench.report.sections.decisions import place_of
+from pyopbench.report.sections.decisions import change_of_cost, place_of
 from pyopbench.report.sections.holes import measured_in
 from pyopbench.report.wording.body_share import body_share_text
 from pyopbench.report.wording.decisions import (
     TWO_SCOPES,
     answer_text,
     as_good_text,
-    change_text,
     decision_text,
     loss_text,
     note_text,
+    open_text,
     standing_text,
-    why,
 )
 from pyopbench.report.wording.holes import without_number_text
 from pyopbench.report.wording.machines import WORTH_A_NOTE, heterogeneity_text
 from pyopbench.report.wording.noise import noise_line
 from pyopbench.report.wording.port import how_to_write
+from pyopbench.report.wording.tried_ports import outcome_text
 from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
@@ -39,6 +38,12 @@ if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
 
 
+COLUMNS, GAP = 80, 2
+"""Of a terminal, and blanks between the columns of a table in it."""
+MOST_OF_NAME = 20
+"""Characters of the name of an op in a table that has a line for each row."""
+MOST_UNDECIDED = 5
+"""Undecided answers of many whose reason is shown."""
 MOST_FEW = 8
 """Decisions up to so many, those on four ops, have a row each."""
 TITLE = "What to do"
@@ -114,22 +119,18 @@ def _seconds(decision: Decision) -> str:
     first = decision.seconds[:1]
     if decision.choice is None or not first:
         return formatting.MISSING
-    return formatting.change_of_seconds(first[0].today, first[0].after)
+    return change_of_cost(first[0])
 
 
 def _automatic_table(judgement: Judgement) -> TerminalTable:
-    """Return a row for each port that was tried automatically; those that fail for the same reason are in one."""
-    ports: dict[tuple[str, ...], list[Attempt]] = {}
-    for attempt in attempts_of(judgement):
-        alone = attempt.variant if attempt.works or not attempt.reason else ""
-        ports.setdefault((attempt.op, attempt.reason, alone), []).append(attempt)
-    rows = tuple(_joined(attempts) for attempts in ports.values())
-    return TerminalTable("Automatic ports", automatic.COLUMNS, rows)
-
-
-def _joined(attempts: Sequence[Attempt]) -> tuple[str, ...]:
-    op, _, *rest = map(str, automatic.row(attempts[0]))
-    return (op, "\n".join(attempt.variant for attempt in attempts), *rest)
+    """Return a line for each port that was tried automatically; the report has the whole reasons."""
+    attempts = attempts_of(judgement)
+    heads = [(formatting.shorten(one.op, MOST_OF_NAME), one.variant) for one in attempts]
+    columns = ("op", "port", "saves (at least), or why not")
+    taken = sum(max(map(len, column)) + GAP for column in zip(columns[:2], *heads, strict=True))
+    outcomes = [outcome_text(one, COLUMNS - taken) for one in attempts]
+    rows = tuple((*head, outcome) for head, outcome in zip(heads, outcomes, strict=True))
+    return TerminalTable("Automatic ports", columns, rows)
 
 
 def _machines_table(judgement: Judgement) -> TerminalTable:
@@ -187,7 +188,7 @@ def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
     holds_for: dict[str, list[str]] = {}
     for decision in judgement.decisions:
         name = " ".join((decision.op, decision.use, *place_of(decision, places)))
-        for note in (*map(note_text, notes_of(decision, judgement.run)), *_why_undecided(decision), *_bound(decision)):
+        for note in (*map(note_text, notes_of(decision, judgement.run)), *_bound(decision)):
             holds_for.setdefault(note, []).append(name)
     for share in _bounds_beside(judgement):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
@@ -239,8 +240,12 @@ def commands(judgement: Judgement) -> tuple[str, ...]:
     return tuple(map(how_to_write, writable_ports(judgement)))
 
 
-def _why_undecided(decision: Decision) -> tuple[str, ...]:
-    """Return what would settle an undecided one, which is short; the reason names every candidate that is open."""
-    if decision.action != "undecided":
-        return ()
-    return tuple(map(change_text, decision.would_change[:1])) or (why(decision),)
+def undecided(judgement: Judgement) -> tuple[tuple[str, Decision], ...]:
+    """Return why an answer is undecided, and which it is; of many the first few, which fill no screen."""
+    places = places_of(judgement)
+    found = [one for one in judgement.decisions if one.action == "undecided"]
+    most = MOST_UNDECIDED if are_many(judgement) else len(found)
+    return tuple(
+        (f"{' '.join((one.op, one.use, *place_of(one, places)))} is undecided: {open_text(one.reason)}", one)
+        for one in found[:most]
+    )

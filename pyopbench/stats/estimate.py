@@ -43,6 +43,11 @@ of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, an
 1.2 to 1.5 times as often as it should."""
 BAD_LUCK = 2.0
 """Standard errors that a mean may have been unlucky by: it is further off in one case of forty."""
+NOISE_SHARE = 0.5
+"""A cost is too noisy to be shown if its interval includes 0 and its standard error is above this share of the cost,
+and of what the current callback costs. Two launches are then more than three times apart, which is not so on machines
+where anything can be told: of pairs that differ by a third (lognormal) 2% are, and of costs that are nothing but noise
+85%; with more launches fewer and more."""
 UNIT = ["tool", "run", "launch"]
 """What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
 
@@ -155,6 +160,20 @@ class Estimate:
             return math.nan, math.nan
         half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
         return self.mean - half, self.mean + half
+
+    def is_too_noisy(self, today: float = 0.0) -> bool:
+        """Is this, as the cost of something, so noisy that it should not be shown as a number?
+
+        What costs next to nothing beside the current callback is known to do so as long as it is known to a fraction of
+        what that costs.
+
+        Args:
+            today: seconds that the current callback takes there; 0 where that is not known, or what this is about.
+        """
+        most = NOISE_SHARE * max(self.mean, today, 0.0)
+        if self.mean <= 0 and -self.mean >= most:
+            return True  # nothing costs so much less than nothing
+        return self.known and self.interval()[0] <= 0 and self.standard_error > most
 
     def upper_reach(self, many: int, level: float = LEVEL) -> float:
         """Return how far above `mean` the true one can lie, so that all of `many` estimates stay below together.

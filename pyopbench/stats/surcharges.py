@@ -24,12 +24,15 @@ class Surcharge:
         first: of the first.
         further: of each further one.
         low, high: the 95% t interval of `further`; nan for one launch.
+        first_too_noisy, further_too_noisy: are they (`Estimate.is_too_noisy`), the latter beside the first?
     """
 
     first: float
     further: float
     low: float
     high: float
+    first_too_noisy: bool = False
+    further_too_noisy: bool = False
 
 
 def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]:
@@ -48,10 +51,12 @@ def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]
         for case, (first, further) in found.items()
     }
     usual = usual_spread((one.deviation / one.scale**0.5, one.own_degrees) for _, one in scaled.values())
-    return {
-        case: Surcharge(first, further.mean, *replace(further, usual=usual).interval())
-        for case, (first, further) in scaled.items()
-    }
+    made: dict[str, Surcharge] = {}
+    for case, (first, further) in scaled.items():
+        moved, is_noise = replace(further, usual=usual), found[case][0].is_too_noisy()
+        further_is_noise = moved.is_too_noisy(0.0 if is_noise else first)
+        made[case] = Surcharge(first, further.mean, *moved.interval(), is_noise, further_is_noise)
+    return made
 
 
 def _launches(frame: pd.DataFrame, unit: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from commands import noisy_results
+from judgements import decision
 from pyopbench.cli import app
-from pyopbench.cli.report import retry_commands
+from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
+from pyopbench.core.model import BASELINE as TODAY
 from pyopbench.judge.bars import Unknown
+from pyopbench.judge.findings import (
+    BaselineFailed,
+    BaselineNotMeasured,
+    BaselineTooNoisy,
+    BeyondMeasured,
+    DtypeNotCalled,
+    MeasuredGain,
+    NoCandidate,
+    StillOpen,
+)
+from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
 from pyopbench.report import decisions_json
 
 COLUMNS = 80
+MINE = ("mine.py:f", "--input", "np.ones((2, 3))")
 
 
 @pytest.fixture
@@ -97,3 +113,68 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
     ]
     judgement.run.counted_copies = {}  # which a command would write over
     assert [one[1] for one in map(shlex.split, retry_commands(judgement, [results]))] == ["probe", "probe", "report"]
+
+
+SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (StillOpen(TODAY, 0.03, (SAVES,), SecondLaunch()), ["run", *MINE, "--mode", "call", "--launches", "2"]),
+        (
+            StillOpen(TODAY, 0.03, (SAVES,), MoreLaunches("native", 4, 9)),
+            ["run", *MINE, "--mode", "call", "--launches", "9", "--budget", "6m"],
+        ),
+        (
+            StillOpen(TODAY, 0.03, (SAVES,), MoreLaunches("native", 4, MOST_LAUNCHES_ASKED + 1)),
+            ["report", "RUN", "--min-effect", "13%"],
+        ),
+        (
+            StillOpen(TODAY, 0.03, (replace(SAVES, high=0.9),), MoreLaunches("native", 4, None)),
+            ["run", *MINE, "--mode", "call", "--launches", "8"],
+        ),
+        (StillOpen(TODAY, 0.03, (SAVES,), MoreMachines("native", 2, 5)), ["run", *MINE, "--mode", "call"]),
+        (NoCandidate(TODAY, required=True), ["report", "RUN"]),
+        (NoCandidate(TODAY, required=False), ["verify", *MINE]),
+        (BaselineFailed(TODAY, 1, "raised", "no"), ["verify", *MINE, "--variant", TODAY]),
+        (BaselineNotMeasured(TODAY), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
+        (
+            BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3),
+            ["run", *MINE, "--mode", "call", "--launches", "6"],
+        ),
+        (DtypeNotCalled("float64"), ["report", "RUN"]),
+        (
+            BeyondMeasured(TODAY, (5000,), ()),
+            ["run", *MINE, "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"],
+        ),
+        (BeyondMeasured(TODAY, (5000,), ("raised",)), ["verify", *MINE, "--variant", TODAY, "--axis", "size=5000"]),
+    ],
+)
+def test_every_undecided_answer_comes_with_one_command(results, reason, words):
+    """It names the user's own op with its inputs, and has numbers that were measured."""
+    settings = {"budget_seconds": 150.0}
+    run = SimpleNamespace(own={"f": MINE}, catalogue={"ops": {"f": {}}}, cases=(), settings=settings)
+    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
+    assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
+    if words[0] in ("run", "report"):
+        parsed = typer.main.get_command(app.app)
+        parsed.commands[words[0]].make_context(words[0], command[2:])
+
+
+def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):
+    run = SimpleNamespace(own={"f": MINE}, catalogue={"ops": {}}, cases=(), settings={})
+    reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
+    made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
+    assert command == ["pyopbench", "run", *MINE, "--mode", "call", "--baseline", TODAY]
+
+
+def test_the_terminal_has_the_reason_of_an_undecided_answer_and_the_command(results):
+    """The command with a larger minimum effect, if that is what it is, decides."""
+    shown = invoke("report", results, COLUMNS="200").stdout
+    (command,) = [shlex.split(line)[1:] for line in shown.splitlines() if line.startswith("  next: ")]
+    assert command[:3] == ["pyopbench", "run", "double"]
+    (made,) = json.loads((results / "decisions.json").read_text(encoding="utf-8"))["decisions"]
+    assert command[command.index("--launches") + 1] == str(made["reason"]["settled_by"]["enough"])

@@ -210,7 +210,9 @@ def test_figures_that_mean_nothing_are_capped():
         "< 0.0001×",
         "9,000×",
     )
-    assert formatting.ratio_interval(2.0, 1e-12, 1e15) == "2.00× (too noisy to tell)"
+    assert formatting.ratio_interval(2.0, 1e-12, 1e15) == formatting.TOO_NOISY
+    assert formatting.ratio_interval(0.42, 0.0, 1.4) == formatting.TOO_NOISY
+    assert formatting.ratio_interval(0.014, 0.0, 0.0312) == "0.0140× (0–0.0312)", "which is known to be little"
     assert (formatting.percent(82.9), formatting.percent(-82.9), formatting.percent(9.99)) == (
         "> 1,000%",
         "< -1,000%",

@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 
 from frames import Bench, Curve, run_of
+from judgements import with_noise_for_today
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case, Failure
 from pyopbench.judge.answer import Answer
+from pyopbench.judge.candidates import TOO_NOISY
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import (
@@ -22,10 +24,13 @@ from pyopbench.judge.findings import (
     BaselineLacksSizes,
     BaselineMeasured,
     BaselineNotMeasured,
+    BaselineTooNoisy,
     BeyondMeasured,
     CandidateLacksSizes,
     ClearGain,
     DtypeNotCalled,
+    LessNoise,
+    NoCandidate,
     StillOpen,
 )
 from pyopbench.judge.settling import MoreLaunches, SecondLaunch
@@ -344,3 +349,34 @@ def test_a_dtype_that_a_mix_leaves_out_is_undecided_and_one_that_nobody_measured
         judged(run_of(*benches), mix={("uint8", 1_000): 1.0})
     assert refused.value.what == "no dtype of the mix was measured"
     assert (refused.value.received, refused.value.legal) == ("uint8", "float32, float64")
+
+
+def test_a_callback_whose_cost_is_noise_was_measured_and_is_too_noisy():
+    """It was called "not measured", above a table that had -13.2 us for it."""
+    judged = with_noise_for_today()
+    (made,) = judged.decisions
+    assert made.action == "undecided"
+    assert isinstance(made.reason, BaselineTooNoisy)
+    assert (made.reason.label, made.reason.size, made.reason.launches) == (TODAY, 1_000, 2)
+    assert made.reason.seconds == pytest.approx(-13.2e-6)
+    assert made.would_change == (LessNoise(TODAY, 2),)
+    noisy = judged.latencies.set_index("variant")["too_noisy"]
+    assert noisy[TODAY]
+    assert not noisy["native"]
+
+
+def test_where_nothing_but_the_callback_has_a_number_there_is_no_candidate_over_all_sizes():
+    """It ended the report in an internal error."""
+    (made,) = judge(Bench({TODAY: 1e-4, "native": {10: 1e-5}}, sizes=(10, 1_000)).run()).decisions
+    assert made.reason == NoCandidate(TODAY, required=False)
+    assert made.caveats == (CandidateLacksSizes("native", (1_000,), ("timeout",)),)
+
+
+def test_at_sizes_where_the_cost_of_the_callback_is_noise_that_is_said():
+    """At 10 elements it costs less than the empty function, at 1,000 it is clear."""
+    bench = Bench({TODAY: {10: 1e-9, 1_000: 1e-3}, "native": 1e-5}, sizes=(10, 1_000), mode="node", floor=1e-3)
+    run = bench.run()
+    shift = ((run.frame["variant"] == TODAY) & (run.frame["size"] == 10)) * run.frame["calls"] * 2e-4
+    run.frame = run.frame.assign(seconds=run.frame["seconds"] - shift)
+    (made,) = judge(run).decisions
+    assert made.caveats == (BaselineLacksSizes(TODAY, (10,), (TOO_NOISY,)),)

@@ -14,7 +14,7 @@ from pyopbench.judge.findings import DiffersBySize, NoAnswerAt
 from pyopbench.judge.settling import MoreLaunches
 from pyopbench.report import terminal
 from pyopbench.report.wording.body_share import body_share_text
-from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, change_text, note_text, standing_text
+from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, note_text, open_text, standing_text
 from pyopbench.report.wording.holes import without_number_text
 
 
@@ -28,7 +28,7 @@ def test_the_terminal_says_where_and_why():
     assert decisions.rows[0] == ("sinh", "inference", "float64", answer_text(made.answer), MISSING, MISSING)
     notes = terminal.notes(changed)
     where = " ".join((made.op, made.use, made.dtype))
-    assert f"{change_text(MoreLaunches('native', 4, 9))}: {where}" in notes
+    assert terminal.undecided(changed) == ((f"{where} is undecided: {open_text(made.reason)}", made),)
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
     assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes
@@ -73,6 +73,7 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     assert answers.rows[-1] == ("op_0", "float64", answer_text(undecided.answer), MISSING, MISSING, MISSING)
     by_size = sum(len(one.ranges) > 1 for one in judged.decisions)
     provisional = sum(one.is_provisional for one in judged.decisions)
+    assert [one for _, one in terminal.undecided(judged)] == [undecided]
     assert standing_text(25, undecided=1, by_size=by_size, provisional=provisional) in terminal.notes(judged)
 
 

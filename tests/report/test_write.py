@@ -21,8 +21,9 @@ from markdown_it import MarkdownIt
 
 import stored
 from frames import Bench
-from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report
+from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report, with_noise_for_today
 from places import HELPERS, ROOT
+from pyopbench.core import formatting
 from pyopbench.judge import decide
 from pyopbench.judge.judge import Judging
 from pyopbench.report import terminal, write
@@ -339,3 +340,25 @@ def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():
     embedded = embed({"name": CLOSING})
     assert "<" not in embedded
     assert json.loads(embedded) == {"name": CLOSING}
+
+
+def test_a_cost_that_is_noise_is_a_number_in_no_output():
+    """-13.2 us (-6,020 to 5,990) says nothing: tables say so, and `decisions.json` has the numbers with the reason."""
+    judged = with_noise_for_today()
+    told = write.render(judged)
+    for name in ("report.md", "report.html"):
+        assert formatting.TOO_NOISY in told[name]
+        assert "13.2 µs" not in told[name]
+    assert formatting.TOO_NOISY in terminal.undecided(judged)[0][0]
+    (made,) = json.loads(told["decisions.json"])["decisions"]
+    assert made["reason"]["kind"] == "baseline_too_noisy"
+    assert made["reason"]["seconds"] == pytest.approx(-13.2e-6)
+
+
+def test_an_answer_whose_costs_are_noise_shows_what_it_saves_and_no_costs():
+    """Two launches at 60 and 300 us, on a machine with two speeds: the port takes a tenth in both."""
+    judged = with_noise_for_today((60e-6, 300e-6))
+    (made,) = judged.decisions
+    assert made.seconds[0].today == pytest.approx(180e-6)
+    assert made.seconds[0].today_too_noisy
+    assert terminal.tables(judged)[0].rows[0][-1] in (formatting.TOO_NOISY, formatting.MISSING)

@@ -21,6 +21,9 @@ from pyopbench.core.op import Op
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
 
+INNER_NAME = re.compile(r"(?<=ymbolic Tensor) \([^)]*\)|pyopbench\d+_\d+/")
+"""Names of tensors that pyopbench's graphs have, and nobody's source; the line of the source says which is meant."""
+
 MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)|, defined at \S+ \(\d+\)")
 
 ABOVE = re.compile(r"^(\.\.?/)+")
@@ -77,7 +80,7 @@ def explain(error: BaseException, op: Op) -> str:
     where = "" if place is None else f", {_told(place)}"
     if isinstance(error, Refused):
         where += _behind(error, op)
-    said = _said(error, place)
+    said = INNER_NAME.sub("", _said(error, place))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pyopbench.core import formatting
 from pyopbench.core.label import Label
 from pyopbench.report.sections import Cell, Tone
@@ -27,9 +30,16 @@ def seconds(value: float | None) -> Cell:
     return Cell(formatting.seconds(value), number=value)
 
 
-def seconds_interval(value: float | None, low: float | None, high: float | None) -> Cell:
-    """Return the cell of a duration and its interval, sorted by the duration."""
+def seconds_interval(value: float | None, low: float | None, high: float | None, *, too_noisy: bool = False) -> Cell:
+    """Return the cell of a duration and its interval, sorted by the duration; what is too noisy is not a number."""
+    if too_noisy:
+        return Cell(formatting.TOO_NOISY, "muted")
     return Cell(formatting.seconds_interval(value, low, high), number=value)
+
+
+def cost(row: Mapping[str, Any]) -> Cell:
+    """Return the cell of what a row of `latencies.latency_table` costs."""
+    return seconds_interval(row["seconds"], row["low"], row["high"], too_noisy=bool(row["too_noisy"]))
 
 
 def saved(share: float | None, low: float | None) -> Cell:

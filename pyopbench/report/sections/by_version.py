@@ -42,8 +42,11 @@ def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places
     unit = unit_of(judgement, op)
     pinned = styles(judgement.run.catalogue["variants"], {row["label"] for row in rows})
     drawn = _at_ends(rows, unit)
+    table = _table(across, op, rows, places, unit)
+    if not drawn:
+        return (Heading(op, of_op=True), table)
     spec = version_chart(drawn, pinned, Scene(panels_of(drawn, places), judgement.baseline, unit), across.labels)
-    return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), _table(across, op, rows, places, unit))
+    return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), table)
 
 
 def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any]]:
@@ -51,7 +54,8 @@ def _at_ends(rows: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any
     sizes = {row["size"] for row in rows}
     ends = {min(sizes), max(sizes)}
     kept = ("panel", "direction", *FIELDS, "label", "size", "version", "seconds", "low", "high")
-    at_ends = sorted((row for row in rows if row["size"] in ends), key=lambda row: row["size"])
+    told = [row for row in rows if row["size"] in ends and not row["too_noisy"]]
+    at_ends = sorted(told, key=lambda row: row["size"])
     return [
         {
             **{key: row[key] for key in kept},
@@ -100,8 +104,8 @@ def _table(across: VersionComparison, op: str, rows: Sequence[Mapping[str, Any]]
 def _cell(row: Mapping[str, Any] | None, verdict: CaseVerdict | None) -> Cell:
     if row is None:
         return Cell(formatting.MISSING, "muted")
-    if verdict is None:
-        return _cells.seconds_interval(row["seconds"], row["low"], row["high"])
+    if verdict is None or row["too_noisy"]:
+        return _cells.cost(row)
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
     note = f"{ratio} {verdict.outcome}"
     return Cell(formatting.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], note, number=verdict.ratio)

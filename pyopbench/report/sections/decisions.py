@@ -24,7 +24,7 @@ from pyopbench.report.wording.warnings import warning_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.decision import Decision
+    from pyopbench.judge.decision import Decision, SizeSeconds
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 
@@ -255,8 +255,14 @@ def _one_op(decision: Decision) -> str:
     ends = decision.seconds[:1] + decision.seconds[1:][-1:]
     if decision.choice is None or not ends:
         return formatting.MISSING
-    shown = (f"{formatting.change_of_seconds(one.today, one.after)} at {formatting.size(one.size)}" for one in ends)
+    shown = (f"{change_of_cost(one)} at {formatting.size(one.size)}" for one in ends)
     return ", ".join(shown)
+
+
+def change_of_cost(one: SizeSeconds) -> str:
+    """Return what one op costs before and after at a size, as far as noise lets it be told."""
+    noisy = {"noisy_before": one.today_too_noisy, "noisy_after": one.after_too_noisy}
+    return formatting.change_or_noise(one.today, one.after, **noisy)
 
 
 def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:

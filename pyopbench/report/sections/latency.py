@@ -9,7 +9,7 @@ from pyopbench.core import formatting
 from pyopbench.judge.candidates import USES
 from pyopbench.report.charts.latency import Scene, latency_chart
 from pyopbench.report.charts.style import styles
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, _cells
+from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, _cells
 from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
 from pyopbench.report.wording.crossovers import fastest_text
 from pyopbench.stats import costs
@@ -53,15 +53,16 @@ def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Styl
     rows = places.in_panels(records(judgement, op))
     unit = unit_of(judgement, op)
     scene = Scene(panels_of(rows, places), judgement.baseline, unit)
-    spec = latency_chart([_chart_row(row) for row in rows], pinned, scene, _crossings(judgement, op, places))
+    drawn = [row for row in rows if not row["too_noisy"]]
+    spec = latency_chart([_chart_row(row) for row in drawn], pinned, scene, _crossings(judgement, op, places))
     caption = f"{op}: time per call{_where(rows)} (95% interval) by {unit}"
     summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
     described = (Paragraph(summary),) if summary else ()
     return (
         Heading(op, of_op=True),
         *described,
-        Chart(spec, _alt(op, rows, unit)),
-        by_size(rows, places, _cell, caption),
+        *((Chart(spec, _alt(op, drawn, unit)),) if drawn else ()),
+        by_size(rows, places, _cells.cost, caption),
     )
 
 
@@ -81,10 +82,6 @@ def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, 
 
 def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in ("panel", "label", "size", "seconds", "low", "high")}
-
-
-def _cell(row: Mapping[str, Any]) -> Cell:
-    return _cells.seconds_interval(row["seconds"], row["low"], row["high"])
 
 
 def _alt(op: str, rows: Sequence[Mapping[str, Any]], unit: str) -> str:

@@ -135,7 +135,7 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
         (
             _cells.variant(row["label"]),
             *places.cells(row),
-            _cells.seconds_interval(row["seconds"], row["low"], row["high"]),
+            _cells.cost(row),
         )
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest

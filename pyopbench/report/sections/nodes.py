@@ -55,16 +55,26 @@ def _row(
         *places.cells(row),
         _cells.variant(row["label"]),
         _cells.sized(row["size"], unit_of(judgement, row["op"])),
-        _cells.seconds_interval(row["seconds"], row["low"], row["high"]),
-        formatting.MISSING if surcharge is None else _cells.seconds(surcharge.first),
+        _cells.cost(row),
+        formatting.MISSING if surcharge is None else _first(surcharge),
         formatting.MISSING if surcharge is None else _further(surcharge),
         ", ".join(str(number) for number in copies),
-        formatting.MISSING if slope is None else _cells.seconds_interval(slope.mean, *slope.interval()),
+        formatting.MISSING if slope is None else _slope(slope, row),
     )
 
 
+def _first(surcharge: Surcharge) -> Cell:
+    return _cells.seconds_interval(surcharge.first, None, None, too_noisy=surcharge.first_too_noisy)
+
+
+def _slope(slope: estimate.Estimate, row: Mapping[str, Any]) -> Cell:
+    today = 0.0 if row["too_noisy"] else row["seconds"]
+    return _cells.seconds_interval(slope.mean, *slope.interval(), too_noisy=slope.is_too_noisy(today))
+
+
 def _further(surcharge: Surcharge) -> Cell | str:
-    return _cells.seconds_interval(surcharge.further, surcharge.low, surcharge.high)
+    ends = (surcharge.low, surcharge.high)
+    return _cells.seconds_interval(surcharge.further, *ends, too_noisy=surcharge.further_too_noisy)
 
 
 SECTION = Section("nodes", "Inside a graph", 25, build)

@@ -13,6 +13,7 @@ from pyopbench.judge.findings import (
     BaselineLacksSizes,
     BaselineMeasured,
     BaselineNotMeasured,
+    BaselineTooNoisy,
     BeyondMeasured,
     CandidateLacksSizes,
     Caveat,
@@ -21,6 +22,7 @@ from pyopbench.judge.findings import (
     DtypeNotCalled,
     FasterBaseline,
     FasterVariant,
+    LessNoise,
     MeasuredGain,
     MoreTimeAtSizes,
     NoAnswerAt,
@@ -145,10 +147,21 @@ def reason_text(reason: Reason) -> str:
             return f"{reason.label} has no number: {reason.status} at {formatting.size(reason.size)}: {reason.message}"
         case BaselineNotMeasured():
             return f"{reason.baseline} was not measured, so there is nothing to compare with"
+        case BaselineTooNoisy():
+            launches = formatting.count(reason.launches, "launch", "launches")
+            where = f"at {formatting.size(reason.size)}, in {launches}"
+            return (
+                f"the cost of {reason.label} is {formatting.TOO_NOISY} ({where}), so there is nothing to compare with"
+            )
         case DtypeNotCalled():
             return f"your mix has no calls in {reason.dtype}"
         case BeyondMeasured():
             return f"{_no_number(reason.baseline, reason.sizes, reason.statuses)}, which the mix needs"
+
+
+def open_text(reason: Reason) -> str:
+    """Return why a decision is undecided, as briefly as that can be said: of open candidates the best alone."""
+    return _still_open(reason, 1) if isinstance(reason, StillOpen) else reason_text(reason)
 
 
 def caveat_text(caveat: Caveat) -> str:
@@ -183,6 +196,9 @@ def change_text(flip: WouldChange) -> str:
             return _more_time(flip)
         case BaselineMeasured():
             return f"{flip.baseline} is measured there"
+        case LessNoise():
+            launches = formatting.count(flip.launches, "launch", "launches")
+            return f"{flip.baseline} is measured with less noise: in more than {launches}, or on a quieter machine"
         case VariantMeasured():
             return f"another variant is measured wherever {flip.baseline} is"
         case SecondLaunch():
@@ -218,9 +234,9 @@ def _passed_over(reason: ClearGain) -> str:
     return f"; {gain_text(reason.faster)}, not clearly more{work}"
 
 
-def _still_open(reason: StillOpen) -> str:
-    named = [gain_text(gain) for gain in reason.candidates[:MOST_NAMED]]
-    left = len(reason.candidates) - MOST_NAMED
+def _still_open(reason: StillOpen, most: int = MOST_NAMED) -> str:
+    named = [gain_text(gain) for gain in reason.candidates[:most]]
+    left = len(reason.candidates) - most
     still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
     border = f"{formatting.points(reason.threshold)} of the time of {reason.baseline}"
     return f"{still_open}: this may be more or less than {border}; {change_text(reason.settled_by)}"

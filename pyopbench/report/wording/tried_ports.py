@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyopbench.core import formatting
 from pyopbench.core.model import Change
+from pyopbench.judge.tried_ports import Attempt
 
 BECAUSE = {
     "method": "tensors do not have this method",
@@ -18,6 +19,20 @@ BECAUSE = {
     "type": "Numba treats Python types as functions",
 }
 """Why, by the kind of change."""
+
+
+def outcome_text(attempt: Attempt, characters: int) -> str:
+    """Return in a line what a port saves or why there is none; the change that is known to help is the shortest.
+
+    Args:
+        attempt: at the port.
+        characters: that there is room for.
+    """
+    if attempt.works and not attempt.reason:
+        return "works" if attempt.saved is None else formatting.saved_at_least(attempt.saved, attempt.saved_low)
+    change = attempt.change
+    why = attempt.reason if change is None else f"line {change.line}: write `{change.then}` for `{change.now}`"
+    return formatting.shorten(f"works, but not everywhere: {why}" if attempt.works else why, characters, in_words=True)
 
 
 def change_text(change: Change) -> str:

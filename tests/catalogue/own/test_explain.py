@@ -65,6 +65,15 @@ def test_ops_that_are_not_the_users_keep_their_words() -> None:
     assert explain(ValueError("as it is"), square()) == "ValueError: as it is"
 
 
+@pytest.mark.parametrize("name", ["pyopbench10_0/sub:0", "arguments_0:0"])
+def test_tensors_that_are_in_nobodys_source_are_not_named(name: str) -> None:
+    """The line says which is meant; a graph of copies has a scope for each."""
+    op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
+    error = TypeError(f'len is not well defined for a symbolic Tensor ({name})\n\nFile "{HERE}", line 9:\n')
+    assert explain(error, op) == f"TypeError: len is not well defined for a symbolic Tensor, {HERE.name} line 9"
+    assert "pyopbench" not in explain(ValueError("{{node pyopbench10_0/MatMul}} is no square"), op)
+
+
 @pytest.mark.parametrize("end", ["", ".", ":", " ...", ";"])
 def test_a_message_ends_before_the_place(end: str) -> None:
     op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
