@@ -33,7 +33,7 @@ def test_a_noisy_machine_is_told_with_what_to_do() -> None:
 def test_a_terminal_has_the_same_in_one_line() -> None:
     unresolved = "1 of 2 comparisons unresolved"
     assert noise_line(NOISY, 0, 3) == f"Noise: answers are clear, {unresolved}; --launches 1200 would resolve it"
-    assert noise_line(NOISY, 1, 3) == f"Noise: 1 of 3 answers undecided, {unresolved}; try --launches 1200"
+    assert noise_line(NOISY, 1, 3) == f"Noise: 1 of 3 answers undecided, {unresolved}"
     assert noise_line(replace(NOISY, enough_launches=None), 2, 3) == (
         f"Noise: 2 of 3 answers undecided, {unresolved}; stop other work on the machine"
     )
@@ -54,9 +54,6 @@ def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one
 
 def test_a_run_that_only_its_budget_limits_needs_a_longer_one() -> None:
     unlimited = replace(NOISY, is_unlimited=True)
-    assert noise_line(unlimited, 1, 3) == (
-        "Noise: 1 of 3 answers undecided, 1 of 2 comparisons unresolved; try a longer --budget"
-    )
     assert noise_line(unlimited, 0, 3) == (
         "Noise: answers are clear, 1 of 2 comparisons unresolved; a longer --budget would resolve it"
     )

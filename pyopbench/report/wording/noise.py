@@ -53,7 +53,7 @@ def noise_line(disturbance: Disturbance, undecided: int, decisions: int) -> str:
     if enough is None:
         return f"Noise: {what}; stop other work on the machine"
     if undecided:
-        return f"Noise: {what}; try {_asked(disturbance)}"
+        return f"Noise: {what}"  # each undecided answer has a command of its own
     return f"Noise: {what}; {_asked(disturbance)} would resolve {_half(disturbance)}"
 
 
