@@ -171,6 +171,7 @@ def _is_tensorflow(path: str) -> bool:
 def _describe(source: Source, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
     context = around.context(found.node)
     gradient = around.gradient(found.node, risks.op_of(found.call, found.kind), found.kind)
+    traits = risks.Traits(found.kind, context, gradient, around.is_parallel(found.node))
     return CallSite(
         file=file,
         line=found.node.lineno,
@@ -182,7 +183,7 @@ def _describe(source: Source, around: context.Surroundings, found: CallbackNode,
         context=context,
         gradient=gradient,
         body=_body(source, found),
-        risks=tuple(risks.find_risks(source, found.node, risks.Traits(found.kind, context, gradient))),
+        risks=tuple(risks.find_risks(source, found.node, traits)),
     )
 
 

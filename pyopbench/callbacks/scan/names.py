@@ -62,6 +62,13 @@ class Source:
         """
         return self._path(node, self.scopes(node), 0)
 
+    def home(self, node: ast.Name) -> Scope | None:
+        """Return the scope that binds a name, as it is seen from where it is used; None where the file has none."""
+        for place, scope in enumerate(self.scopes(node)):
+            if not (place and isinstance(scope, ast.ClassDef)) and node.id in self._bindings(scope):
+                return scope
+        return None
+
     def _path(self, node: ast.expr, scopes: list[Scope], depth: int) -> str:
         if depth > DEEPEST_ALIAS:
             return ""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pyopbench.callbacks.scan.context import Parallel
 from pyopbench.callbacks.scan.names import FUNCTIONS, Source, own_nodes
 
 COMMON = (
@@ -20,11 +21,12 @@ SHAPING = {"set_shape", "ensure_shape", "reshape"}
 
 @dataclass(frozen=True)
 class Traits:
-    """What is known of a callback already: its kind, context and gradient, as in `CallSite`."""
+    """What is known of a callback already, as in `CallSite`; and does its pipeline make parallel calls?"""
 
     kind: str
     context: str
     gradient: str
+    parallel: Parallel
 
 
 def op_of(call: ast.Call | None, kind: str) -> str:
@@ -46,7 +48,10 @@ def find_risks(source: Source, node: ast.expr, traits: Traits) -> Iterator[str]:
     if traits.context == "Keras metric":
         pass  # nothing flows back through a metric
     elif traits.context == "tf.data":
-        yield "parallel calls of the pipeline wait for the GIL"
+        if traits.parallel == "yes":
+            yield "parallel calls of the pipeline wait for the GIL"
+        elif traits.parallel == "perhaps":
+            yield "if the pipeline makes parallel calls (num_parallel_calls), they wait for the GIL"
     elif traits.gradient == "none":
         yield "no gradient: backpropagation gives None"
     elif traits.gradient == "tape":

@@ -46,6 +46,64 @@ def test_context(code: str, context: str) -> None:
     assert look(code)[0] == context
 
 
+AUC = "def auc(y, p):\n    return SITE\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "metrics = [auc]\nmodel.compile(metrics=metrics)",
+        "metrics = ('mae', auc)\nmodel.compile(loss='mse', metrics=metrics)",
+        "metrics = {'a': [auc], 'b': 'mae'}\nmodel.compile(metrics=metrics)",
+        "metrics = ['mae']\nmetrics += [auc]\nmodel.compile(weighted_metrics=metrics)",
+        "metrics = []\nmetrics.append(auc)\nmodel.compile(metrics=metrics)",
+        "metrics = []\nfor one in (auc, 'mae'):\n    metrics.append(one)\nmodel.compile(metrics=metrics)",
+        "metrics = ['mae']\nmetrics.extend([auc])\nmodel.compile(metrics=['mse'] + metrics)",
+        "metrics = {}\nmetrics['a'] = auc\nmodel.compile(metrics=metrics)",
+        "functions = [auc]\nmodel.compile(metrics=[Mean(one) for one in functions])",
+        "metric = auc\nother = metric\nmodel.compile(metrics=[other])",
+        "loss, metrics = 'mse', [auc]\nmodel.compile(loss=loss, metrics=metrics)",
+        "metrics = [auc] if FINE else None\nmodel.compile(metrics=metrics or ['mae'])",
+        "metrics: list = [auc]\nmodel.compile(metrics=[*metrics])",
+        "settings = {'metrics': [auc]}\nmodel.compile(**settings)",
+        "settings = dict(metrics=[auc])\nmodel.compile(**settings)",
+        "settings = {}\nsettings['metrics'] = [auc]\nmodel.compile(**settings)",
+        "model.compile('adam', 'mse', [auc])",
+        "def build(metrics):\n    model.compile(metrics=metrics)\nbuild([auc])",
+        "def build(n, metrics=(auc,)):\n    model.compile(metrics=metrics)\nbuild(3)",
+        "def get():\n    return [auc]\nmetrics = get()\nmodel.compile(metrics=metrics)",
+        "class T:\n  def __init__(self):\n    self.m = [auc]\n  def go(self):\n    model.compile(metrics=self.m)",
+        "class T:\n    m = [auc]\n    def go(self):\n        model.compile(metrics=self.m)",
+    ],
+)
+def test_a_metric_is_one_however_it_gets_to_compile(code: str) -> None:
+    assert look(f"{AUC}{code}")[0] == "Keras metric"
+
+
+def test_a_callback_of_a_lambda_that_is_bound_to_a_name_is_part_of_what_uses_the_name() -> None:
+    assert look("metric = lambda y, p: SITE\nmodel.compile(metrics=[metric])")[0] == "Keras metric"
+    assert look("fn = lambda x: SITE\nds.map(fn)")[0] == "tf.data"
+    assert look("import functools\ndef f(x):\n    return SITE\ng = functools.partial(f)\nds.map(g)")[0] == "tf.data"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "metrics = [auc]\nmodel.compile(metrics=['mae'])",
+        "def other():\n    metrics = [auc]\nmetrics = ['mae']\nmodel.compile(metrics=metrics)",
+        "metrics = [auc]\nmodel.fit(metrics)",
+    ],
+)
+def test_a_function_in_a_list_that_compile_is_not_given_is_no_metric(code: str) -> None:
+    assert look(f"{AUC}{code}")[0] == "plain"
+
+
+def test_what_is_computed_before_a_pipeline_is_no_part_of_it() -> None:
+    assert look("start = SITE\nds.reduce(start, add)")[0] == "plain"
+    assert look("table = SITE\nds.map(lambda x: x + table)")[0] == "plain"
+    assert look("def load():\n    return SITE\nstart = load()\nds.scan(start, add)")[0] == "plain"
+
+
 @pytest.mark.parametrize(
     ("code", "gradient"),
     [
