@@ -55,9 +55,6 @@ def old(arguments):
 GRADIENT = "old_gradient"
 """The name of what calls the old gradient for each example."""
 
-RESERVED = frozenset({"vary", GRADIENT})
-"""Names that a test of a batched port has for itself, beside those of every test."""
-
 
 def gradient(name: str) -> str:
     """Return the function that calls the old gradient for each example."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from itertools import count
 
 from pyopbench.catalogue.porting import batch_check, keras_check
 from pyopbench.catalogue.porting.facts import Facts
 from pyopbench.catalogue.porting.module_text import module_text
-from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.render import Code
 from pyopbench.catalogue.porting.units import Units
 
@@ -24,20 +25,11 @@ def assert_same(found, expected):
     scale = finite.max() if finite.size else 0
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))
 '''
-RESERVED = frozenset(
-    {
-        "TOLERANCE",
-        "assert_same",
-        "as_tuple",
-        "examples",
-        "old",
-        "draw",
-        "gradient_of_port",
-        "vary",
-        batch_check.GRADIENT,
-    }
-)
-"""Names that a test has for itself."""
+EXPRESSION, OLD, OLD_GRADIENT = "inputs_of_yours", "body_of_yours", "gradient_of_yours"
+"""Placeholders for the user's code in the statements of a test, whose own names are chosen apart from it."""
+
+MODULE = "module_of_port"
+"""The name of the module of the port, where its own is taken."""
 
 AS_TUPLE = '''
 def as_tuple(outputs):
@@ -90,11 +82,10 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
         inputs: on which it is checked.
         on_keras: is the port made of `keras.ops`?
     """
-    name, module = module, _imported_as(module, old.units)
-    units, gradient = old.units, old.gradient
-    code = Code(units)
-    statements = [code.write_unit(unit) for unit in units.in_order()]
-    statements += [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
+    units, code = old.units, Code(old.units)
+    name, module = module, MODULE
+    gradient = OLD_GRADIENT if old.gradient else ""
+    statements = [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
     given = _given(facts, inputs, "tensors")
     statements.append(keras_check.values(module, facts.function, given) if on_keras else _values(module, facts, given))
     if old.is_of_one:
@@ -106,6 +97,15 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
             gradient = batch_check.GRADIENT
         first = keras_check.ON_TENSORFLOW if on_keras else ""
         statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
+    taken = units.by_name.keys() | units.imports.keys()
+    own = {one.name for one in ast.parse("\n".join(statements)).body if isinstance(one, ast.FunctionDef)} | {
+        "TOLERANCE"
+    }
+    module = MODULE if name in taken | own else name
+    others = {one: _other_name(one, taken | own) for one in own & taken}
+    yours = {EXPRESSION: inputs.expression, OLD: old.function, OLD_GRADIENT: old.gradient, MODULE: module}
+    statements = [_with_names(one, {**others, **yours}) for one in statements]
+    statements = [*(code.write_unit(unit) for unit in units.in_order()), *statements]
     each = " for each example" if old.is_of_one else ""
     says = f"""Checks a port against the body that it replaces.
 
@@ -115,26 +115,34 @@ does{each}, of which this file has a copy.
     return module_text(says, statements, units, [f"import {name}{'' if name == module else f' as {module}'}"])
 
 
-def _imported_as(module: str, units: Units) -> str:
-    """Return the name under which a test has the module of the port.
+def _other_name(name: str, taken: Set[str]) -> str:
+    """Return a name in place of one; that of a test has to begin as it does."""
+    return next(other for number in count(1) if (other := f"{name}_{number}") not in taken)
 
-    Raises:
-        CannotPort: the user's files bind a name that the test has for something else.
-    """
-    taken = RESERVED & units.by_name.keys()
-    if taken:
-        raise CannotPort(f"`{min(taken)}` is a name that the test needs", fix="give yours another name")
-    return "module_of_port" if module in units.by_name.keys() | units.imports.keys() else module
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return code with other words in place of names, but not of attributes and keywords."""
+    places = [
+        (node.lineno, node.col_offset, node.id) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)
+    ]
+    definitions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    places += [(node.lineno, len("def "), node.name) for node in definitions]
+    lines = text.encode().splitlines(keepends=True)  # in which the tree counts columns
+    for row, column, name in sorted(places, reverse=True):
+        if name in names:
+            line, end = lines[row - 1], column + len(name.encode())
+            lines[row - 1] = line[:column] + names[name].encode() + line[end:]
+    return b"".join(lines).decode()
 
 
 def _examples(inputs: Inputs, old: Old) -> str:
     rng = "    rng = np.random.default_rng(0)\n" if "rng" in _names(inputs.expression) else ""
     if old.is_of_one:
-        return batch_check.examples(inputs.expression, rng, is_fixed=inputs.is_fixed)
+        return batch_check.examples(EXPRESSION, rng, is_fixed=inputs.is_fixed)
     return f'''
 def examples():
     """Return the arguments of several calls."""
-{rng}    return {inputs.expression}
+{rng}    return {EXPRESSION}
 '''
 
 
@@ -147,12 +155,12 @@ def _names(expression: str) -> set[str]:
 
 def _call(old: Old, facts: Facts, inputs: Inputs) -> str:
     if old.is_of_one:
-        return batch_check.old(old.function, _given(facts, inputs, "row"))
+        return batch_check.old(OLD, _given(facts, inputs, "row"))
     return f'''
 def old(arguments):
     """Return what the old body returns, as arrays."""
     copies = [one if isinstance(one, (list, tuple)) else np.array(one) for one in arguments]
-    return tuple(np.asarray(one) for one in as_tuple({old.function}({_given(facts, inputs, "copies")})))
+    return tuple(np.asarray(one) for one in as_tuple({OLD}({_given(facts, inputs, "copies")})))
 '''
 
 

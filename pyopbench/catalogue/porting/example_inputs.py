@@ -8,7 +8,7 @@ from pyopbench.catalogue.porting.facts import SEEDS
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.render import Code
 from pyopbench.catalogue.porting.source import Source, read_source
-from pyopbench.catalogue.porting.units import Unit, Units, globals_read
+from pyopbench.catalogue.porting.units import Unit, Units, globals_read, module_of
 from pyopbench.core.op import Op
 from pyopbench.core.own_target import Target
 
@@ -39,7 +39,8 @@ def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
     code.source, code.unit = home, unit
     text = code.write(value)
     if op.own is not None and op.own.fixed_sizes:
-        return text if isinstance(value, ast.List) else f"[{text}]"
+        # How a list of examples is written does not matter: `INPUTS`, a comprehension, what a function returns.
+        return text if isinstance(vars(module_of(home))["OP"].inputs, list) else f"[{text}]"
     sizes = ", ".join(map(str, op.quick_sizes[:CHECKED_SIZES]))
     called = text if isinstance(value, ast.Name | ast.Attribute) else f"({text})"
     comma = "," if len(op.quick_sizes[:CHECKED_SIZES]) == 1 else ""
@@ -56,9 +57,9 @@ def _inputs_of(source: Source) -> tuple[ast.stmt, ast.expr]:
             continue
         names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
         if "OP" in names:
-            for keyword in statement.value.keywords:
-                if keyword.arg == "inputs":
-                    return statement, keyword.value
+            named = [keyword.value for keyword in statement.value.keywords if keyword.arg == "inputs"]
+            for value in (*named, *statement.value.args[:1]):
+                return statement, value
     raise CannotPort(
         "`OP = OwnOp(inputs=...)` is not written in the file, so that the test has no inputs", place=(source.path, 1)
     )

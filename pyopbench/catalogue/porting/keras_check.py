@@ -38,6 +38,3 @@ ON_TENSORFLOW = """    if keras.backend.backend() != "tensorflow":
         return
 """
 """At the beginning of a test of gradients, which are TensorFlow's."""
-
-RESERVED = frozenset({"check_values"})
-"""Names that a test of such a port has for itself, beside those of every test."""

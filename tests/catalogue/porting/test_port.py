@@ -233,10 +233,55 @@ def test_a_module_may_have_the_name_of_the_function(tmp_path: Path) -> None:
     assert {"import body as module_of_port"} <= lines_of(write(f"{path}:body", VECTOR, module="body").test)
 
 
-def test_a_name_that_the_test_needs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotPort) as caught:
-        write_source(tmp_path, "def old(x):\n    return x\n\n\ndef body(x):\n    return old(x)\n", VECTOR)
-    assert caught.value.fix == "give yours another name"
+NAMES_OF_TESTS = ("old", "examples", "draw", "as_tuple", "assert_same", "gradient_of_port", "TOLERANCE")
+
+
+@pytest.mark.parametrize("name", [*NAMES_OF_TESTS, "np_", "module_of_port"])
+def test_a_test_leaves_your_functions_their_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"def {name}(x):\n    return x * 2\n\n\ndef body(x):\n    return {name}(x) + 1\n"
+    made = write_source(tmp_path, source, VECTOR)
+    assert f"    return {name}(x) + 1" in made.test
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["old", "examples", "draw"])
+def test_a_body_and_the_module_of_its_port_may_have_a_name_that_the_test_has(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"import numpy as np\ndef {name}(x, draw):\n    return np.exp(x) * draw\n")
+    run_its_test(write(f"{path}:{name}", VECTOR, "draw=np.float64(2)"), tmp_path, monkeypatch)
+    path = tmp_path / "other.py"
+    path.write_text("def body(x):\n    return x * 2\n")
+    assert f"import {name} as module_of_port" in write(f"{path}:body", VECTOR, module=name).test
+
+
+@pytest.mark.parametrize("to", ["traced", "traced_map"])
+@pytest.mark.parametrize(
+    ("before", "inputs"),
+    [
+        ("", "inputs=(MATRIX, MATRIX)"),
+        ("", "inputs=[(MATRIX, 2 * MATRIX)]"),
+        ("ALL = [(MATRIX, MATRIX)]", "inputs=ALL"),
+        ("ONE = (MATRIX, MATRIX)", "inputs=ONE"),
+        ("ONE = (MATRIX, MATRIX)", "inputs=[ONE]"),
+        ("def draw(n):\n    return np.ones((n, 3))", "inputs=[(draw(n), draw(n)) for n in (2, 5)]"),
+        ("def draw(n):\n    return np.ones((n, 3))", "inputs=[tuple(draw(n) for _ in range(2)) for n in (2,)]"),
+        ("def make():\n    return [(MATRIX, MATRIX)]", "inputs=make()"),
+        ("def make():\n    return MATRIX, MATRIX", "inputs=make()"),
+        ("ALL = [(MATRIX, MATRIX)]", "ALL"),
+    ],
+)
+def test_examples_are_given_as_the_file_has_them_however_they_are_written(
+    before: str, inputs: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"mine_{abs(hash((before, inputs, to)))}.py"
+    path.write_text(
+        "import numpy as np\nfrom pyopbench import OwnOp\nMATRIX = np.ones((4, 3))\n"
+        f"def body(x, y):\n    return np.exp(x) * y\n{before}\nOP = OwnOp({inputs}, numpy=body)\n"
+    )
+    made = write(str(path), to=to)
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("to", ["tnp_xla", "traced_xla"])
