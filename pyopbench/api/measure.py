@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pyopbench.api.alone import alone_on_this_machine
@@ -15,6 +16,7 @@ from pyopbench.api.several_results import AnyResult, result_of
 from pyopbench.core.errors import BadInput, Interrupted
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.core.option_text import asked_from_python
+from pyopbench.core.own_target import usual_baseline
 from pyopbench.core.ownership import require_own
 from pyopbench.judge.judge import Judging
 from pyopbench.results import store, versions
@@ -36,7 +38,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     dtypes: Sequence[str] = ("float32",),
     sizes: Sequence[int] = (),
     device: str = "cpu",
-    baseline: str = BASELINE,
+    baseline: str | None = None,
     minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
@@ -77,7 +79,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         dtypes: of the inputs of a built-in op.
         sizes: of a built-in op; its own if empty.
         device: `cpu`, or `gpu` where TensorFlow sees one.
-        baseline: the variant that is the current callback.
+        baseline: the variant that is the current callback; None for the one that the op's file names, else
+            `numpy_function`, and `py_function_numpy` for built-in ops.
         minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
             what `fail_on` names.
         mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
@@ -118,7 +121,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
     effect = effect_of(minimum_effect, fail_on, is_over_revisions=bool(rev))
-    judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
+    judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     require_list("rev", rev)
     require_list("tf", tf)
     check_revisions(rev, tf, fail_on, every, effect)
@@ -160,7 +163,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             versions=tf,
             revisions=rev,
         )
-        request = start.Request(axes, settings, baseline, ("pyopbench.run", name))
+        judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
+        request = start.Request(axes, settings, judging.baseline, ("pyopbench.run", name))
         revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None
         conduct.begin(folder, request, listener, tf=tf, revisions=revisions)
         return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)

@@ -13,6 +13,7 @@ from pyopbench.api.own_function import Inputs, Op, brought_op
 from pyopbench.api.results import PipelineResult
 from pyopbench.core.arrangement import STEP_ELEMENTS
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
+from pyopbench.core.own_target import usual_baseline
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.run import pipeline as measuring
 from pyopbench.run import pipeline_request
@@ -28,7 +29,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     batch: Sequence[int] = pipeline_request.BATCH,
     deterministic: bool = True,
     private_threads: int = 0,
-    baseline: str = BASELINE,
+    baseline: str | None = None,
     minimum_effect: float = MINIMUM_EFFECT,
     step_seconds: float | None = None,
     step_elements: int = STEP_ELEMENTS,
@@ -50,7 +51,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         batch: batch sizes to try where the callback gets a batch.
         deterministic: keep the order of elements in a parallel map.
         private_threads: threads of a pool of the pipeline's own; 0 for TensorFlow's.
-        baseline: the variant that is the current callback.
+        baseline: the variant that is the current callback; None as for `run`.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         step_seconds: how long a training step takes if its input is ready, in seconds.
         step_elements: elements of a training step.
@@ -69,7 +70,10 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         NothingMeasured: the body fails, or the current callback does.
     """
     judging_of(
-        baseline, minimum_effect, calls_per_step=step_elements if step_seconds else None, step_seconds=step_seconds
+        baseline or BASELINE,
+        minimum_effect,
+        calls_per_step=step_elements if step_seconds else None,
+        step_seconds=step_seconds,
     )
     training = TrainingStep(step_elements, step_seconds)
     with tempfile.TemporaryDirectory() as scratch, brought_op(op, inputs, Path(scratch), seed_with) as name:
@@ -81,7 +85,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             batch=tuple(batch),
             deterministic=deterministic,
             private_threads=private_threads,
-            baseline=baseline,
+            baseline=baseline or usual_baseline([name]),
             launches=launches,
             budget_seconds=budget_seconds,
             timeout_seconds=case_timeout_seconds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -79,6 +80,7 @@ from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Axes
+from pyopbench.core.own_target import usual_baseline
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration
 from pyopbench.results import versions
@@ -130,7 +132,7 @@ def run(
     mode: Modes = None,
     device: Devices = None,
     axis: AxisTexts = None,
-    baseline: Baseline = BASELINE,
+    baseline: Baseline = None,
     mix: MixFile = None,
     min_effect: MinimumEffectOrUsual = None,
     calls_per_step: CallsPerStep = None,
@@ -159,7 +161,7 @@ def run(
 ) -> None:
     """Measure ops in all variants, store the samples and write the decision report."""
     effect = min_effect or (usual_effect_text(fail_on) if rev else USUAL_EFFECT)
-    options = read_judging(baseline, mix, effect, require, calls_per_step, step_ms)
+    options = read_judging(baseline or BASELINE, mix, effect, require, calls_per_step, step_ms)
     others = {"--tf": tf, "--rev": rev, "--shard": shard}
     numbers = read_threads(threads, [name for name, given in others.items() if given])
     if tf:
@@ -167,6 +169,7 @@ def run(
     check_revisions(rev or (), tf or (), fail_on, every, options.minimum_effect)
     usual = Axes(quick=quick, parts=not rev if parts is None else parts)
     axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
+    options = replace(options, baseline=baseline or usual_baseline(axes.ops, axes.variants))
     settings = settings_for(
         axes,
         launches=launches,
@@ -181,7 +184,7 @@ def run(
         revisions=rev or (),
     )
     request = start.Request(
-        axes, settings, baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
+        axes, settings, options.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
     )
     several = RevisionRequest(tuple(rev), every, each_has_budget=budget is None) if rev else None
     folder = conduct.begin(out_dir, request, ConsoleListener(err), tf=tf or (), revisions=several)

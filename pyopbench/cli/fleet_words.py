@@ -52,7 +52,7 @@ def check_names(asked: dict[str, Any]) -> None:
     """Check what needs no TensorFlow to be checked, so that a slip is found before each host finds it."""
     names = ("ops", "variant", "gradient", "direction", "mode", "device", "axis", "inputs", "seed_with")
     read_axes(Axes(), *(asked[name] for name in names))
-    require_known("baseline", [asked["baseline"]], find("variants"))
+    require_known("baseline", filter(None, [asked["baseline"]]), find("variants"))
     for name in ("budget", "case_timeout"):
         if asked[name] is not None:
             parse_duration(asked[name])

@@ -139,11 +139,11 @@ CaseTimeout = Annotated[
     ),
 ]
 Baseline = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--baseline",
         metavar="NAME",
-        help="The current callback, which everything is compared with.",
+        help="Your current callback. Default: that of your op file, else numpy_function; built-in: py_function_numpy.",
         rich_help_panel=JUDGING,
     ),
 ]

@@ -31,7 +31,7 @@ from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE
+from pyopbench.core.own_target import usual_baseline
 from pyopbench.core.ownership import require_own
 from pyopbench.core.parse import parse_duration, parse_share, split_some
 
@@ -88,7 +88,7 @@ def pipeline(
             rich_help_panel=WHAT,
         ),
     ] = 0,
-    baseline: Baseline = BASELINE,
+    baseline: Baseline = None,
     step_ms: Annotated[
         float | None,
         typer.Option(
@@ -159,7 +159,7 @@ def pipeline(
             batch=_read_numbers("--batch", batch),
             deterministic=deterministic,
             private_threads=private_threads,
-            baseline=baseline,
+            baseline=baseline or usual_baseline([name]),
             timeout_seconds=parse_duration(case_timeout),
             launches=launches,
             seed=seed,

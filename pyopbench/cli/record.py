@@ -13,10 +13,12 @@ from rich.markup import escape
 
 from pyopbench.callbacks.record import usage
 from pyopbench.callbacks.record.run import record as run_and_record
+from pyopbench.callbacks.scan.draft import BASELINES, run_words
 from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, print_table, say
 from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
+from pyopbench.core.model import MINIMUM_EFFECT
 
 MOST_SITES = 10
 """Sites that are shown; all of them are in the file."""
@@ -64,8 +66,9 @@ def _print(used: usage.Usage, file: Path) -> None:
     if more > 0:
         err.print(f"and {formatting.count(more, 'site')} more")
     say(
-        "body: time per forward call. around: Python code around the body, without TensorFlow's C++ and waiting for "
-        "the GIL. In brackets: share of the time between the first and the last callback.",
+        "body: time per forward call. around: Python code around the body. In brackets: share of the time between the "
+        "first and the last callback. Shares are lower bounds: TensorFlow's C++ and waiting for the GIL cannot be seen "
+        "from Python, and a port can save more.",
         err,
     )
     if used.input_share is not None:
@@ -75,9 +78,11 @@ def _print(used: usage.Usage, file: Path) -> None:
         sizes = list(used.sites[number - 1].calls_by_size)
         err.print(f"mix of #{number}: {escape(str(path))}, {_range(sizes)}", soft_wrap=True)
     err.print(f"recording: {escape(str(file))}", soft_wrap=True)
-    if mixes:
-        number, path = next(iter(mixes.items()))
-        _print_next(number, used.sites[number - 1], path, file)
+    worth = [number for number in mixes if used.may_pay(used.sites[number - 1])]
+    if worth:
+        _print_next(worth[0], used, mixes[worth[0]], file)
+    elif not any(used.may_pay(site) for site in used.sites):
+        say(_not_worth_text(), err)
 
 
 def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
@@ -95,15 +100,26 @@ def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object,
 
 
 def _share(site: usage.SiteUsage, used: usage.Usage) -> str:
-    whole = formatting.percent(site.seconds / used.seconds)
+    whole = f"≥ {formatting.percent(site.seconds / used.seconds)}"
     return f"{whole} ({formatting.percent(site.seconds / used.called_seconds)})" if used.called_seconds else whole
 
 
 def _input_text(found: usage.InputShare) -> str:
     waited = f"The program waited for its input {formatting.percent(found.waited)} of that time"
     if found.is_hidden:
-        return f"{waited}: the callbacks in its input pipelines are hidden, so a port would save nothing."
-    return f"{waited}; callbacks in input pipelines account for at most {formatting.percent(found.most)}."
+        return f"{waited}: its input pipelines are done in time, so a port of their callbacks would save little."
+    return (
+        f"{waited}; callbacks in input pipelines take at least {formatting.percent(found.callbacks)}, all threads "
+        "together. `pyopbench pipeline` measures what a change saves."
+    )
+
+
+def _not_worth_text() -> str:
+    least, allowed = formatting.percent(MINIMUM_EFFECT), formatting.seconds(usage.DISPATCH_SECONDS)
+    return (
+        f"not worth a port: every callback takes less than {least} of that time (with {allowed} a call for what cannot "
+        "be seen from Python), or the program does not wait for it."
+    )
 
 
 def _range(sizes: list[int]) -> str:
@@ -113,9 +129,11 @@ def _range(sizes: list[int]) -> str:
     )
 
 
-def _print_next(number: int, site: usage.SiteUsage, mix: Path, file: Path) -> None:
-    place = f"{os.path.relpath(site.file)}:{site.line}"
+def _print_next(number: int, used: usage.Usage, mix: Path, file: Path) -> None:
+    site = used.sites[number - 1]
+    place = shlex.quote(f"{os.path.relpath(site.file)}:{site.line}")
     say(f"is #{number} worth a port? Draft an op with the recorded shapes and measure it:", err)
     scan = f"pyopbench scan --draft {place} --recording {shlex.quote(str(file))} --out my_op.py"
     err.print(f"  {escape(scan)}", soft_wrap=True)
-    err.print(f"  pyopbench run my_op.py --mix {escape(str(mix))}", soft_wrap=True)
+    run = shlex.join(run_words("my_op.py", BASELINES[site.kind], mix, used.step_of(site)))
+    err.print(f"  {escape(run)}", soft_wrap=True)

@@ -135,5 +135,5 @@ def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list
     for one in made.todo:
         out.print(f"  {escape(one)}")
     out.print("then:")
-    for step in draft.next_steps(out_file):
+    for step in draft.next_steps(made, out_file):
         out.print(f"  {escape(step)}", soft_wrap=True)

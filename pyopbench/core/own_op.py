@@ -39,6 +39,9 @@ class OwnOp:
         source: where the op comes from.
         keywords: names of the last inputs, if the body takes them by name.
         as_python: True if the body takes text as `str` and lists as lists; tensors are converted back before each call.
+        baseline: the variant that your program has today, such as `"py_function_numpy"`, for commands without
+            --baseline. Write it as plain text, because it is read without running the file. Default:
+            `numpy_function`, or `py_function_numpy` with `py_function`.
         seed_with: a statement that seeds the random numbers of the body, with `{seed}` for the number, such as
             `np.random.seed({seed})`. It runs before each call, in the module of the body, and is timed with it.
 
@@ -62,4 +65,5 @@ class OwnOp:
     source: str = ""
     keywords: tuple[str, ...] = ()
     as_python: bool = False
+    baseline: str = ""
     seed_with: str = ""

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pyopbench.core.errors import BadInput
+from pyopbench.core.model import BASELINE, OWN_BASELINE
 
 VARIABLE = "PYOPBENCH_OWN"
 LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
@@ -36,6 +37,7 @@ class Target:
         inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file;
             `name=` before it gives it by name.
         seed_with: a statement that seeds what the body draws from; empty for none.
+        baseline: the current callback, as the file says; empty where it does not.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Target:
     function: str = ""
     inputs: tuple[str, ...] = ()
     seed_with: str = ""
+    baseline: str = ""
 
     @property
     def is_file(self) -> bool:
@@ -133,7 +136,38 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
             legal="a file whose name no other op has",
             next_step="rename the file",
         )
-    return Target(name, place, function, tuple(inputs), seed_with)
+    baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
+    return Target(name, place, function, tuple(inputs), seed_with, baseline)
+
+
+def _baseline_in(tree: ast.Module) -> str:
+    """Return the current callback that an op file ends with, which is seen without running the file."""
+    for statement in reversed(tree.body):
+        call = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if isinstance(call, ast.Call) and any(isinstance(one, ast.Name) and one.id == "OP" for one in targets):
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            named = given.get("baseline")
+            if isinstance(named, ast.Constant) and named.value and isinstance(named.value, str):
+                return named.value
+            return BASELINE if "py_function" in given and "numpy" not in given else ""
+    return ""
+
+
+def usual_baseline(ops: Sequence[str], variants: Sequence[str] = ()) -> str:
+    """Return the current callback of a run for which none is named.
+
+    That of a user's own ops is what their files say, which drafts fill in, and else numpy_function. Built-in ops have
+    py_function_numpy, which has a number wherever another callback has one, and so have ops that disagree.
+
+    Args:
+        ops: names of the ops of the run; none for all built-in ones.
+        variants: that are measured; none for the usual ones.
+    """
+    own = [brought().get(name) for name in ops]
+    said = {BASELINE if one is None else one.baseline or OWN_BASELINE for one in own}
+    usual = said.pop() if len(said) == 1 else BASELINE
+    return BASELINE if usual not in variants and BASELINE in variants else usual
 
 
 def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:

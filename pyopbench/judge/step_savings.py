@@ -1,11 +1,12 @@
 """What a port is worth: which share of a step the op has now, what each candidate leaves of it, and hours saved.
 
 The rest of the step is taken to stay as it is (Amdahl, Validity of the single processor approach to achieving large
-scale computing capabilities, AFIPS 1967): however fast a port is, it saves no more than the op's share.
+scale computing capabilities, AFIPS 1967). The share is of calls that were measured with nothing else in the process:
+where calls of the program wait for the GIL they take more, and a port saves more, so that the share is no upper bound.
 
 That holds for calls one after another. Calls that take more than the step does overlap, in a parallel `map` for
 example, and then how long the step takes does not follow from how long its calls take: it may hang on them, or on
-something else. All that can be said is what the calls take together, and that the step gains no more than the op does.
+something else. All that can be said is what the calls take together.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Worth:
 
     @property
     def ceiling(self) -> float:
-        """Of how many times as fast the step would be if the op cost nothing; infinite from a share of 1."""
+        """How many times as fast the step would be if calls as measured cost nothing; infinite from a share of 1."""
         return 1 / (1 - self.share) if self.share < 1 else math.inf
 
 

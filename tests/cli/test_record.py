@@ -36,9 +36,9 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     assert lines[1:7] == [
         "Callbacks in 10.0 s of 1 process",
         "# callback calls gradients body around of the run",
-        "1 train.py:3 load 4 4 500 ms 250 ms 40% (50%)",
+        "1 train.py:3 load 4 4 500 ms 250 ms ≥ 40% (50%)",
         "(py_function, graph)",
-        "2 train.py:9 np_op 8 0 62.5 ms – 5% (6.25%)",
+        "2 train.py:9 np_op 8 0 62.5 ms – ≥ 5% (6.25%)",
         "(numpy_function, graph)",
     ]
     assert lines[-5:] == [
@@ -46,7 +46,7 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
         f"recording: {tmp_path / 'r.json'}",
         "is #1 worth a port? Draft an op with the recorded shapes and measure it:",
         f"pyopbench scan --draft train.py:3 --recording {tmp_path / 'r.json'} --out my_op.py",
-        f"pyopbench run my_op.py --mix {mix}",
+        f"pyopbench run my_op.py --quick --baseline py_function_numpy --mix {mix}",
     ]
     assert mix.read_text() == "size,weight\n6,4\n"
 
@@ -56,12 +56,12 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
     [
         (
             2.0,
-            "waited for its input 25% of that time; callbacks in input pipelines account for at most 12.5%.",
+            "waited for its input 25% of that time; callbacks in input pipelines take at least 12.5%,",
         ),
-        (0.1, "its input 1.25% of that time: the callbacks in its input pipelines are hidden,"),
+        (0.1, "its input 1.25% of that time: its input pipelines are done in time,"),
     ],
 )
-def test_what_callbacks_in_input_pipelines_cost_is_no_more_than_is_waited(
+def test_callbacks_in_input_pipelines_take_at_least_what_can_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: float, said: str
 ) -> None:
     site = SiteUsage("train.py", 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 1.0), in_input=True)
@@ -69,6 +69,37 @@ def test_what_callbacks_in_input_pipelines_cost_is_no_more_than_is_waited(
     monkeypatch.setattr(record, "run_and_record", lambda command, file: (0, used))
     done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
     assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "calls", "in_input", "waited", "is_proposed"),
+    [
+        (0.5, 4, False, 0.0, True),
+        (0.2, 4, False, 0.0, False),  # 2.5% of 8 s
+        (0.2, 400, False, 0.0, True),  # and 1% for what cannot be seen of 400 calls
+        (4.0, 4, True, 0.1, False),  # the program does not wait for it
+        (4.0, 4, True, 4.0, True),
+    ],
+)
+def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
+    seconds: float,
+    calls: int,
+    in_input: bool,
+    waited: float,
+    is_proposed: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    site = SiteUsage("t.py", 3, "f", "numpy_function", "graph", "load", Cost(calls, 0, seconds), in_input=in_input)
+    site.shapes.append(Shape([{"shape": [6], "dtype": "float32"}], calls, seconds))
+    used = Usage(10.0, 1, [site], called_seconds=8.0, elements=2, waited_seconds=waited)
+    assert used.may_pay(site) == is_proposed
+    monkeypatch.setattr(record, "run_and_record", lambda command, file: (0, used))
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "t.py"])
+    commands = [line.split() for line in done.stderr.splitlines() if line.startswith("  pyopbench ")]
+    assert [words[1] for words in commands] == (["scan", "run"] if is_proposed else [])
+    if is_proposed:  # 8 s for 2 elements of the input
+        assert commands[1][-4:] == ["--calls-per-step", str(calls // 2), "--step-ms", "4000"]
 
 
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from pyopbench.report.wording.step_savings import step_text, worth_text
 
 NATIVE = Port("native", 0.75, 0.744, 0.0625, 0.064, 2.08, 2.06, 1.23, 1.22)
 PLACE = ("sinh", "inference", "call", "float32", "cpu", "py_func")
-CEILING = "without it the step would be 1.33× as fast"
+CEILING = "without it the step would be about 1.33× as fast"
 
 
 def test_what_was_given() -> None:
     def given(calls: str) -> str:
         return (
-            f"For your step of 40.0 ms with {calls} of the op. A port can save at most the op's share of the "
-            "step (Amdahl's law)."
+            f"For your step of 40.0 ms with {calls} of the op. The op's share is the measured time of its calls, one "
+            "after another. If calls in your program wait for the GIL, it is larger, and a port can save more."
         )
 
     assert step_text(Step(calls=5, seconds=0.04)) == given("5.00 calls")

@@ -16,6 +16,9 @@ from pyopbench.results.number_types import NotNegative
 
 NAMES = ("file", "line", "function", "kind", "mode", "body")
 
+DISPATCH_SECONDS = 2e-4
+"""What is allowed for a call in a graph beyond its body: several times what a py_function with an empty body takes."""
+
 MOST_SIZES = 5
 """Sizes that are proposed for a run: what lies between them is interpolated."""
 
@@ -84,7 +87,7 @@ class SiteUsage:
 
     @property
     def seconds(self) -> float:
-        """Seconds in the bodies, forward and gradient, and what could be seen around them."""
+        """Seconds in the bodies, forward and gradient, and what could be seen around them: what they cost at least."""
         return self.forward.total + self.gradient.total
 
     @property
@@ -155,15 +158,16 @@ class Part(Struct):
 
 @dataclass(frozen=True)
 class InputShare:
-    """How much of a program's time goes by while it waits for the callbacks of its input pipelines.
+    """How much of a program's time goes by while it waits for its input, and what callbacks in there take at least.
 
-    Pipelines work while the program does: only what it waits for costs it time. Of that no more can be the callbacks'
-    than they take, which is more where several threads call them at once.
+    Pipelines work while the program does, so that the two are no bounds of each other: a part of the waiting may be for
+    something else, and the callbacks take more than can be seen from Python.
 
     Attributes:
         elements: taken from the iterators of the pipelines.
         waited: for these, as a share of the time from the first call of any callback to the end of the last.
-        callbacks: what the callbacks of pipelines take, of all threads, as a share of the same time.
+        callbacks: what the callbacks of pipelines take, of all threads, as a share of the same time; without what
+            TensorFlow adds in C++, and without waiting for the GIL.
     """
 
     elements: int
@@ -171,14 +175,17 @@ class InputShare:
     callbacks: float
 
     @property
-    def most(self) -> float:
-        """The largest share of the time that these callbacks can be to blame for."""
-        return min(self.waited, self.callbacks)
-
-    @property
     def is_hidden(self) -> bool:
-        """Is it less than is worth acting on?"""
-        return self.most < MINIMUM_EFFECT
+        """Is hardly anything waited for, so that the pipelines are done in time?"""
+        return self.waited < MINIMUM_EFFECT
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the program, for which one element of its input is taken: calls of a callback, and seconds in all."""
+
+    calls: float
+    seconds: float
 
 
 @dataclass
@@ -208,8 +215,25 @@ class Usage:
         seconds = sum(site.seconds for site in self.sites if site.in_input)
         if not seconds or not self.elements or not self.called_seconds:
             return None
-        waited = min(self.waited_seconds / self.called_seconds, 1.0)  # it waits for the first one from before that
+        # It waits for the first element from before the first call.
+        waited = min(self.waited_seconds / self.called_seconds, 1.0)
         return InputShare(self.elements, waited, seconds / self.called_seconds)
+
+    def step_of(self, site: SiteUsage) -> Step | None:
+        """Return a step, as far as a site is concerned; None where the program takes no elements from iterators."""
+        if not self.elements or not self.called_seconds or not site.forward.calls:
+            return None
+        return Step(site.forward.calls / self.elements, self.called_seconds / self.elements)
+
+    def may_pay(self, site: SiteUsage) -> bool:
+        """Can a port save what is worth acting on, with a generous allowance for what cannot be seen from Python?
+
+        An allowance is no bound: calls that wait long for the GIL may cost more.
+        """
+        if site.in_input and self.input_share is not None and self.input_share.is_hidden:
+            return False
+        seconds = site.seconds + DISPATCH_SECONDS * (site.forward.calls + site.gradient.calls)
+        return seconds >= MINIMUM_EFFECT * (self.called_seconds or self.seconds)
 
 
 def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
@@ -266,10 +290,15 @@ def write_mixes(usage: Usage, file: Path) -> dict[int, Path]:
     written = {}
     for number, site in enumerate(usage.sites, start=1):
         if site.calls_by_size:
-            path = file.with_name(f"{file.stem}-mix-{number}.csv")
+            path = mix_file(file, number)
             write_mix(path, site.calls_by_size)
             written[number] = path
     return written
+
+
+def mix_file(recording: Path, number: int) -> Path:
+    """Return where the mix of a site is, by its number among the sites of a recording, from 1."""
+    return recording.with_name(f"{recording.stem}-mix-{number}.csv")
 
 
 def propose_sizes(sizes: Sequence[int]) -> list[int]:

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyopbench.callbacks.record.recording import Example, examples_of
+from pyopbench.callbacks.record.recording import Example, Recorded, look_up
+from pyopbench.callbacks.record.usage import Step
 from pyopbench.callbacks.scan.call_sites import CallbackNode, find_callbacks, parse
 from pyopbench.callbacks.scan.extract import Snippet, take_body
 from pyopbench.callbacks.scan.names import Source
 from pyopbench.core.discover import CATALOGUE, RESERVED, find, python_files
 from pyopbench.core.errors import BadInput
-from pyopbench.core.model import DTYPES
+from pyopbench.core.model import BASELINE, DTYPES
+from pyopbench.core.portable import port_words
 from pyopbench.results.open_file import SOURCE, read_bytes
 
 OUTPUT_DTYPE = re.compile(r"\b(bool|string|(?:u?int|float|complex|bfloat)\d*)\b")
@@ -31,11 +33,21 @@ class Draft:
         name: of the op and the file.
         code: what the file holds.
         todo: what is left to fill in before it measures the user's op, in words; the first lines are the file's too.
+        baseline: the variant that is this callback.
+        has_numpy: is its body one on arrays, which ports can be written of?
+        recorded: what a recording says of the callback.
     """
 
     name: str
     code: str
     todo: tuple[str, ...]
+    baseline: str
+    has_numpy: bool
+    recorded: Recorded
+
+
+BASELINES = {"py_function": BASELINE, "numpy_function": "numpy_function", "py_func": "py_func"}
+"""The variant that is a callback of each kind."""
 
 
 def draft(site: str, out: Path | None, recording: Path | None = None) -> Draft:
@@ -63,8 +75,9 @@ def draft(site: str, out: Path | None, recording: Path | None = None) -> Draft:
     found = _find(source, site, line, column)
     body = take_body(source, found)
     name = _op_name(out.stem if out else f"my_{body.name.strip('_').lower()}", out)
-    examples = [] if recording is None else examples_of(recording, path, found.node.lineno, found.node.end_lineno)
-    return _write(name, f"{path}:{found.node.lineno}", found, body, examples)
+    lines = found.node.lineno, found.node.end_lineno
+    recorded = Recorded([]) if recording is None else look_up(recording, path, *lines)
+    return _write(name, f"{path}:{found.node.lineno}", found, body, recorded)
 
 
 def _read_site(site: str) -> tuple[Path, int, int | None]:
@@ -110,8 +123,8 @@ def _op_name(name: str, out: Path | None) -> str:
     return name
 
 
-def _write(name: str, place: str, found: CallbackNode, body: Snippet, examples: Sequence[Example]) -> Draft:
-    call = found.call
+def _write(name: str, place: str, found: CallbackNode, body: Snippet, recorded: Recorded) -> Draft:
+    call, examples = found.call, recorded.examples
     inputs = _count_inputs(call, found.form, body)
     floating = {dtype for dtype in _output_dtypes(_argument(call, "Tout", 2, found.form)) if dtype in DTYPES}
     dtype = floating.pop() if len(floating) == 1 else DTYPES[0]
@@ -123,7 +136,8 @@ def _write(name: str, place: str, found: CallbackNode, body: Snippet, examples: 
             *_op(place, found.kind, body, examples),
         ]
     )
-    return Draft(name, code, todo)
+    has_numpy = bool(body.code) and not _is_on_tensors(found.kind, body)
+    return Draft(name, code, todo, BASELINES[found.kind], has_numpy, recorded)
 
 
 def _count_inputs(call: ast.Call | None, form: str, body: Snippet) -> int:
@@ -229,18 +243,34 @@ def _op(place: str, kind: str, body: Snippet, examples: Sequence[Example]) -> li
         ]
     else:
         inputs = ["    inputs=draw_inputs,", "    sizes=tuple(10**exponent for exponent in range(7)),"]
-    on_tensors = kind == "py_function" and not body.on_arrays
     return [
         "OP = OwnOp(",
         f"    summary={f'the body of the {kind} at {Path(place).name}'!r},",
         f"    source={place!r},",
         *inputs,
-        f"    {'py_function' if on_tensors else 'numpy'}={body.name},",
+        f"    {'py_function' if _is_on_tensors(kind, body) else 'numpy'}={body.name},",
+        f"    baseline={BASELINES[kind]!r},",
         ")",
         "",
     ]
 
 
-def next_steps(out: Path) -> list[str]:
-    """Return the commands that try a draft out."""
-    return [f"pyopbench verify {shlex.quote(str(out))}", f"pyopbench run {shlex.quote(str(out))} --quick"]
+def _is_on_tensors(kind: str, body: Snippet) -> bool:
+    return kind == "py_function" and not body.on_arrays
+
+
+def next_steps(draft: Draft, out: Path) -> list[str]:
+    """Return the commands that try a draft out, measure it, and write a port of it."""
+    mine = shlex.quote(str(out))
+    run = shlex.join(run_words(str(out), draft.baseline, draft.recorded.mix, draft.recorded.step))
+    port = shlex.join(port_words([str(out)], "traced", str(out.with_name(f"{out.stem}_traced.py"))))
+    return [f"pyopbench verify {mine}", run, *([port] if draft.has_numpy else [])]
+
+
+def run_words(op: str, baseline: str, mix: Path | None, step: Step | None) -> list[str]:
+    """Return the command that measures an op file with what is known of the program."""
+    words = ["pyopbench", "run", op, "--quick", "--baseline", baseline]
+    words += [] if mix is None else ["--mix", str(mix)]
+    if step is None:
+        return words
+    return [*words, "--calls-per-step", f"{step.calls:.6g}", "--step-ms", f"{1000 * step.seconds:.6g}"]

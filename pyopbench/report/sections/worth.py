@@ -1,4 +1,4 @@
-"""What a port is worth in a step of the user's program: shares, hours, and the end that Amdahl's law puts to it."""
+"""What a port is worth in a step of the user's program: shares, hours, and what the step would be without the op."""
 
 from __future__ import annotations
 

@@ -10,13 +10,14 @@ def step_text(step: Step) -> str:
     """Return what was given, and what follows from it for every port."""
     calls = f"{formatting.number(step.calls)} {'call' if step.calls == 1 else 'calls'}"
     return (
-        f"For your step of {formatting.seconds(step.seconds)} with {calls} of the op. A port can save at most the op's "
-        "share of the step (Amdahl's law)."
+        f"For your step of {formatting.seconds(step.seconds)} with {calls} of the op. The op's share is the measured "
+        "time of its calls, one after another. If calls in your program wait for the GIL, it is larger, and a port can "
+        "save more."
     )
 
 
 def worth_text(worth: Worth, name: str) -> str:
-    """Return which share of the step an op has, how far any port could get, and what the surest one saves.
+    """Return which share of the step an op has, what the step would be without it, and what the surest port saves.
 
     Args:
         worth: of one op for one use.
@@ -24,8 +25,8 @@ def worth_text(worth: Worth, name: str) -> str:
     """
     takes = f"{name}: {_call_text(worth)}, {formatting.percent(worth.share)} of the step"
     if worth.overlaps:
-        return f"{_overlapping(worth, name)} {_at_most(worth)}"
-    ceiling = f"without it the step would be {formatting.ratio(worth.ceiling)} as fast"
+        return f"{_overlapping(worth, name)} {_of_calls(worth)}"
+    ceiling = f"without it the step would be about {formatting.ratio(worth.ceiling)} as fast"
     surest = best(worth.ports)
     if surest is None:
         return f"{takes}; {ceiling}. No port is certain to save time."
@@ -50,8 +51,8 @@ def _overlapping(worth: Worth, name: str) -> str:
     )
 
 
-def _at_most(worth: Worth) -> str:
-    """Return what bounds the gain of a step whose calls overlap: that of the op itself."""
+def _of_calls(worth: Worth) -> str:
+    """Return what is known of the gain of a step whose calls overlap: that of the calls."""
     surest = best(worth.ports)
     if surest is None:
         return "No port is certain to save time."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,11 @@ import stored
 from pyopbench import OwnOp
 from pyopbench.callbacks.scan.draft import draft, next_steps
 from pyopbench.catalogue.own.complete import complete
+from pyopbench.core import own_target
+from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.op import Op
+from pyopbench.core.own_target import usual_baseline
 
 CODE = """import numpy as np
 import tensorflow as tf
@@ -38,6 +42,11 @@ e = tf.py_function(lambda i, n: clip(i.numpy(), n.numpy()), [1, 2], tf.float64)
 f = tf.py_function(lambda i: np.tanh(i.numpy()), [1], tf.float64)
 g = tf.py_function(lambda i, n: clip(n.numpy(), i.numpy()), [1, 2], tf.float64)
 """
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.fixture
@@ -151,8 +160,49 @@ def test_a_name_that_is_taken_or_none_is_refused(source: Path, name: str) -> Non
     assert refused.value.received == Path(name).stem
 
 
-def test_the_next_steps_name_the_file() -> None:
-    assert next_steps(Path("mine/my op.py"))[0] == "pyopbench verify 'mine/my op.py'"
+@pytest.mark.parametrize(
+    ("line", "baseline"),
+    [(6, "numpy_function"), (7, "py_function_numpy"), (18, "py_function_numpy"), (20, "py_func"), (21, "py_func")],
+)
+def test_a_draft_names_the_callback_that_was_seen_and_runs_are_compared_with_it(
+    source: Path, line: int, baseline: str
+) -> None:
+    source.write_text(
+        f"{CODE}h = tf.compat.v1.py_func(clip, [1, 2], tf.float64)\n"
+        "i = tf.compat.v1.py_func(clip, [1, 2], tf.float64, stateful=False)\n"
+    )
+    made, file = draft(f"{source}:{line}", source.with_name("my_op.py")), source.with_name("my_op.py")
+    file.write_text(made.code)
+    names = bring_own([str(file)], [])
+    assert (made.baseline, usual_baseline(names)) == (baseline, baseline)
+    assert f"--baseline {baseline}" in next_steps(made, file)[1]
+
+
+def test_the_next_steps_have_what_the_recording_knows(source: Path) -> None:
+    recording = recorded(source, 17, ([[[2, 6], "float32"], [[1], "int64"]], 60))
+    content = json.loads(recording.read_text())
+    content["sites"][0]["forward"]["calls"] = 60
+    recording.write_text(json.dumps(content | {"elements": 5, "called_seconds": 2.0}))
+    mix = recording.with_name("recording-mix-1.csv")
+    mix.write_text("size,weight\n12,60\n")
+    out = Path("mine/my op.py")
+    assert [shlex.split(one) for one in next_steps(draft(f"{source}:17", None, recording), out)] == [
+        ["pyopbench", "verify", "mine/my op.py"],
+        # 60 calls and 2 s for 5 elements of the input
+        [
+            *("pyopbench", "run", "mine/my op.py", "--quick", "--baseline", "py_function_numpy", "--mix", str(mix)),
+            *("--calls-per-step", "12", "--step-ms", "400"),
+        ],
+        ["pyopbench", "port", "mine/my op.py", "--to", "traced", "--out", "mine/my op_traced.py"],
+    ]
+
+
+def test_no_step_is_made_up_and_no_port_of_a_body_on_tensors_is_proposed(source: Path) -> None:
+    recording = recorded(source, 17, ([[[2, 6], "float32"], [[1], "int64"]], 60))
+    assert next_steps(draft(f"{source}:17", None, recording), Path("my_op.py"))[1] == (
+        "pyopbench run my_op.py --quick --baseline py_function_numpy"
+    )
+    assert len(next_steps(draft(f"{source}:7", None), Path("my_op.py"))) == 2
 
 
 def _put_large(path: Path) -> None:
