@@ -10,7 +10,7 @@ import pytest
 
 from pyopbench.core import own_target
 from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import Target, is_target, read_target
+from pyopbench.core.own_target import Target, bring, is_target, read_target, usual_baseline
 
 
 @pytest.fixture
@@ -128,3 +128,45 @@ def test_what_is_brought_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None
     one = Target("f", "module", "f", ("1", "a.npy"))
     own_target.bring([one])
     assert own_target.brought() == {"f": one}
+
+
+def bring_files(folder: Path, *calls: str) -> list[str]:
+    """Have op files found that end with these calls; return their names."""
+    targets = []
+    for number, call in enumerate(calls):
+        path = folder / f"op_{number}.py"
+        path.write_text(f"import pyopbench\nOP = {call}\n", encoding="utf-8")
+        targets.append(read_target(str(path), [], []))
+    bring(targets)
+    return [target.name for target in targets]
+
+
+@pytest.mark.parametrize(
+    ("call", "baseline"),
+    [
+        ("pyopbench.OwnOp(inputs=x, numpy=f)", "numpy_function"),
+        ("pyopbench.OwnOp(inputs=x, numpy=f, baseline='py_func')", "py_func"),
+        ("pyopbench.OwnOp(inputs=x, py_function=f)", "py_function_numpy"),
+        ("pyopbench.OwnOp(inputs=x, py_function=f, baseline='py_function')", "py_function"),
+        ("pyopbench.OwnOp(inputs=x, numpy=f, baseline=CHOSEN)", "numpy_function"),
+        ("make()", "numpy_function"),
+    ],
+)
+def test_an_own_op_is_compared_with_the_callback_that_its_file_names(
+    call: str, baseline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    assert usual_baseline(bring_files(tmp_path, call)) == baseline
+
+
+def test_built_in_ops_and_ops_that_disagree_are_compared_with_one_callback(
+    tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    first, second = bring_files(tmp_path, "pyopbench.OwnOp(numpy=f)", "pyopbench.OwnOp(numpy=f, baseline='py_func')")
+    assert usual_baseline([]) == usual_baseline(["sinh"]) == usual_baseline([first, "sinh"]) == "py_function_numpy"
+    assert usual_baseline([first, second]) == "py_function_numpy"
+    assert usual_baseline([first], ["py_function_numpy", "njit"]) == "py_function_numpy"
+    assert usual_baseline([first], ["py_function_numpy", "numpy_function"]) == "numpy_function"
+    bring([read_target(f"{module}:body", ["1"], [])])
+    assert usual_baseline(["body"]) == "numpy_function"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import textwrap
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from pyopbench.callbacks.scan.call_sites import CallbackNode, body_of
@@ -22,7 +23,7 @@ class Snippet:
         imports: import statements that it needs.
         helpers: statements of the module that it needs, in their order.
         missing: names that it uses and that are neither of its module nor of Python: of a class, of an outer function.
-        on_arrays: is it behind a lambda that takes `.numpy()` of each tensor, so that it is a body on arrays?
+        on_arrays: does it, or a lambda before it, take `.numpy()` of each tensor, so that it is a body on arrays?
     """
 
     name: str
@@ -65,16 +66,16 @@ def function_behind(body: ast.AST | None) -> tuple[ast.expr | None, bool]:
 
 def _take_body(source: Source, found: CallbackNode, body: ast.AST | None) -> Snippet:
     if isinstance(body, ast.Lambda):
-        return _take(source, body, "body")
+        return _take(source, found, body, "body")
     if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
-        return _take(source, body, body.name)
+        return _take(source, found, body, body.name)
     imported = _take_imported(source, body)
     if imported is not None:
         return imported
     name = body.id if isinstance(body, ast.Name) else body.attr if isinstance(body, ast.Attribute) else ""
     function = _find_function(source, found.node, name)
     if function is not None:
-        return _take(source, function, name)
+        return _take(source, found, function, name)
     return Snippet(name or "body")
 
 
@@ -101,20 +102,56 @@ def _find_function(source: Source, node: ast.AST, name: str) -> Function | None:
     return next((one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef) and one.name == name), None)
 
 
-def _take(source: Source, function: Function, name: str) -> Snippet:
-    statements = _statements(source)
+def _take(source: Source, found: CallbackNode, function: Function, name: str) -> Snippet:
+    statements = _statements_seen(source, function)
+    on_arrays = found.kind == "py_function" and _takes_arrays(source, function)
     needed, missing = _needed(function, statements)
     imports = [_one_import(one, used) for used, one in needed.items() if isinstance(one, ast.Import | ast.ImportFrom)]
     helpers = {one: None for one in needed.values() if not isinstance(one, ast.Import | ast.ImportFrom)}
     in_order = sorted((one for one in helpers if one is not function), key=lambda one: one.lineno)
     return Snippet(
         name=name,
-        code=_code(function, name),
+        code=_code(_on_arrays(function) if on_arrays else function, name),
         parameters=_parameters(function),
         imports=tuple(sorted(set(imports))),
         helpers=tuple(ast.unparse(one) for one in in_order),
         missing=tuple(sorted(missing)),
+        on_arrays=on_arrays,
     )
+
+
+def _takes_arrays(source: Source, function: Function) -> bool:
+    """Is `.numpy()` of each parameter all that a function uses, and nothing of TensorFlow?"""
+    parameters = _parameter_names(function)
+    body = function.body if isinstance(function.body, list) else [function.body]
+    names = [one for part in body for one in ast.walk(part) if isinstance(one, ast.Name)]
+    uses = [one for one in names if one.id in parameters]
+    on_tensors = any(source.path(one).startswith("tensorflow") for one in names)
+    return bool(uses) and not on_tensors and all(_is_as_array(source.parents.get(source.parents[one])) for one in uses)
+
+
+def _parameter_names(function: Function) -> set[str]:
+    return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} - {"self", "cls"}
+
+
+def _is_as_array(node: ast.AST | None) -> bool:
+    """Is it `name.numpy()`?"""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not (node.args or node.keywords)
+    return is_call and node.func.attr == "numpy" and isinstance(node.func.value, ast.Name)  # type: ignore[union-attr]
+
+
+def _on_arrays(function: Function) -> Function:
+    """Return a copy of a function that takes `.numpy()` of each parameter, for arrays, which have no such method."""
+    parameters = _parameter_names(function)
+
+    class OnArrays(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            if _is_as_array(node) and node.func.value.id in parameters:  # type: ignore[attr-defined]
+                return ast.Name(node.func.value.id, ast.Load())  # type: ignore[attr-defined]
+            return self.generic_visit(node)
+
+    changed: Function = OnArrays().visit(deepcopy(function))
+    return changed
 
 
 def _code(function: Function, name: str) -> str:
@@ -191,6 +228,40 @@ def _statements(source: Source) -> dict[str, ast.stmt]:
                 {inner.id: node for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
             )
     return found
+
+
+def _statements_seen(source: Source, function: Function) -> dict[str, ast.stmt]:
+    """Return the statements that a function can take along: of the module, and of the functions around it.
+
+    Of the latter it is what they bind once, at their top level. A name that they share with the module is left out,
+    because both cannot stand in one file.
+    """
+    of_module, around, bound = _statements(source), dict[str, ast.stmt](), set[str]()
+    for scope in source.scopes(function):
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [one for node in scope.body for one in _bound_names(node)]
+            names += [one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)]
+            at_top = {one: node for node in scope.body for one in _bound_names(node) if not _is_compound(node)}
+            around |= {name: node for name, node in at_top.items() if names.count(name) == 1 and name not in bound}
+            bound |= {*names}
+    kept = {name: node for name, node in of_module.items() if name not in bound}
+    return kept | {name: node for name, node in around.items() if name not in of_module}
+
+
+def _bound_names(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement of a function binds in it, each as often as it does."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    inner = [statement, *own_nodes(statement)]
+    named = [one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    imports = [one for one in inner if isinstance(one, ast.Import | ast.ImportFrom)]
+    named += [alias.asname or alias.name.split(".")[0] for one in imports for alias in one.names]
+    return named + [one.name for one in inner[1:] if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+
+
+def _is_compound(statement: ast.stmt) -> bool:
+    """Is it no statement that can stand at the top level of a file just as it is?"""
+    return not isinstance(statement, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.FunctionDef)
 
 
 def _is_absolute(statement: ast.stmt) -> bool:

@@ -48,3 +48,27 @@ def test_decorators_stay_behind() -> None:
 
 def test_a_body_that_is_not_in_the_file_has_no_code() -> None:
     assert take("tf.py_function(make(), [1], 1)").code == ""
+
+
+def test_what_the_function_around_a_nested_one_binds_once_comes_along() -> None:
+    around = "def make(n):\n    limit = 3.0\n    other = n\n    def half(x):\n        return x / 2\n"
+    inner = "    def f(x):\n        return half(x) * limit\n    return tf.numpy_function(f, [1], 1)\n"
+    taken = take(around + inner)
+    assert taken.helpers == ("limit = 3.0", "def half(x):\n    return x / 2")
+    assert taken.missing == ()
+    assert take(around + inner.replace("* limit", "* other")).missing == ("n",)
+    assert take(around + "    limit = 4.0\n" + inner).missing == ("limit",)
+    assert take("limit = 4.0\n" + around + inner).missing == ("limit",)  # both cannot be in one file
+
+
+def test_a_body_that_takes_numpy_of_each_tensor_is_one_on_arrays() -> None:
+    taken = take("tf.py_function(lambda x, k: np.sinh(x.numpy()) * k.numpy(), [1, 2], 1)")
+    assert (taken.code, taken.on_arrays) == ("def body(x, k):\n    return np.sinh(x) * k", True)
+    taken = take("def f(x):\n    y = x.numpy()\n    return y + 1\ntf.py_function(f, [1], 1)")
+    assert (taken.code, taken.on_arrays) == ("def f(x):\n    y = x\n    return y + 1", True)
+
+
+def test_a_body_that_uses_a_tensor_as_one_stays_one_on_tensors() -> None:
+    assert not take("tf.py_function(lambda x: x.numpy() + x, [1], 1)").on_arrays
+    assert not take("tf.py_function(lambda x: tf.constant(x.numpy() + 1), [1], 1)").on_arrays
+    assert not take("tf.numpy_function(lambda x: x.numpy(), [1], 1)").on_arrays
